@@ -35,6 +35,7 @@ const (
 
 	PrefixOperatorToken Prefix = "opr_"
 	PrefixAuditEntry    Prefix = "aud_"
+	PrefixMoveRun       Prefix = "run_"
 
 	PrefixPerson   Prefix = "prs_"
 	PrefixLink     Prefix = "lnk_"

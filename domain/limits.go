@@ -142,6 +142,8 @@ const (
 const (
 	// MaxBulkItems is the most deliveries that one request may ask for.
 	MaxBulkItems = 100
+	// MaxMoves is the most deliveries that operators move with one request.
+	MaxMoves = 200
 	// MaxAddressesPerRecipient bounds a list that is never paginated.
 	MaxAddressesPerRecipient = 200
 	// MaxRunningSimulations is how many an application may have at a time.

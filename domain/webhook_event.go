@@ -127,6 +127,28 @@ func CursorExpired(oldest *time.Time) *Error {
 			"Begin again without a cursor and pass over events you have, by their id; for older ones list deliveries and their timelines."}
 }
 
+// PlatformFeedFilter chooses from the feed over all applications of an environment;
+// zero fields but that one do not narrow it.
+type PlatformFeedFilter struct {
+	Environment  Environment
+	Types        []EventType
+	BusinessID   ID
+	CreatedAfter *time.Time // inclusive
+}
+
+// PlatformEvent is an event of any application, and whose it is.
+type PlatformEvent struct {
+	FeedEvent
+	Tenant Tenant
+}
+
+// PlatformFeedPage is FeedPage over all applications.
+type PlatformFeedPage struct {
+	Events []PlatformEvent
+	Next   FeedPosition
+	More   bool
+}
+
 // FeedFilter narrows the feed; zero fields do not.
 type FeedFilter struct {
 	Type         EventType

@@ -35,8 +35,9 @@ type Maintenance interface {
 	// kind, and tells how many there were and whether there may be more. Expiry goes
 	// by the clock of the database. Links and sessions go when they have expired, used
 	// or not, for domain.LinkKept and domain.SessionKept; mails when they have waited
-	// no more for domain.MailKept, devices domain.DeviceKept after their last sign-in, and
-	// figures of reports domain.ReportKept after their day.
+	// no more for domain.MailKept, devices domain.DeviceKept after their last sign-in,
+	// figures of reports domain.ReportKept after their day, and runs of moves
+	// domain.MoveRunKept after they began.
 	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
 	// AnalyzeRecentTables refreshes the planner statistics of tables that have just begun
 	// to grow, and tells of how many. Without it statements are slower, and nothing

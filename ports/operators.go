@@ -59,6 +59,9 @@ type PlatformReader interface {
 	Work(ctx context.Context, e domain.Environment, at time.Time) (domain.WorkTallies, error)
 	// BusinessNames are the names of those businesses that there are.
 	BusinessNames(ctx context.Context, of []domain.ID) (map[domain.ID]string, error)
+	// Named are the deliveries that have one of the IDs or references, in any order;
+	// at most domain.MaxMoves of each are asked for.
+	Named(ctx context.Context, ids []domain.ID, references []domain.Reference) ([]*domain.Delivery, error)
 	// Businesses go oldest first, by (created_at, id), and are up to Limit+1.
 	Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error)
 	// Customers go newest first, by (created_at, id), and are up to Limit+1. now decides

@@ -98,6 +98,7 @@ type Readers struct {
 	Requests        RequestReader
 	Readiness       ReadinessReader
 	Reports         ReportReader
+	MoveRuns        MoveRunReader
 }
 
 // Stores are the reads and writes of one transaction.
@@ -123,6 +124,7 @@ type Stores struct {
 	Mails           MailStore
 	Devices         DeviceStore
 	Readiness       ReadinessStore
+	MoveRuns        MoveRunStore
 }
 
 // IdempotencyReader finds what a key was used for.

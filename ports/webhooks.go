@@ -51,6 +51,8 @@ type FeedReader interface {
 	// there on: IDs tell when events were made. Where events behind the position may
 	// be gone, or there is no such position, the error is domain.CursorExpired.
 	Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error)
+	// OfAll is Events over all applications of an environment, in one order.
+	OfAll(ctx context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition, limit int) (domain.PlatformFeedPage, error)
 	// Event is one of them by its ID, or one of an endpoint.
 	Event(ctx context.Context, t domain.Tenant, id domain.ID) (domain.FeedEvent, error)
 }

@@ -18,6 +18,7 @@
 //   - It shares adapters/web with the public API and nothing else: the two
 //     listeners have different callers, limits and errors, and one pipeline with
 //     switches for both was rejected.
-//   - No Idempotency-Key. A repeated move does no harm: it is refused with the
-//     current status, which shows that it was made.
+//   - An Idempotency-Key only where many deliveries are moved with one request. A
+//     repeated move of one does no harm: it is refused with the current status, which
+//     shows that it was made.
 package opsapi

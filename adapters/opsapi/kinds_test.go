@@ -21,7 +21,8 @@ func opens(kind domain.OperatorKind, r opsapi.Route) bool {
 	case domain.OperatorReadOnly:
 		return r.Method == "GET"
 	case domain.OperatorDispatcher:
-		return slices.Contains([]string{"GET /deliveries", "GET /deliveries/{delivery_id}", "POST /deliveries/{delivery_id}/advance"},
+		return slices.Contains([]string{"GET /deliveries", "GET /deliveries/{delivery_id}", "POST /deliveries/{delivery_id}/advance",
+			"POST /deliveries/advance", "GET /events"},
 			r.Method+" "+r.Path)
 	}
 	return false

@@ -12,6 +12,7 @@ import (
 	"waybill/adapters/web/pickupcsv"
 	"waybill/adapters/web/strictjson"
 	"waybill/application/admission"
+	"waybill/application/moves"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
@@ -24,17 +25,31 @@ import (
 // base is the address of the operations API on the listener.
 const base = "/ops/v1"
 
-// Management is the use cases of operators, with what they need.
-type Management struct {
+// UseCases are what operators ask for.
+type UseCases struct {
 	Operators       *admission.Operators // nil: the database is waited for, and every call but the open ones is told to come back
 	Tenants         *tenancy.Tenants
 	PickupLocations *pickuplocations.PickupLocations
 	Operations      *operations.Operations
+	Moves           *moves.Moves
 	People          *people.Directory
 	Requests        *requestlog.Requests
-
 	Normalizer      ports.Normalizer
 	Identifiers     ports.Identifiers
+}
+
+// NewUseCases collects them.
+func NewUseCases(o *admission.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations, m *moves.Moves,
+	d *people.Directory, r *requestlog.Requests, n ports.Normalizer, ids ports.Identifiers) UseCases {
+	return UseCases{
+		Operators: o, Tenants: t, PickupLocations: l, Operations: p, Moves: m, People: d, Requests: r, Normalizer: n, Identifiers: ids,
+	}
+}
+
+// Management is the use cases of operators, with what they need.
+type Management struct {
+	UseCases
+
 	CursorKeys      [][32]byte // of cursors that are taken; the first one signs
 	TrackingBaseURL string
 	PortalBaseURL   string
@@ -95,6 +110,9 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 		}
 		if rep.location != "" {
 			g.Header("Location", rep.location)
+		}
+		if rep.replayed {
+			g.Header("Idempotent-Replayed", "true")
 		}
 		g.Data(rep.status, rep.contentType, rep.body)
 	}

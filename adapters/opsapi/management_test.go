@@ -17,6 +17,7 @@ import (
 
 	"waybill/adapters/opsapi"
 	"waybill/application/admission"
+	"waybill/application/moves"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
@@ -77,16 +78,20 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	d.token, d.id = issued.Secret, issued.ID
+	operated := operations.New(d.Store, d.Clock, d.IDs, stage.Renderer{})
 	api := opsapi.New(opsapi.Options{
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(d.logged, nil)),
 		Management: &opsapi.Management{
-			CursorKeys:      [][32]byte{{1}},
-			Operators:       admission.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
-			Tenants:         d.tenants,
-			PickupLocations: pickuplocations.New(d.Store, d.Gate(d.Store), d.Clock, d.IDs),
-			Operations:      operations.New(d.Store, d.Clock, d.IDs, stage.Renderer{}),
-			Normalizer:      ghana{}, Identifiers: d.IDs, TrackingBaseURL: "http://127.0.0.1/track",
-			People: people.NewDirectory(d.Store, d.Clock, d.IDs), PortalBaseURL: "https://portal.example.com",
+			UseCases: opsapi.UseCases{
+				Operators:       admission.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
+				Tenants:         d.tenants,
+				PickupLocations: pickuplocations.New(d.Store, d.Gate(d.Store), d.Clock, d.IDs),
+				Operations:      operated,
+				Moves:           moves.New(d.Store, operated, d.Clock, d.IDs, slog.New(slog.NewTextHandler(d.logged, nil))),
+				People:          people.NewDirectory(d.Store, d.Clock, d.IDs),
+				Normalizer:      ghana{}, Identifiers: d.IDs,
+			},
+			CursorKeys: [][32]byte{{1}}, TrackingBaseURL: "http://127.0.0.1/track", PortalBaseURL: "https://portal.example.com",
 		},
 	})
 	d.server = httptest.NewServer(api.Handler())

@@ -49,9 +49,11 @@ func searching(t *testing.T, s *ailing) *scene {
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
 		Management: &opsapi.Management{
 			CursorKeys: [][32]byte{{1}},
-			Operators:  admission.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
-			Tenants:    d.tenants,
-			Operations: operations.New(s, d.Clock, d.IDs, stage.Renderer{}), Identifiers: d.IDs,
+			UseCases: opsapi.UseCases{
+				Operators:  admission.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
+				Tenants:    d.tenants,
+				Operations: operations.New(s, d.Clock, d.IDs, stage.Renderer{}), Identifiers: d.IDs,
+			},
 		},
 	})
 	d.server.Close()

@@ -7,6 +7,10 @@ import "waybill/domain"
 func worded(e *domain.Error) *domain.Error {
 	remedy := ""
 	switch e.Code {
+	case domain.CodeIdempotencyConflict:
+		remedy = "Use a new Idempotency-Key for a new request."
+	case domain.CodeIdempotencyInProgress:
+		remedy = "It goes on by itself. Wait, then send the identical request again for its answer."
 	case domain.CodeOperatorTokenRevoked, domain.CodeOperatorTokenExpired:
 		remedy = "Have a new one made: waybill operator create."
 	case domain.CodeOperatorKindRefused:

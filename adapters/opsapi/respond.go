@@ -16,6 +16,7 @@ type reply struct {
 	status      int
 	contentType string
 	location    string
+	replayed    bool // it was given before, to the same Idempotency-Key
 	body        []byte
 }
 

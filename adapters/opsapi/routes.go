@@ -88,6 +88,10 @@ var routes = []route{
 	{method: "GET", path: "/deliveries/{delivery_id}", kinds: deliverers, handle: (*Management).getDelivery},
 	{method: "POST", path: "/deliveries/{delivery_id}/advance", kinds: dispatchers, body: advanceShape, handle: (*Management).advanceDelivery},
 
+	{method: "POST", path: "/deliveries/advance", kinds: dispatchers, body: advanceManyShape, handle: (*Management).advanceDeliveries},
+	{method: "GET", path: "/events", kinds: deliverers, handle: (*Management).listEvents,
+		query: []string{"environment", "types", "business_id", "created_after", "cursor", "limit"}},
+
 	{
 		method: "GET", path: "/requests", kinds: readers, handle: (*Management).listRequests,
 		query: []string{

@@ -12,7 +12,7 @@ import (
 func TestAnOperatorBeforeTheDatabaseIsThereIsToldToComeBack(t *testing.T) {
 	t.Parallel()
 	api := newAPI(func(o *opsapi.Options) {
-		o.Management = &opsapi.Management{Identifiers: stage.New(t).IDs}
+		o.Management = &opsapi.Management{UseCases: opsapi.UseCases{Identifiers: stage.New(t).IDs}}
 	})
 	for path, want := range map[string]int{
 		"/ops/v1/businesses": 503, "/ops/v1/deliveries?limit=1": 503, "/debug/pprof/": 503,

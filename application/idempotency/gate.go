@@ -176,9 +176,14 @@ func (g *Gate) carryOut(ctx context.Context, r Request, attempt Attempt) (Result
 	return Result{}, err
 }
 
+// Insist is Insist with the log of the gate.
+func (g *Gate) Insist(ctx context.Context, attempt func(ctx context.Context) error) error {
+	return Insist(ctx, g.log, attempt)
+}
+
 // Insist runs a transaction until its outcome is known, or ctx ends. The
 // transaction must be safe to repeat after ports.ErrOutcomeUnknown.
-func (g *Gate) Insist(ctx context.Context, attempt func(ctx context.Context) error) error {
+func Insist(ctx context.Context, log *slog.Logger, attempt func(ctx context.Context) error) error {
 	pause := firstPause
 	for try := 0; ; try++ {
 		err := attempt(ctx)
@@ -187,7 +192,7 @@ func (g *Gate) Insist(ctx context.Context, attempt func(ctx context.Context) err
 		}
 		// Either the commit got no answer, or it got none before and the
 		// database is not back yet: only another attempt can tell.
-		g.log.WarnContext(ctx, "commit outcome unknown, asking again", "try", try+1, "error", err)
+		log.WarnContext(ctx, "commit outcome unknown, asking again", "try", try+1, "error", err)
 		select {
 		case <-ctx.Done():
 			return err

@@ -16,9 +16,6 @@ type Move struct {
 	Reason     domain.ReasonCode
 }
 
-// reasoned reports whether a status comes with a reason.
-func reasoned(s domain.Status) bool { return s == domain.Failed || s == domain.Cancelled }
-
 // Move is Advance for people. Failed and cancelled need a reason; that of another step
 // is kept in the audit log alone. Where the delivery is beyond Sequence nothing is
 // moved: TRANSITION_INVALID tells where it is, unless its one event since then is the
@@ -26,7 +23,7 @@ func reasoned(s domain.Status) bool { return s == domain.Failed || s == domain.C
 func (o *Operations) Move(ctx context.Context, by domain.AuditActor, m Move) (*domain.Delivery, error) {
 	event := m.Reason
 	switch {
-	case !reasoned(m.To):
+	case !m.To.TakesReason():
 		event = ""
 	case m.Reason == "":
 		return nil, domain.Invalid(domain.FieldError{Field: "reason_code", Code: domain.FieldRequired,

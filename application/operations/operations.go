@@ -32,10 +32,17 @@ func New(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRen
 func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domain.ID, to domain.Status,
 	reason domain.ReasonCode) (*domain.Delivery, error) {
 	return o.change(ctx, by, id, to, reason, func(_ context.Context, _ ports.Stores, d *domain.Delivery) ([]domain.Event, error) {
-		event, err := d.Move(to, domain.ActorPlatform, reason, o.ids.ID(domain.PrefixEvent), o.clock.Now())
-		return []domain.Event{event}, err
+		return o.move(d, to, reason)
 	})
 }
+
+func (o *Operations) move(d *domain.Delivery, to domain.Status, reason domain.ReasonCode) ([]domain.Event, error) {
+	event, err := d.Move(to, domain.ActorPlatform, reason, o.ids.ID(domain.PrefixEvent), o.clock.Now())
+	return []domain.Event{event}, err
+}
+
+// NoReasonOfOurs refuses a reason code that the platform may not give.
+const NoReasonOfOurs = "cancelled_by_caller is what the customer's own cancellation says; of the platform's use cancelled_by_platform"
 
 // decision moves a locked delivery, or does not.
 type decision func(ctx context.Context, tx ports.Stores, d *domain.Delivery) ([]domain.Event, error)
@@ -44,34 +51,53 @@ type decision func(ctx context.Context, tx ports.Stores, d *domain.Delivery) ([]
 func (o *Operations) change(ctx context.Context, by domain.AuditActor, id domain.ID, to domain.Status, reason domain.ReasonCode,
 	decide decision) (moved *domain.Delivery, err error) {
 	if reason == domain.ReasonCancelledByCaller {
-		return nil, domain.Invalid(domain.FieldError{Field: "reason_code", Code: domain.FieldNotAllowed,
-			Message: "cancelled_by_caller is what the customer's own cancellation says; of the platform's use cancelled_by_platform"})
+		return nil, domain.Invalid(domain.FieldError{Field: "reason_code", Code: domain.FieldNotAllowed, Message: NoReasonOfOurs})
 	}
 	tenant, err := o.storage.Read().Deliveries.Owner(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	err = o.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		var from domain.Status
-		var events []domain.Event
-		moved, err = deliveries.Change(ctx, tx, o.renderer, tenant, id, o.clock.Now(), func(d *domain.Delivery) (_ []domain.Event, err error) {
-			from = d.Status()
-			events, err = decide(ctx, tx, d)
-			return events, err
-		})
-		if err != nil || len(events) == 0 {
-			return domain.AuditRecord{}, err
-		}
-		details := map[string]string{"from": string(from), "to": string(to)}
-		if reason != "" {
-			details["reason_code"] = string(reason)
-		}
-		return domain.AuditRecord{Action: domain.ActionDeliveryAdvance, Target: id, BusinessID: tenant.BusinessID, Details: details}, nil
+	err = o.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (record domain.AuditRecord, err error) {
+		moved, record, err = o.within(ctx, tx, tenant, id, to, reason, decide)
+		return record, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return moved, nil
+}
+
+// Step is Advance inside a transaction that keeps its audit record. judge sees the
+// delivery first, under its lock: false leaves it as it is, with the zero record.
+func (o *Operations) Step(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID, to domain.Status, reason domain.ReasonCode,
+	judge func(*domain.Delivery) bool) (moved *domain.Delivery, record domain.AuditRecord, err error) {
+	return o.within(ctx, tx, t, id, to, reason, func(_ context.Context, _ ports.Stores, d *domain.Delivery) ([]domain.Event, error) {
+		if !judge(d) {
+			return nil, nil
+		}
+		return o.move(d, to, reason)
+	})
+}
+
+// within changes a delivery in a transaction, and returns what the audit log keeps of
+// that: the zero record where nothing was changed.
+func (o *Operations) within(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID, to domain.Status, reason domain.ReasonCode,
+	decide decision) (moved *domain.Delivery, record domain.AuditRecord, err error) {
+	var from domain.Status
+	var events []domain.Event
+	moved, err = deliveries.Change(ctx, tx, o.renderer, t, id, o.clock.Now(), func(d *domain.Delivery) (_ []domain.Event, err error) {
+		from = d.Status()
+		events, err = decide(ctx, tx, d)
+		return events, err
+	})
+	if err != nil || len(events) == 0 {
+		return moved, record, err
+	}
+	details := map[string]string{"from": string(from), "to": string(to)}
+	if reason != "" {
+		details["reason_code"] = string(reason)
+	}
+	return moved, domain.AuditRecord{Action: domain.ActionDeliveryAdvance, Target: id, BusinessID: t.BusinessID, Details: details}, nil
 }
 
 // lookBack is how far back a search goes that names neither a record nor a start:
@@ -141,6 +167,13 @@ func (o *Operations) Case(ctx context.Context, id domain.ID) (c Case, err error)
 	}
 	c.Next = c.Delivery.Next(domain.ActorPlatform)
 	return c, nil
+}
+
+// Events returns a page of the events of all applications of an environment, behind a
+// position, nil for the beginning. A caller that goes on from Next misses none.
+func (o *Operations) Events(ctx context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition,
+	limit int) (domain.PlatformFeedPage, error) {
+	return o.storage.Read().Feed.OfAll(ctx, f, after, limit)
 }
 
 // Audit returns up to Limit+1 entries of the audit log, newest first.

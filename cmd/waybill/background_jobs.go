@@ -11,6 +11,7 @@ import (
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/periodic"
 	"waybill/application/mails"
+	"waybill/application/moves"
 	"waybill/application/sandbox"
 	"waybill/application/webhooks/dispatch"
 	"waybill/ports"
@@ -24,6 +25,7 @@ type backgroundJobs struct {
 	sweeper   *dispatch.Sweeper
 	drainer   *dispatch.Drainer
 	mails     *mails.Sender
+	moves     *moves.Moves
 	jobs      *periodic.Jobs
 }
 
@@ -40,6 +42,7 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Check("webhook_leases", e.drainer.RenewalsFailed)) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Mails(e.mails)) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Warnings(e.mails)) })
+	looking.Go(func() { e.jobs.Run(ctx, periodic.Moves(e.moves)) })
 	looking.Go(func() {
 		<-ctx.Done()
 		e.drainer.Close() // while the queue lets its handlers end

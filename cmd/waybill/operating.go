@@ -14,11 +14,7 @@ import (
 	"waybill/adapters/portal"
 	"waybill/adapters/web/connections"
 	"waybill/application/admission"
-	"waybill/application/operations"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/requestlog"
-	"waybill/application/tenancy"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -29,13 +25,8 @@ func newFailedOperators() admission.FailedOperators {
 }
 
 // newManagement is what the operations API of a server works with.
-func newManagement(o *admission.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations,
-	d *people.Directory, r *requestlog.Requests, n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls settings.PublicURLs,
-) *opsapi.Management {
-	return &opsapi.Management{
-		Operators: o, Tenants: t, PickupLocations: l, Operations: p, People: d, Requests: r, PortalBaseURL: urls.Portal,
-		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.Tracking,
-	}
+func newManagement(u opsapi.UseCases, keys cursorKeys, urls settings.PublicURLs) *opsapi.Management {
+	return &opsapi.Management{UseCases: u, CursorKeys: keys, TrackingBaseURL: urls.Tracking, PortalBaseURL: urls.Portal}
 }
 
 // newPasskeys are those of the portal's host.

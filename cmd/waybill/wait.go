@@ -103,7 +103,8 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 	var management *opsapi.Management
 	var sites []opsapi.Site
 	if l.live != nil { // a worker has no operations API and no console
-		management, sites = &opsapi.Management{Identifiers: ids}, []opsapi.Site{{Prefix: console.Prefix, Handler: console.NotYet()}}
+		management, sites = &opsapi.Management{UseCases: opsapi.UseCases{Identifiers: ids}},
+			[]opsapi.Site{{Prefix: console.Prefix, Handler: console.NotYet()}}
 	}
 	ops := opsapi.New(opsapi.Options{
 		Metrics: prometheus.NewRegistry(), Log: log, TrustedProxies: c.TrustedProxies,

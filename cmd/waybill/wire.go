@@ -27,6 +27,7 @@ import (
 	"waybill/application/endpoints"
 	"waybill/application/handling"
 	"waybill/application/idempotency"
+	"waybill/application/moves"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
@@ -54,7 +55,7 @@ var foundation = wire.NewSet(
 
 // The use cases of operators.
 var management = wire.NewSet(
-	tenancy.NewTenants, operations.New, newEventRenderer, people.NewDirectory,
+	tenancy.NewTenants, operations.New, moves.New, newEventRenderer, people.NewDirectory,
 	pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests,
 )
 
@@ -70,9 +71,8 @@ var product = wire.NewSet(
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies,
-	newBulkLease, newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"),
-	newProducts,
+	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies, newBulkLease,
+	newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What is done without a request.
@@ -93,7 +93,7 @@ var operating = wire.NewSet(
 	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New,
 	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
 	wire.Struct(new(console.UseCases), "*"), newConsole,
-	admission.NewOperators, newFailedOperators, newManagement)
+	admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(
@@ -121,7 +121,7 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
 	wire.Build(openTraced, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis,
-		newEventRenderer, settings.RequestLogKeeping,
+		newEventRenderer, settings.RequestLogKeeping, moves.New, operations.New,
 		sending, duties, control, wire.Value(dependencies(nil)), wire.Value((*opsapi.Management)(nil)), wire.Value((*console.Console)(nil)),
 		wire.Struct(new(worker), "*"))
 	return nil, nil, nil

@@ -29,6 +29,7 @@ import (
 	"waybill/application/endpoints"
 	"waybill/application/handling"
 	"waybill/application/idempotency"
+	"waybill/application/moves"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
@@ -205,18 +206,20 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
+	movesMoves := moves.New(portsStorage, operationsOperations, clock, identifiers, log)
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
 	requests := requestlog.NewRequests(portsStorage, clock)
-	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, requests, normalizer, identifiers, mainCursorKeys, urls)
+	useCases := opsapi.NewUseCases(operators, tenants, pickupLocations, operationsOperations, movesMoves, directory, requests, normalizer, identifiers)
+	opsapiManagement := newManagement(useCases, mainCursorKeys, urls)
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
 	auditLog := audit.New(portsStorage, clock, identifiers)
-	useCases := console.UseCases{
+	consoleUseCases := console.UseCases{
 		Access:    access,
 		Directory: directory,
 		Audit:     auditLog,
 	}
-	consoleConsole, err := newConsole(useCases, c, urls, clock, identifiers, log)
+	consoleConsole, err := newConsole(consoleUseCases, c, urls, clock, identifiers, log)
 	if err != nil {
 		cleanup7()
 		cleanup6()
@@ -274,6 +277,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		sweeper:   sweeper,
 		drainer:   drainer,
 		mails:     sender,
+		moves:     movesMoves,
 		jobs:      jobs,
 	}
 	fanoutNews := newFanoutNews(client, log)
@@ -420,6 +424,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
 	sender := newSender(database, c, clock, identifiers, urls, registry, log)
+	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
+	movesMoves := moves.New(portsStorage, operationsOperations, clock, identifiers, log)
 	jobs := periodic.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
@@ -428,6 +434,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		sweeper:   sweeper,
 		drainer:   drainer,
 		mails:     sender,
+		moves:     movesMoves,
 		jobs:      jobs,
 	}
 	v := onlyOne(database)
@@ -587,7 +594,7 @@ var foundation = wire.NewSet(
 )
 
 // The use cases of operators.
-var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRenderer, people.NewDirectory, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests)
+var management = wire.NewSet(tenancy.NewTenants, operations.New, moves.New, newEventRenderer, people.NewDirectory, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests)
 
 // What sends webhooks.
 var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
@@ -597,8 +604,8 @@ var product = wire.NewSet(admission.New, quotes.New, recipients.New, pickuplocat
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies,
-	newBulkLease, newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
+	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies, newBulkLease,
+	newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What is done without a request.
@@ -613,7 +620,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, admission.NewOperators, newFailedOperators, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

@@ -434,6 +434,21 @@ func (mr *MockPlatformReaderMockRecorder) Footprint(ctx, business, application, 
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Footprint", reflect.TypeOf((*MockPlatformReader)(nil).Footprint), ctx, business, application, now)
 }
 
+// Named mocks base method.
+func (m *MockPlatformReader) Named(ctx context.Context, ids []domain.ID, references []domain.Reference) ([]*domain.Delivery, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Named", ctx, ids, references)
+	ret0, _ := ret[0].([]*domain.Delivery)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Named indicates an expected call of Named.
+func (mr *MockPlatformReaderMockRecorder) Named(ctx, ids, references interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Named", reflect.TypeOf((*MockPlatformReader)(nil).Named), ctx, ids, references)
+}
+
 // Owner mocks base method.
 func (m *MockPlatformReader) Owner(ctx context.Context, id domain.ID) (domain.Owned, error) {
 	m.ctrl.T.Helper()

@@ -120,6 +120,21 @@ func (mr *MockFeedReaderMockRecorder) Events(ctx, t, f, after, limit interface{}
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Events", reflect.TypeOf((*MockFeedReader)(nil).Events), ctx, t, f, after, limit)
 }
 
+// OfAll mocks base method.
+func (m *MockFeedReader) OfAll(ctx context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition, limit int) (domain.PlatformFeedPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "OfAll", ctx, f, after, limit)
+	ret0, _ := ret[0].(domain.PlatformFeedPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// OfAll indicates an expected call of OfAll.
+func (mr *MockFeedReaderMockRecorder) OfAll(ctx, f, after, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "OfAll", reflect.TypeOf((*MockFeedReader)(nil).OfAll), ctx, f, after, limit)
+}
+
 // MockWebhookReader is a mock of WebhookReader interface.
 type MockWebhookReader struct {
 	ctrl     *gomock.Controller

@@ -21,7 +21,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -138,10 +137,10 @@ func (i *IDs) APIKey(e domain.Environment) string {
 	return domain.MakeAPIKey(e, sha256.Sum256(half[:]))
 }
 
-// SigningSecret is a new one.
+// SigningSecret is a new one, spread as a key is: operator tokens are made of it.
 func (i *IDs) SigningSecret() [32]byte {
 	half := i.next()
-	return [32]byte(slices.Concat(half[:], half[:]))
+	return sha256.Sum256(half[:])
 }
 
 func (i *IDs) next() (bytes [16]byte) {

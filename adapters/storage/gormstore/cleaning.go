@@ -16,7 +16,7 @@ func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more 
 	for _, purge := range []func(context.Context, int) (int, error){
 		s.purgeKeys, s.purgeBulkItems, s.purgeEndpoints, s.purgeWebhooks, s.purgeFeed,
 		s.purgeExpired("passkey_ceremonies", 0), s.purgeExpired("person_links", domain.LinkKept), s.purgeExpired("sessions", domain.SessionKept),
-		s.purgeMails, s.purgeDevices, s.purgeReports,
+		s.purgeMails, s.purgeDevices, s.purgeReports, s.purgeMoveRuns,
 	} {
 		n, err := purge(ctx, limit)
 		if removed, more = removed+n, more || n == limit; err != nil {

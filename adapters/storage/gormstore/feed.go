@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,58 +23,141 @@ const feedWindow = 5000
 
 func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage,
 	error) {
+	of := feedOf{
+		which: "application_id = ? AND environment = ?", values: []any{rowIDOf(t.ApplicationID), string(t.Environment)},
+		deliveryID: f.DeliveryID, createdAfter: f.CreatedAfter,
+	}
+	if f.Type != "" {
+		of.types = []domain.EventType{f.Type}
+	}
+	rows, page, err := s.read(ctx, of, after, limit)
+	page.Events = all(rows, (*feedEventRow).domain)
+	return page, err
+}
+
+func (s feed) OfAll(ctx context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition, limit int) (found domain.PlatformFeedPage,
+	err error) {
+	of := feedOf{
+		which: "environment = ?", values: []any{string(f.Environment)}, types: f.Types, businessID: f.BusinessID, createdAfter: f.CreatedAfter,
+	}
+	rows, page, err := s.read(ctx, of, after, limit)
+	if err != nil {
+		return found, err
+	}
+	owners, err := s.ownersOf(ctx, rows)
+	found.Next, found.More = page.Next, page.More
+	found.Events = all(rows, func(r *feedEventRow) domain.PlatformEvent {
+		return domain.PlatformEvent{FeedEvent: r.domain(), Tenant: domain.Tenant{
+			BusinessID:    owners[r.ApplicationID].as(domain.PrefixBusiness),
+			ApplicationID: r.ApplicationID.as(domain.PrefixApplication), Environment: f.Environment,
+		}}
+	})
+	return found, err
+}
+
+// ownersOf are the businesses of the applications of events.
+func (s feed) ownersOf(ctx context.Context, events []feedEventRow) (map[rowID]rowID, error) {
+	owners := map[rowID]rowID{}
+	if len(events) == 0 {
+		return owners, nil
+	}
+	for _, e := range events {
+		owners[e.ApplicationID] = ""
+	}
+	var rows []applicationRow
+	err := s.with(ctx).Select("id", "business_id").Where("id IN ?", slices.Collect(maps.Keys(owners))).Find(&rows).Error
+	for _, r := range rows {
+		owners[r.ID] = r.BusinessID
+	}
+	return owners, s.dialect.failed("read whose events they are", err)
+}
+
+// feedOf is what a reader of the feed asks for: which events are in its feed at all,
+// and a filter of those.
+type feedOf struct {
+	which  string // a condition on the columns of both feed_events and feed_horizons
+	values []any
+
+	types        []domain.EventType
+	deliveryID   domain.ID
+	businessID   domain.ID
+	createdAfter *time.Time
+}
+
+// narrowed reports whether a page may have few of the events that it looks through.
+func (f *feedOf) narrowed() bool {
+	return len(f.types) > 0 || f.createdAfter != nil || f.businessID != ""
+}
+
+// none reports whether no event can match.
+func (f *feedOf) none() bool {
+	_, noDelivery := lookup(domain.PrefixDelivery, f.deliveryID)
+	_, noBusiness := lookup(domain.PrefixBusiness, f.businessID)
+	unknown := slices.ContainsFunc(f.types, func(t domain.EventType) bool { return !storable(string(t)) })
+	return f.deliveryID != "" && noDelivery != nil || f.businessID != "" && noBusiness != nil || unknown
+}
+
+// narrow adds the filter to a query.
+func (f *feedOf) narrow(query *gorm.DB) *gorm.DB {
+	if len(f.types) > 0 {
+		query = query.Where("f.type IN ?", f.types)
+	}
+	if f.createdAfter != nil {
+		query = query.Where("f.occurred_at >= ?", boundary(*f.createdAfter))
+	}
+	if f.businessID != "" {
+		query = query.Where("f.application_id IN (SELECT id FROM applications WHERE business_id = ?)", rowIDOf(f.businessID))
+	}
+	return query
+}
+
+func (s feed) read(ctx context.Context, of feedOf, after *domain.FeedPosition, limit int) (rows []feedEventRow, page domain.FeedPage,
+	err error) {
 	ctx, done := s.forList(ctx)
 	defer done()
-	page, err := s.page(ctx, t, f, after, limit)
+	rows, page, err = s.page(ctx, of, after, limit)
 	if err == nil && after != nil {
 		// Read after the events: every deletion before that is seen here.
 		var expired error
-		if expired, err = s.expired(ctx, t, *after); err == nil && expired != nil {
-			return domain.FeedPage{}, expired
+		if expired, err = s.expired(ctx, of, *after); err == nil && expired != nil {
+			return nil, domain.FeedPage{}, expired
 		}
 	}
-	return page, s.listFailed(ctx, "read the feed", err)
+	return rows, page, s.listFailed(ctx, "read the feed", err)
 }
 
-func (s feed) page(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (page domain.FeedPage,
+func (s feed) page(ctx context.Context, of feedOf, after *domain.FeedPosition, limit int) (rows []feedEventRow, page domain.FeedPage,
 	err error) {
-	scope := feedScope{session: s.session, tenant: t, filter: f, after: after}
+	scope := feedScope{session: s.session, of: of, after: after}
 	if err := scope.begin(ctx); err != nil {
-		return page, err
+		return nil, page, err
 	}
 	page.Next = domain.FeedPosition{Commit: scope.horizon}
 	if after != nil {
 		page.Next = *after
 	}
-	if _, err := lookup(domain.PrefixDelivery, f.DeliveryID); f.DeliveryID != "" && err != nil || !storable(string(f.Type)) {
-		return page, nil // there is no such delivery, or type
+	if of.none() {
+		return nil, page, nil
 	}
-	query, narrowed := scope.rows(ctx, "f.*"), f.Type != "" || f.CreatedAfter != nil
+	query := scope.rows(ctx, "f.*")
 	var last domain.FeedPosition
-	if narrowed {
+	if of.narrowed() {
 		var some bool
 		if last, some, page.More, err = scope.last(ctx); err != nil || !some {
-			return page, err
+			return nil, page, err
 		}
 		page.Next = last
-		query = query.Where("(f.position, f.sequence, f.id) <= (?, ?, ?)", last.Commit, last.Sequence, rowIDOf(last.ID))
+		query = of.narrow(query.Where("(f.position, f.sequence, f.id) <= (?, ?, ?)", last.Commit, last.Sequence, rowIDOf(last.ID)))
 	}
-	if f.Type != "" {
-		query = query.Where("f.type = ?", string(f.Type))
-	}
-	if f.CreatedAfter != nil {
-		query = query.Where("f.occurred_at >= ?", boundary(*f.CreatedAfter))
-	}
-	var rows []feedEventRow
 	if err := query.Order(scope.order("")).Limit(limit + 1).Find(&rows).Error; err != nil {
-		return page, err
+		return nil, page, err
 	}
 	full := len(rows) > limit
-	page.Events, page.More = all(rows[:min(len(rows), limit)], (*feedEventRow).domain), page.More || full
-	if n := len(page.Events); n > 0 && (full || !narrowed) {
-		page.Next = page.Events[n-1].Position
+	rows, page.More = rows[:min(len(rows), limit)], page.More || full
+	if n := len(rows); n > 0 && (full || !of.narrowed()) {
+		page.Next = rows[n-1].domain().Position
 	}
-	return page, nil
+	return rows, page, nil
 }
 
 // feedScope is the part of a feed that a page may look through. No event can be
@@ -80,8 +165,7 @@ func (s feed) page(ctx context.Context, t domain.Tenant, f domain.FeedFilter, af
 // in it.
 type feedScope struct {
 	session
-	tenant       domain.Tenant
-	filter       domain.FeedFilter
+	of           feedOf
 	after        *domain.FeedPosition
 	horizon      int64 // the last deleted position
 	above, bound int64 // the part is behind above, up to bound
@@ -92,14 +176,14 @@ type feedScope struct {
 // or the events are seen later.
 func (s *feedScope) begin(ctx context.Context) error {
 	var found struct{ Bound, Horizon int64 }
-	err := s.with(ctx).Raw("SELECT "+s.dialect.feedBound+" AS bound, COALESCE("+feedHorizon+", 0) AS horizon",
-		rowIDOf(s.tenant.ApplicationID), string(s.tenant.Environment)).Scan(&found).Error
+	err := s.with(ctx).Raw("SELECT "+s.dialect.feedBound+" AS bound, COALESCE("+s.of.horizon()+", 0) AS horizon",
+		s.of.values...).Scan(&found).Error
 	s.bound, s.horizon, s.above = found.Bound, found.Horizon, found.Horizon
 	switch {
 	case s.after != nil:
 		s.above = max(s.above, s.after.Commit-1) // others may have the same position
-	case s.filter.CreatedAfter != nil && s.filter.DeliveryID == "":
-		first := firstIDAt(boundary(*s.filter.CreatedAfter).time.Add(-feedMargin))
+	case s.of.createdAfter != nil && s.of.deliveryID == "":
+		first := firstIDAt(boundary(*s.of.createdAfter).time.Add(-feedMargin))
 		if err != nil || first == "" {
 			return err
 		}
@@ -110,29 +194,32 @@ func (s *feedScope) begin(ctx context.Context) error {
 	return err
 }
 
-const feedHorizon = "(SELECT position FROM feed_horizons WHERE application_id = ? AND environment = ?)"
+// horizon is the last position of the feed that was deleted.
+func (f *feedOf) horizon() string {
+	return "(SELECT max(position) FROM feed_horizons WHERE " + f.which + ")"
+}
 
 // rows are its events.
 func (s *feedScope) rows(ctx context.Context, columns string) *gorm.DB {
 	query := s.with(ctx).Table("feed_events f").Select(columns).
-		Where("f.application_id = ? AND f.environment = ?", rowIDOf(s.tenant.ApplicationID), string(s.tenant.Environment)).
+		Where("f."+strings.ReplaceAll(s.of.which, "AND ", "AND f."), s.of.values...).
 		Where("f.delivery_id IS NOT NULL AND f.position <= ? AND f.position > ?", s.bound, s.above)
 	if s.after != nil && s.after.ID != "" {
 		query = query.Where("(f.position, f.sequence, f.id) > (?, ?, ?)", s.after.Commit, s.after.Sequence, rowIDOf(s.after.ID))
 	}
-	if s.filter.DeliveryID != "" { // by way of the timeline, which has an index of the delivery
+	if s.of.deliveryID != "" { // by way of the timeline, which has an index of the delivery
 		sequence := 0
 		if s.after != nil { // of one of its events: the cursor is of this filter
 			sequence = s.after.Sequence
 		}
 		return query.Joins("JOIN delivery_events e ON e.id = f.id").
-			Where("e.delivery_id = ? AND e.sequence > ?", rowIDOf(s.filter.DeliveryID), sequence)
+			Where("e.delivery_id = ? AND e.sequence > ?", rowIDOf(s.of.deliveryID), sequence)
 	}
 	return query
 }
 
 func (s *feedScope) order(direction string) string {
-	if s.filter.DeliveryID != "" {
+	if s.of.deliveryID != "" {
 		return "e.sequence" + direction
 	}
 	return "f.position" + direction + ", f.sequence" + direction + ", f.id" + direction
@@ -156,8 +243,7 @@ func (s *feedScope) last(ctx context.Context) (last domain.FeedPosition, some, m
 // expired tells whether events behind a position were deleted, or the database was
 // restored to a state before that event: others may have its position, and earlier
 // ones.
-func (s feed) expired(ctx context.Context, t domain.Tenant, at domain.FeedPosition) (expired error, err error) {
-	application, environment := rowIDOf(t.ApplicationID), string(t.Environment)
+func (s feed) expired(ctx context.Context, of feedOf, at domain.FeedPosition) (expired error, err error) {
 	var found struct {
 		Horizon int64
 		Known   bool
@@ -166,15 +252,15 @@ func (s feed) expired(ctx context.Context, t domain.Tenant, at domain.FeedPositi
 	if at.ID == "" {
 		id = noRow
 	}
-	err = s.with(ctx).Raw("SELECT COALESCE("+feedHorizon+", 0) AS horizon,"+
-		" EXISTS (SELECT 1 FROM feed_events WHERE id = ? AND position = ? AND application_id = ? AND environment = ?) AS known",
-		application, environment, id, at.Commit, application, environment).Scan(&found).Error
+	err = s.with(ctx).Raw("SELECT COALESCE("+of.horizon()+", 0) AS horizon,"+
+		" EXISTS (SELECT 1 FROM feed_events WHERE id = ? AND position = ? AND "+of.which+") AS known",
+		slices.Concat(of.values, []any{id, at.Commit}, of.values)...).Scan(&found).Error
 	if err != nil || at.Commit >= found.Horizon && (found.Known || at.ID == "" || at.Commit == found.Horizon) {
 		return nil, err
 	}
 	var oldest []instant
-	err = s.with(ctx).Table("feed_events").Where("application_id = ? AND environment = ? AND delivery_id IS NOT NULL AND position > ?",
-		application, environment, found.Horizon).Order("position, sequence, id").Limit(1).Pluck("occurred_at", &oldest).Error
+	err = s.with(ctx).Table("feed_events").Where(of.which, of.values...).Where("delivery_id IS NOT NULL AND position > ?", found.Horizon).
+		Order("position, sequence, id").Limit(1).Pluck("occurred_at", &oldest).Error
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 				8: "simulations", 9: "webhooks", 10: "secret key check", 11: "operators", 12: "search", 13: "feed positions",
 				14: "operator kinds peppers",
 				15: "webhook leases", 17: "clock retention", 18: "people", 19: "request log", 20: "mails", 21: "passkeys", 22: "request figures",
-				23: "readiness",
+				23: "readiness", 25: "move runs",
 				26: "customers", 29: "identities"}
 			for i := range before {
 				if b := before[i]; b.Name != want[b.Version] || b.AppliedAt != nil {

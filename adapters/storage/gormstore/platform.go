@@ -75,6 +75,24 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 	return all(rows, (*deliveryRow).domain), s.listFailed(ctx, "search deliveries", err)
 }
 
+func (s platform) Named(ctx context.Context, ids []domain.ID, references []domain.Reference) ([]*domain.Delivery, error) {
+	keys, names := []rowID{}, []string{}
+	for _, id := range ids {
+		if key, err := lookup(domain.PrefixDelivery, id); err == nil {
+			keys = append(keys, key)
+		}
+	}
+	for _, r := range references {
+		if storable(string(r)) {
+			names = append(names, string(r))
+		}
+	}
+	columns := "SELECT " + deliveryTable.selectAs("d", "") + " FROM deliveries d WHERE "
+	var rows []deliveryRow
+	err := s.with(ctx).Raw(columns+"d.id IN ? UNION "+columns+"d.reference IN ?", keys, names).Scan(&rows).Error
+	return all(rows, (*deliveryRow).domain), s.dialect.failed("read deliveries by name", err)
+}
+
 // condition is a WHERE that grows.
 type condition struct {
 	parts  []string

@@ -138,6 +138,7 @@ func (s session) readers() ports.Readers {
 		Readiness:       readiness{s},
 		Requests:        requests{s},
 		Reports:         reports{s},
+		MoveRuns:        moveRuns{s},
 	}
 }
 
@@ -165,6 +166,7 @@ func (s session) stores() ports.Stores {
 		Ceremonies:      ceremonies{s},
 		Mails:           mails{s},
 		Devices:         devices{s},
+		MoveRuns:        moveRuns{s},
 	}
 }
 

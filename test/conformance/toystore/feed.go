@@ -13,37 +13,56 @@ type feed struct{ session }
 
 func (s feed) Events(_ context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (page domain.FeedPage,
 	_ error) {
+	found, err := s.read(func(of domain.Tenant) bool { return sameApplication(of, t) }, func(e of[domain.FeedEvent]) bool {
+		return (f.DeliveryID == "" || e.record.DeliveryID == f.DeliveryID) && (f.Type == "" || e.record.Type == f.Type) &&
+			within(e.record.OccurredAt, f.CreatedAfter, nil)
+	}, after, limit)
+	for _, e := range found.Events {
+		page.Events = append(page.Events, e.FeedEvent)
+	}
+	page.Next, page.More = found.Next, found.More
+	return page, err
+}
+
+func (s feed) OfAll(_ context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition, limit int) (domain.PlatformFeedPage, error) {
+	return s.read(func(t domain.Tenant) bool { return t.Environment == f.Environment }, func(e of[domain.FeedEvent]) bool {
+		return (len(f.Types) == 0 || slices.Contains(f.Types, e.record.Type)) &&
+			(f.BusinessID == "" || e.tenant.BusinessID == f.BusinessID) && within(e.record.OccurredAt, f.CreatedAfter, nil)
+	}, after, limit)
+}
+
+func (s feed) read(in func(domain.Tenant) bool, admits func(of[domain.FeedEvent]) bool, after *domain.FeedPosition, limit int) (
+	page domain.PlatformFeedPage, _ error) {
 	order := func(a, b domain.FeedPosition) int {
 		return cmp.Or(cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(a.ID, b.ID))
 	}
-	all := records(s.now().feed.where(
-		func(e of[domain.FeedEvent]) bool { return sameApplication(e.tenant, t) && e.record.DeliveryID != "" },
-		func(a, b of[domain.FeedEvent]) int { return order(a.record.Position, b.record.Position) }))
+	all := s.now().feed.where(
+		func(e of[domain.FeedEvent]) bool { return in(e.tenant) && e.record.DeliveryID != "" },
+		func(a, b of[domain.FeedEvent]) int { return order(a.record.Position, b.record.Position) })
 	if after != nil {
-		at, known := slices.BinarySearchFunc(all, *after, func(e domain.FeedEvent, p domain.FeedPosition) int { return order(e.Position, p) })
+		at, known := slices.BinarySearchFunc(all, *after, func(e of[domain.FeedEvent], p domain.FeedPosition) int {
+			return order(e.record.Position, p)
+		})
 		switch {
 		case known:
 			at++
 		case after.ID != "" && len(all) == 0:
 			return page, domain.CursorExpired(nil)
 		case after.ID != "":
-			return page, domain.CursorExpired(&all[0].OccurredAt)
+			return page, domain.CursorExpired(&all[0].record.OccurredAt)
 		}
 		all, page.Next = all[at:], *after
 	}
-	if f.DeliveryID != "" {
-		all = slices.DeleteFunc(all, func(e domain.FeedEvent) bool { return e.DeliveryID != f.DeliveryID })
-	}
 	for _, e := range all {
-		if (f.Type == "" || e.Type == f.Type) && within(e.OccurredAt, f.CreatedAfter, nil) {
+		if admits(e) {
 			if len(page.Events) == limit {
 				page.More = true
 				page.Next = page.Events[limit-1].Position
 				return page, nil
 			}
-			page.Events = append(page.Events, e)
+			page.Events = append(page.Events, domain.PlatformEvent{FeedEvent: e.record, Tenant: e.tenant})
 		}
-		page.Next = e.Position
+		page.Next = e.record.Position
 	}
 	return page, nil
 }

@@ -27,6 +27,7 @@ func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more 
 			purge(&on.tx.links, limit, func(l domain.Link) bool { return !l.ExpiresAt.After(now.Add(-domain.LinkKept)) }),
 			purge(&on.tx.sessions, limit, func(x domain.Session) bool { return !x.ExpiresAt.After(now.Add(-domain.SessionKept)) }),
 			purge(&on.tx.mails, limit, func(m domain.Mail) bool { return m.SettledAt != nil && m.SettledAt.Before(now.Add(-domain.MailKept)) }),
+			purge(&on.tx.moveRuns, limit, func(r moveRun) bool { return r.CreatedAt.Before(now.Add(-domain.MoveRunKept)) }),
 			purge(&on.tx.devices, limit, func(seen time.Time) bool { return seen.Before(now.Add(-domain.DeviceKept)) }),
 		} {
 			removed, more = removed+n, more || n == limit

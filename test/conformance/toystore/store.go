@@ -90,6 +90,7 @@ type state struct {
 	webhooks     table[domain.ID, domain.WebhookDelivery]
 	attempts     table[domain.ID, []domain.WebhookAttempt]
 	feed         table[domain.ID, of[domain.FeedEvent]]
+	moveRuns     table[domain.ID, moveRun]
 	requests     table[domain.ID, domain.RequestRecord]
 	usage        table[usageKey, domain.UsageMinute]
 	counted      table[domain.ID, bool] // events, for reports
@@ -171,7 +172,7 @@ func (s *state) shared() *state {
 		&c.passkeys, &c.views, &c.identities, &c.ceremonies, &c.mails, &c.devices,
 		&c.recipients, &c.addresses, &c.pickups, &c.deliveries, &c.timelines, &c.simulations, &c.keys, &c.bulkItems,
 		&c.endpoints, &c.webhooks, &c.attempts, &c.feed,
-		&c.requests, &c.usage, &c.counted,
+		&c.requests, &c.usage, &c.counted, &c.moveRuns,
 	} {
 		t.share()
 	}
@@ -203,7 +204,7 @@ func (s *Store) Read() ports.Readers {
 		Operators: operators{on}, Audit: audit{on}, Platform: platform{on},
 		Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on}, Requests: requests{on},
 		Passkeys: passkeys{on}, Views: views{on}, Readiness: readiness{on}, Reports: reports{on},
-		Identities: identities{on},
+		Identities: identities{on}, MoveRuns: moveRuns{on},
 	}
 }
 
@@ -217,7 +218,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 			Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on},
 			Passkeys: passkeys{on}, Views: views{on}, Identities: identities{on}, Readiness: readiness{on},
 			Ceremonies: ceremonies{on},
-			Mails:      mails{on}, Devices: devices{on},
+			Mails:      mails{on}, Devices: devices{on}, MoveRuns: moveRuns{on},
 		})
 	})
 }

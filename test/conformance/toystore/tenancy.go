@@ -335,6 +335,13 @@ func (s platform) Work(_ context.Context, e domain.Environment, at time.Time) (d
 	return tallies, nil
 }
 
+func (s platform) Named(_ context.Context, ids []domain.ID, references []domain.Reference) ([]*domain.Delivery, error) {
+	at := func(d *domain.Delivery) domain.Position { return domain.Position{ID: d.ID} }
+	return s.now().deliveries.where(func(d *domain.Delivery) bool {
+		return slices.Contains(ids, d.ID) || slices.Contains(references, d.Reference)
+	}, by(at)), nil
+}
+
 func (s platform) Owner(_ context.Context, id domain.ID) (o domain.Owned, err error) {
 	now := s.now()
 	if k, there := now.apiKeys.get(id); there {

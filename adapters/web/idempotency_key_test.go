@@ -1,6 +1,7 @@
-package httpapi
+package web
 
 import (
+	"net/http"
 	"testing"
 
 	"waybill/domain"
@@ -12,7 +13,7 @@ func TestAnIdempotencyKeyHasEightTo255PrintableCharacters(t *testing.T) {
 		long[i] = 'k'
 	}
 	for _, good := range []string{"12345678", string(long[:255]), "with space and ~"} {
-		key, err := idempotencyKey([]string{good}, true)
+		key, err := IdempotencyKey(http.Header{"Idempotency-Key": []string{good}}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -21,24 +22,24 @@ func TestAnIdempotencyKeyHasEightTo255PrintableCharacters(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"1234567", string(long), "tab\tinside", "ümlaut-key", "bell\x07bell"} {
-		_, err := idempotencyKey([]string{bad}, false)
+		_, err := IdempotencyKey(http.Header{"Idempotency-Key": []string{bad}}, false)
 		if !domain.HasCode(err, domain.CodeValidation) {
 			t.Fatalf("%s: domain.HasCode(err, domain.CodeValidation) is false", bad)
 		}
 	}
-	_, err := idempotencyKey(nil, true)
+	_, err := IdempotencyKey(http.Header{"Idempotency-Key": nil}, true)
 	if !domain.HasCode(err, domain.CodeIdempotencyKeyRequired) {
 		t.Fatal("domain.HasCode(err, domain.CodeIdempotencyKeyRequired) is false")
 	}
-	_, err = idempotencyKey([]string{""}, true)
+	_, err = IdempotencyKey(http.Header{"Idempotency-Key": []string{""}}, true)
 	if !domain.HasCode(err, domain.CodeIdempotencyKeyRequired) {
 		t.Fatal("domain.HasCode(err, domain.CodeIdempotencyKeyRequired) is false")
 	}
-	_, err = idempotencyKey(nil, false)
+	_, err = IdempotencyKey(http.Header{"Idempotency-Key": nil}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = idempotencyKey([]string{"12345678", "12345678"}, true)
+	_, err = IdempotencyKey(http.Header{"Idempotency-Key": []string{"12345678", "12345678"}}, true)
 	if !domain.HasCode(err, domain.CodeValidation) {
 		t.Fatal("sent twice: domain.HasCode(err, domain.CodeValidation) is false")
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 var advanceManyShape = strictjson.Object{"status": strictjson.Leaf, "reason_code": strictjson.Leaf, "items": strictjson.ArrayOf(
-	strictjson.Object{"delivery_id": strictjson.Leaf, "reference": strictjson.Leaf, "status": strictjson.Leaf, "reason_code": strictjson.Leaf})}
+	strictjson.Object{"delivery_id": strictjson.Leaf, "reference": strictjson.Leaf, "status": strictjson.Leaf,
+		"reason_code": strictjson.Leaf})}
 
 // movePatience is for how long a request itself moves deliveries: the rest is moved
 // behind it, and the same request gets the answer.

@@ -173,8 +173,8 @@ func testMoveRuns(t *testing.T, b ports.Database) {
 
 func testCleaningOfMoveRuns(t *testing.T, b ports.Database) {
 	t.Run("runs go when they are old, and their keys with them", func(t *testing.T) {
-		old, young := newRun(time.Now().Add(-domain.MoveRunKept-time.Hour)), newRun(time.Now().Add(-domain.MoveRunKept+time.Hour))
-		for _, r := range []domain.MoveRun{old, young} {
+		old, recent := newRun(time.Now().Add(-domain.MoveRunKept-time.Hour)), newRun(time.Now().Add(-domain.MoveRunKept+time.Hour))
+		for _, r := range []domain.MoveRun{old, recent} {
 			wantError(t, "Begin", begin(t, b, r, holdOf(r, theirs)), nil)
 		}
 		eventually(t, "the old run is gone", func() bool {
@@ -183,7 +183,7 @@ func testCleaningOfMoveRuns(t *testing.T, b ports.Database) {
 			_, err = b.Read().MoveRuns.Get(t.Context(), old.ID)
 			return err != nil
 		})
-		wantEqual(t, "items of the young one", len(must(b.Read().MoveRuns.Get(t.Context(), young.ID))(t).Items), 2)
+		wantEqual(t, "items of the recent one", len(must(b.Read().MoveRuns.Get(t.Context(), recent.ID))(t).Items), 2)
 		wantError(t, "Begin under the old key", begin(t, b, old, holdOf(old, theirs)), nil)
 	})
 }
@@ -283,6 +283,7 @@ func testNamedDeliveries(t *testing.T, b ports.Database) {
 			booked[0].ID: booked[0].Reference, booked[1].ID: booked[1].Reference, booked[2].ID: booked[2].Reference,
 		})
 	wantEqual(t, "of none", named(nil), map[domain.ID]domain.Reference{})
-	wantEqual(t, "of what there is not", named([]domain.ID{sample.ID(domain.PrefixDelivery), "dlv_1", "", "biz_" + domain.ID(booked[0].ID.Hex())},
+	none := []domain.ID{sample.ID(domain.PrefixDelivery), "dlv_1", "", "biz_" + domain.ID(booked[0].ID.Hex())}
+	wantEqual(t, "of what there is not", named(none,
 		"", "7K3M-QX8P-2VTD", "a\x00b"), map[domain.ID]domain.Reference{})
 }

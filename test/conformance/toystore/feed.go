@@ -24,7 +24,8 @@ func (s feed) Events(_ context.Context, t domain.Tenant, f domain.FeedFilter, af
 	return page, err
 }
 
-func (s feed) OfAll(_ context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition, limit int) (domain.PlatformFeedPage, error) {
+func (s feed) OfAll(_ context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition, limit int) (domain.PlatformFeedPage,
+	error) {
 	return s.read(func(t domain.Tenant) bool { return t.Environment == f.Environment }, func(e of[domain.FeedEvent]) bool {
 		return (len(f.Types) == 0 || slices.Contains(f.Types, e.record.Type)) &&
 			(f.BusinessID == "" || e.tenant.BusinessID == f.BusinessID) && within(e.record.OccurredAt, f.CreatedAfter, nil)

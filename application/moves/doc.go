@@ -12,7 +12,7 @@
 // whenever it is asked for, whichever process got to the end.
 //
 // Unlike a bulk of creates, a run is carried to its end without its caller: the
-// company has decided to move these deliveries, and half of them moved helps nobody.
+// company has decided to move these deliveries, and half of them moved helps no rider.
 //
 // Rejected: the records of package idempotency, which belong to an application and
 // keep an answer, and not the request that a process needs to go on by itself; and one

@@ -53,17 +53,13 @@ type ConnectedIdentity struct {
 // letters.
 type RoleRules map[string]Role
 
-// MakeRoleRules reads the rules of a setting.
-func MakeRoleRules(texts map[string]string) (RoleRules, error) {
+// MakeRoleRules are the rules of a setting. An entry whose role is none gives none.
+func MakeRoleRules(texts map[string]string) RoleRules {
 	rules := make(RoleRules, len(texts))
-	for of, text := range texts {
-		role, err := ParseRole(Console, text)
-		if err != nil {
-			return nil, err
-		}
-		rules[of] = role
+	for of, role := range texts {
+		rules[of] = Role(role)
 	}
-	return rules, nil
+	return rules
 }
 
 // Role is the strongest role that the rules give an identity; false: none.

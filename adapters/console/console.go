@@ -26,6 +26,7 @@ type UseCases struct {
 	Directory *people.Directory
 	Audit     *audit.Log
 	Passkeys  *people.Passkeys `wire:"-"` // those of the console's host
+	Company   *people.Company  `wire:"-"`
 }
 
 // Options are what the console needs to know about where it is.
@@ -72,7 +73,7 @@ func New(u UseCases, o Options) *Console {
 	p := &Console{UseCases: u, options: o}
 	p.Site = site.New(site.Options{
 		Site: domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(),
-		Records: records, Done: done, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys, People: staff,
+		Records: records, Done: done, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys, Company: u.Company, People: staff,
 		TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
 		Mails: o.Mails, Identifiers: o.Identifiers,
 	})

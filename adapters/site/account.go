@@ -15,6 +15,7 @@ type accountView struct {
 	Stale         bool // no password, and the link was used too long ago to set one
 	Current, Pass pages.Field
 	Passkeys      passkeysView
+	Company       *companyView // nil: there is no identity provider
 	Sessions      []sessionView
 	Others        bool
 	Businesses    []Business
@@ -59,6 +60,9 @@ func (s *Site) accountPage(c *Call, status int, n *pages.Notice) error {
 			Required: true, MaxLength: domain.MaxPassword})
 	}
 	if v.Passkeys, err = s.passkeysView(c, fresh); err != nil {
+		return err
+	}
+	if v.Company, err = s.companyView(c, fresh); err != nil {
 		return err
 	}
 	v.Stale = !v.HasPassword && !fresh

@@ -178,6 +178,8 @@ var ownTexts = map[string]string{
 	"ended":           "The session was ended.",
 	"ended-others":    "All other sessions were ended.",
 	"out":             "You are signed out.",
+	"confirmed":       "You have signed in again. Go back to the page that asked for it, and send it again.",
+	"connected":       "The company account was connected. Sign in with it from now on.",
 	"link-sent": "If this address has an account here, a link is on its way to it. It lets you in once; the mail " +
 		"tells until when.",
 }

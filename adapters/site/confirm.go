@@ -19,6 +19,7 @@ type againView struct {
 	Pass        pages.Field
 	HasPassword bool
 	Passkey     *pages.Passkey // nil: the person has none
+	Company     string         // link to the identity provider; empty: the person has no account there
 	Back        string
 	AskLink     string // whom one asks for a link
 }
@@ -36,6 +37,9 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 			Lines: []string{"This takes a sign-in of the last 10 minutes. What you sent is kept and goes on from here."}},
 		Pass: pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true,
 			MaxLength: domain.MaxPassword},
+	}
+	if v.Company, err = s.confirmHref(c); err != nil {
+		return err
 	}
 	if c.tooLongToKeep() {
 		v.Notice.Lines = []string{"This takes a sign-in of the last 10 minutes. A file or a long text is not kept: send it again after that."}

@@ -19,11 +19,12 @@ func (s *Site) cookie(what string) string {
 }
 
 // The cookies there are: of the session, of a browser that is known again after a sign-in,
-// and of a notice.
+// of a notice, and of a browser that is away at the identity provider.
 const (
 	ofSession = ""
 	ofDevice  = "_device"
 	ofNotice  = "_done"
+	ofCompany = "_oidc" // while the browser is at the identity provider
 )
 
 // keep sets one of them; without an age it is forgotten.

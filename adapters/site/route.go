@@ -2,6 +2,8 @@ package site
 
 import (
 	"net/http"
+	"slices"
+	"time"
 
 	"waybill/domain"
 )
@@ -14,7 +16,8 @@ type Route struct {
 	Handle func(c *Call) error
 	// AsksItself: the form has a field for the password that confirms it.
 	AsksItself bool
-	MaxForm    int64 // bytes that the form may have; 0: maxForm
+	MaxForm    int64         // bytes that the form may have; 0: maxForm
+	Within     time.Duration // what the answer may take; 0: readTimeout, and writeTimeout of a form
 }
 
 // Always is one act for all calls of a route.
@@ -42,7 +45,7 @@ func (s *Site) common() []Route {
 		read = Always(domain.ActReadEverything)
 	}
 	const get, post = http.MethodGet, http.MethodPost
-	return append(s.people(read), []Route{
+	return slices.Concat(s.people(read), s.ofCompany(read), []Route{
 		{Method: get, Path: "/enter/:link", Handle: s.showLink},
 		{Method: post, Path: "/enter/:link", Handle: s.useLink},
 		{Method: get, Path: "/signin", Handle: s.showSignIn},
@@ -71,5 +74,5 @@ func (s *Site) common() []Route {
 		{Method: post, Path: "/account/passkeys/:passkey", Act: account, Handle: s.renamePasskey},
 		{Method: get, Path: "/account/passkeys/:passkey/remove", Act: account, Handle: s.showPasskey},
 		{Method: post, Path: "/account/passkeys/:passkey/remove", Act: account, Handle: s.removePasskey},
-	}...)
+	})
 }

@@ -104,6 +104,7 @@ func (s *Site) answer(r Route) gin.HandlerFunc {
 	if r.Method == http.MethodPost {
 		within = writeTimeout
 	}
+	within = cmp.Or(r.Within, within)
 	return func(g *gin.Context) {
 		ctx, cancel := context.WithTimeout(g.Request.Context(), within)
 		defer cancel()

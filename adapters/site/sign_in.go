@@ -93,6 +93,7 @@ type signInView struct {
 	Address     pages.Field
 	Email, Pass pages.Field
 	Passkey     pages.Passkey
+	Company     string // link to the company's identity provider; empty: there is none
 	Next        string
 	To, AskLink string       // where, and whom one asks for a link
 	Kept        []pages.Kept // of a form that was sent without a session
@@ -142,6 +143,7 @@ func (s *Site) signInPage(c *Call, status int, v signInView) error {
 	v.Passkey = s.passkeyForm(pages.Passkey{
 		Action: "/signin", Ask: "/signin/passkey", Button: "Sign in with a passkey", Second: true,
 	}, append(v.Kept, pages.Kept{Name: "next", Value: v.Next})...)
+	v.Company = s.companyHref(v.Next)
 	v.Mails, v.Address, v.To, v.AskLink = s.o.Mails, s.linkField(c), s.o.Words.To, s.o.Words.AskLink
 	return s.ShowPlain(c, status, "signin", "Sign in", v)
 }

@@ -53,6 +53,7 @@ type Options struct {
 	Access         *people.Access
 	Directory      *people.Directory
 	Passkeys       *people.Passkeys
+	Company        *people.Company // nil: no one signs in at an identity provider
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 	Clock          ports.Clock

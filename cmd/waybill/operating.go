@@ -9,13 +9,16 @@ import (
 	"waybill/adapters/console"
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
+	"waybill/adapters/identity/oidcprovider"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
+	"waybill/adapters/site"
 	"waybill/adapters/web/connections"
 	"waybill/application/admission"
 	"waybill/application/people"
 	"waybill/configs"
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -51,9 +54,19 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 func newConsole(u console.UseCases, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
 	log *slog.Logger) (*console.Console, error) {
 	party, err := gowebauthn.New(urls.Console)
-	u.Passkeys = people.NewPasskeys(u.Access, party)
+	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party), newCompany(u.Access, c, urls, clock)
 	return console.New(u, console.Options{BaseURL: urls.Console, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
 		Mails: c.MailsAreRead(), Identifiers: ids}), err
+}
+
+// newCompany are the sign-ins at the company's identity provider, if there is one.
+func newCompany(a *people.Access, c *configs.Config, urls settings.PublicURLs, clock ports.Clock) *people.Company {
+	if c.OIDCIssuer == "" {
+		return people.NewCompany(a, nil, nil)
+	}
+	return people.NewCompany(a, oidcprovider.New(oidcprovider.Config{Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID,
+		ClientSecret: c.OIDCClientSecret.Reveal(), GroupsClaim: c.OIDCGroupsClaim, RedirectURL: site.CompanyBack(urls.Console, console.Prefix)},
+		clock), domain.MakeRoleRules(c.OIDCRoles))
 }
 
 // operationsOfAPI are the routes of the public API as its description tells them.

@@ -115,7 +115,7 @@ func Reference() string {
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", variable, f.name, standard, f.doc)
 	}
 	b.WriteString("\n## The tariff\n\nAmounts are in the currency; a fee is rounded up to a multiple of `step`. Beyond `range_km`, and for " +
-		"a vehicle that has no line, a trip is priced by hand.\n\n```yaml\n" + tariffExample + "```\n")
+		"a vehicle that has no line, a trip is priced by hand.\n\n```yaml\n" + tariffExample + "```\n" + staffDocs)
 	return b.String()
 }
 

@@ -1,0 +1,247 @@
+package console_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/adapters/console"
+	"waybill/adapters/identity/oidcprovider"
+	"waybill/adapters/passkeys/gowebauthn"
+	"waybill/adapters/site"
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/browser"
+	"waybill/test/servers/dexserver"
+)
+
+// nowhere is a provider that sends everybody to one address and vouches for no one.
+type nowhere struct{}
+
+func (nowhere) Begin(context.Context, ports.IdentityRequest) (string, error) {
+	return "https://id.example.com/auth", nil
+}
+
+func (nowhere) Finish(context.Context, ports.IdentityRequest, string) (domain.Identity, error) {
+	return domain.Identity{}, ports.ErrIdentityUnproven
+}
+
+func init() {
+	add(map[string]row{
+		"GET /signin/oidc": {}, "GET /signin/oidc/callback": {},
+		"GET /account/confirm/oidc": {may: everybody}, "GET /account/oidc": {may: everybody},
+	})
+	equip = append(equip, func(_ *testing.T, _ *scene, u *console.UseCases) {
+		u.Company = people.NewCompany(u.Access, nowhere{}, nil)
+	})
+}
+
+// wallClock is the clock of this machine.
+type wallClock struct{}
+
+func (wallClock) Now() time.Time { return time.Now() }
+
+// shifted tells when a person signed in by the clock of the scene.
+type shifted struct {
+	ports.IdentityProvider
+	clock ports.Clock
+}
+
+func (p shifted) Finish(ctx context.Context, r ports.IdentityRequest, code string) (domain.Identity, error) {
+	i, err := p.IdentityProvider.Finish(ctx, r, code)
+	i.AuthenticatedAt = i.AuthenticatedAt.Add(p.clock.Now().Sub(time.Now()))
+	return i, err
+}
+
+// withDex is a scene whose console sends staff to a Dex.
+func withDex(t *testing.T) (*scene, *dexserver.Server) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	at := "http://localhost:" + port
+	account := func(name string, groups ...string) dexserver.Account {
+		return dexserver.Account{ID: name, Email: name + "@company.example", Name: "Efua " + name, Verified: true, Groups: groups}
+	}
+	unverified, customer := account("unverified", "ops"), account("customer", "ops")
+	unverified.Verified, customer.Email = false, "owner@adom.example"
+	dex := dexserver.ForTest(t, dexserver.Known{
+		Sessions: true,
+		Clients:  []dexserver.Client{{ID: "waybill", Secret: "secret", RedirectURIs: []string{site.CompanyBack(at, console.Prefix)}}},
+		Accounts: []dexserver.Account{account("admin", "ops", "everybody"), account("dispatcher", "riders desk"), account("support", "care"),
+			account("viewer", "everybody"), account("rider"), unverified, customer},
+	})
+	s := newScene(t)
+	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
+	u := console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party)}
+	for _, add := range equip {
+		add(t, s, &u)
+	}
+	provider := oidcprovider.New(oidcprovider.Config{Issuer: dex.Issuer, ClientID: "waybill", ClientSecret: "secret",
+		RedirectURL: site.CompanyBack(at, console.Prefix), GroupsClaim: "groups"}, wallClock{})
+	u.Company = people.NewCompany(s.access, shifted{provider, s.Clock}, domain.MakeRoleRules(map[string]string{
+		"group:ops": "admin", "group:riders desk": "dispatcher", "group:care": "support", "group:everybody": "viewer"}))
+	p := console.New(u, console.Options{BaseURL: at, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs})
+	server.Config.Handler = p.Handler()
+	server.Start()
+	t.Cleanup(func() {
+		p.EndStreams()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	s.url = at + console.Prefix
+	return s, dex
+}
+
+// away leaves for the provider, signs in there, and is the path that leads back.
+func (r *reader) away(from, email string) string {
+	r.t.Helper()
+	left := r.ask(http.MethodGet, from, nil)
+	if left.status != http.StatusSeeOther {
+		r.t.Fatalf("%s answers %d\n%s", from, left.status, left.body)
+	}
+	back, _, err := dexserver.NewVisitor().SignIn(r.t.Context(), left.header.Get("Location"), email)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.TrimPrefix(back.RequestURI(), console.Prefix)
+}
+
+func TestStaffSignInAtARealProviderWithTheRoleOfTheirGroup(t *testing.T) {
+	t.Parallel()
+	s, _ := withDex(t)
+	for _, role := range domain.Roles(domain.Console) {
+		r := s.reader(t)
+		if !strings.Contains(r.get("/signin").body, `href="/console/signin/oidc?next=%2F"`) {
+			t.Error("the page for signing in does not offer it")
+		}
+		p := r.get(r.away("/signin/oidc?next=%2Faccount", string(role)+"@company.example"))
+		if p.status != http.StatusOK || p.at != "/account" || !strings.Contains(p.body, "Efua "+string(role)) ||
+			!strings.Contains(p.body, "by oidc") {
+			t.Errorf("%s: %d at %s\n%s", role, p.status, p.at, p.body)
+		}
+		staff := must[[]domain.Member](t)(s.directory.Members(t.Context(), ""))
+		if last := staff[len(staff)-1]; last.Person.Email != domain.Email(role+"@company.example") || last.Membership.Role != role {
+			t.Errorf("%s is %+v", role, last)
+		}
+	}
+}
+
+func TestAWrongOrSecondReturnFromTheProviderLetsNoOneIn(t *testing.T) {
+	t.Parallel()
+	s, _ := withDex(t)
+	for name, spoil := range map[string]func(r *reader, back string) string{
+		"another browser": func(r *reader, back string) string { *r = *s.reader(t); return back },
+		"another state":   func(_ *reader, back string) string { return strings.Replace(back, "state=cer_", "state=cer_f", 1) },
+		"another code":    func(_ *reader, back string) string { return strings.Replace(back, "code=", "code=x", 1) },
+		"no code":         func(_ *reader, back string) string { return strings.Replace(back, "code=", "x=", 1) },
+		"a second time": func(r *reader, back string) string {
+			r.get(back)
+			r.post("/signout", url.Values{})
+			return back
+		},
+		"the state of a sign-in begun later": func(r *reader, back string) string {
+			r.ask(http.MethodGet, "/signin/oidc", nil)
+			return back
+		},
+		"refused there": func(_ *reader, back string) string { return back + "&error=access_denied" },
+	} {
+		r := s.reader(t)
+		p := r.get(spoil(r, r.away("/signin/oidc", "dispatcher@company.example")))
+		if p.status != http.StatusForbidden || !strings.Contains(p.body, "You are not signed in") || !strings.Contains(p.body, `name="password"`) {
+			t.Errorf("%s: %d\n%s", name, p.status, p.body)
+		}
+		if after := r.get("/account"); after.at != "/signin" {
+			t.Errorf("%s: at %s", name, after.at)
+		}
+	}
+}
+
+func TestAnAccountThatMayNotComeInIsToldWhy(t *testing.T) {
+	t.Parallel()
+	s, _ := withDex(t)
+	for email, words := range map[string]string{"unverified@company.example": "has verified", "rider@company.example": "in no group",
+		"owner@adom.example": "is not connected"} {
+		r := s.reader(t)
+		p := r.get(r.away("/signin/oidc", email))
+		if p.status != http.StatusForbidden || !strings.Contains(p.body, words) || r.get("/account").at != "/signin" {
+			t.Errorf("%s: %d\n%s", email, p.status, p.body)
+		}
+	}
+}
+
+func TestAProviderThatIsGoneLeavesTheOtherWaysIn(t *testing.T) {
+	t.Parallel()
+	s, dex := withDex(t)
+	if err := dex.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	r := s.reader(t)
+	p := r.get("/signin/oidc")
+	if p.status != http.StatusServiceUnavailable || !strings.Contains(p.body, "does not answer") || !strings.Contains(p.body, `name="password"`) {
+		t.Errorf("%d\n%s", p.status, p.body)
+	}
+	s.signedIn(t, domain.RoleViewer)
+}
+
+func TestAConsoleWithoutAProviderOffersNone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	party := must[*gowebauthn.Party](t)(gowebauthn.New("http://localhost:1"))
+	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party),
+		Company: people.NewCompany(s.access, nil, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
+		Log: slog.New(slog.NewTextHandler(&s.log, nil))})
+	for path, want := range map[string]int{"/signin": 200, "/signin/oidc": 404, "/signin/oidc/callback": 404} {
+		w := httptest.NewRecorder()
+		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost:1/console"+path, http.NoBody))
+		if w.Code != want || strings.Contains(w.Body.String(), "company account") {
+			t.Errorf("%s: %d\n%s", path, w.Code, w.Body)
+		}
+	}
+}
+
+func TestAPersonOfTheCompanySignsInAndAgainInABrowser(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	s, _ := withDex(t)
+	p := b.Open(t, s.url+"/signin", browser.Looks[2], browser.Reader{})
+	there := func(email string) {
+		t.Helper()
+		p.Eventually(t, "the provider asks for the password", `document.querySelector("#login") !== null`)
+		browser.Fill(t, p, "#login", email)
+		browser.Fill(t, p, "#password", dexserver.Password)
+		p.Click(t, "#submit-login")
+		const grant = `document.querySelector(".theme-btn--success")`
+		p.Eventually(t, "the provider asks for access, or did so before", grant+` !== null || location.pathname.startsWith("/console")`)
+		if browser.Eval[bool](t, p, grant+" !== null") {
+			p.Click(t, ".theme-btn--success")
+		}
+	}
+	text := func(what string) {
+		t.Helper()
+		p.Eventually(t, what, "document.readyState === 'complete' && document.body.textContent.includes("+browser.Quoted(what)+")")
+	}
+	p.Click(t, `a[href^="/console/signin/oidc"]`)
+	there("admin@company.example")
+	text("Efua admin")
+
+	s.wait(domain.FreshFor)
+	browser.Go(t, p, s.url+"/staff", "")
+	browser.Fill(t, p, `[name=email]`, "abena@company.example")
+	browser.Fill(t, p, `[name=name]`, "Abena")
+	p.Click(t, `form[action="/console/staff"] button`)
+	text("Sign in again to go on")
+	form, link := p, browser.Eval[string](t, p, `document.querySelector("main a[target=_blank]").href`)
+	p = b.OpenBeside(t, form, false, link, browser.Looks[2], browser.Reader{})
+	there("admin@company.example")
+	text("You have signed in again")
+	p = form
+	p.Click(t, "main form button")
+	text("abena@company.example")
+}

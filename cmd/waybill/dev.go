@@ -143,7 +143,7 @@ func (p *commands) welcome(ctx context.Context, dir settings.DataDir, s *service
 	}
 	v := admin.ServingView{
 		Live: settings.Origin(servers.live) + "/v1", Sandbox: settings.Origin(servers.sandbox) + "/v1", Ops: settings.Origin(servers.ops),
-		EnvFile: dir.DevEnv(),
+		Console: servers.urls(c).Console + settings.ConsolePath, EnvFile: dir.DevEnv(),
 	}
 	if servers.portal != nil {
 		v.Portal = servers.urls(c).Portal

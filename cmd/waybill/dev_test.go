@@ -26,6 +26,7 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 		"WAYBILL_LIVE_URL", "WAYBILL_SANDBOX_URL", "WAYBILL_OPS_URL", "WAYBILL_LIVE_KEY", "WAYBILL_TEST_KEY",
 		"WAYBILL_OPS_TOKEN", "WAYBILL_BUSINESS_ID", "WAYBILL_APP_ID", "WAYBILL_PICKUP_ID", "WAYBILL_PICKUP_INACTIVE_ID",
 		"WAYBILL_PICKUP_INCOMPLETE_ID", "WAYBILL_LIVE_PICKUP_ID", "WAYBILL_PORTAL_URL", "WAYBILL_PORTAL_LINK",
+		"WAYBILL_CONSOLE_URL", "WAYBILL_CONSOLE_LINK",
 	} {
 		if vars[name] == "" {
 			t.Errorf("%s is missing in dev.env", name)
@@ -69,14 +70,16 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 
 	shown := r.stdout.String()
 	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"],
-		vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_OPS_TOKEN"], vars["WAYBILL_PORTAL_LINK"], "Adom Foods", "dev.env",
+		vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_OPS_TOKEN"], vars["WAYBILL_PORTAL_LINK"], vars["WAYBILL_CONSOLE_LINK"],
+		"Adom Foods", "dev.env",
 		"  Mails          in the log below, with their links",
 		"curl", "  Next           waybill demo --data-dir " + dir + " "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the banner lacks %q:\n%s", want, shown)
 		}
 	}
-	signsTheDemoOwnerIn(t, vars)
+	letsInOnce(t, vars["WAYBILL_PORTAL_LINK"], vars["WAYBILL_PORTAL_URL"]+"/", "Demo shop")
+	letsInOnce(t, vars["WAYBILL_CONSOLE_LINK"], vars["WAYBILL_CONSOLE_URL"]+"/", "Kofi Boateng")
 	r.terminate(t)
 	if logged := r.stderr.String(); strings.Contains(logged, vars["WAYBILL_TEST_KEY"]) || strings.Contains(logged, vars["WAYBILL_LIVE_KEY"]) ||
 		strings.Contains(logged, vars["WAYBILL_OPS_TOKEN"]) {
@@ -87,24 +90,25 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 	}
 }
 
-// signsTheDemoOwnerIn uses the link of dev.env, once.
-func signsTheDemoOwnerIn(t *testing.T, vars map[string]string) {
+// letsInOnce uses a link of dev.env, which leads to the start page of its site.
+func letsInOnce(t *testing.T, link, home, shows string) {
 	t.Helper()
 	jar, _ := cookiejar.New(nil)
 	browser := &http.Client{Jar: jar}
 	for i, want := range []int{http.StatusOK, http.StatusGone} {
-		res, err := browser.Post(vars["WAYBILL_PORTAL_LINK"], "application/x-www-form-urlencoded", http.NoBody)
+		res, err := browser.Post(link, "application/x-www-form-urlencoded", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
 		page, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		if err != nil || res.StatusCode != want || i == 0 && !strings.Contains(string(page), "Demo shop") {
+		if err != nil || res.StatusCode != want || i == 0 && (!strings.Contains(string(page), shows) ||
+			res.Request.URL.String() != home) {
 			t.Errorf("use %d of the link: %d, %v\n%s", i+1, res.StatusCode, err, page)
 		}
 	}
-	if !strings.HasPrefix(vars["WAYBILL_PORTAL_URL"], "http://localhost:") {
-		t.Errorf("the portal is at %s, and passkeys refuse an IP address", vars["WAYBILL_PORTAL_URL"])
+	if !strings.HasPrefix(home, "http://localhost:") {
+		t.Errorf("the site is at %s, and passkeys refuse an IP address", home)
 	}
 }
 
@@ -134,7 +138,7 @@ func TestASecondStartKeepsDataAndKeysAndShowsNoKeyAgain(t *testing.T) {
 	r, second := startDev(t, dir)
 	for name, value := range first {
 		// Ports are free ones, and may differ; a link is good for one sign-in.
-		if !strings.HasSuffix(name, "_URL") && name != "WAYBILL_PORTAL_LINK" && second[name] != value {
+		if !strings.HasSuffix(name, "_URL") && !strings.HasSuffix(name, "_LINK") && second[name] != value {
 			t.Errorf("%s is %q after %q", name, second[name], value)
 		}
 	}

@@ -25,7 +25,7 @@ func TestAPersonIsInvitedListedAndRemoved(t *testing.T) {
 		t.Errorf("expires at %v, %v", invited["expires_at"], err)
 	}
 	staff := inDir[object](t, dir, "staff", "invite", "--email", "kofi@example.com", "--name", "Kofi", "--role", "admin")
-	if !strings.HasPrefix(staff["link"].(string), "http://127.0.0.1:") || !strings.Contains(staff["link"].(string), "/console/enter/") ||
+	if !strings.HasPrefix(staff["link"].(string), "http://localhost:") || !strings.Contains(staff["link"].(string), "/console/enter/") ||
 		staff["business_id"] != nil {
 		t.Errorf("staff %v", staff)
 	}

@@ -51,7 +51,8 @@ func (p *commands) serve() *cobra.Command {
 			if err := mayServe(cmd.Context(), s, c); err != nil {
 				return err
 			}
-			v := admin.ServingView{Live: urls.Live, Sandbox: urls.Sandbox, Ops: settings.Origin(servers.ops), Portal: urls.Portal}
+			v := admin.ServingView{Live: urls.Live, Sandbox: urls.Sandbox, Ops: settings.Origin(servers.ops), Portal: urls.Portal,
+				Console: urls.Console + settings.ConsolePath}
 			if err := p.announce(v, c, log); err != nil {
 				return err
 			}

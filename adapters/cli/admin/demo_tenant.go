@@ -17,6 +17,8 @@ const (
 	demoOperator = "Demo operator"
 	demoOwner    = "Ama Mensah"
 	demoEmail    = "ama@adom-foods.example"
+	demoAdmin    = "Kofi Boateng"
+	adminEmail   = "kofi@waybill.example"
 )
 
 // Seeder makes the demo customer of a development server.
@@ -44,6 +46,7 @@ type DemoCustomer struct {
 	LivePickup                   domain.ID
 
 	Owner people.Issued // a link for an owner, made just now
+	Admin people.Issued // one for an admin of the staff
 }
 
 // Demo answers with the customer of the last start, whose variables are
@@ -81,6 +84,10 @@ func (s *Seeder) Demo(ctx context.Context, by domain.AuditActor, before map[stri
 	var err error
 	d.Owner, err = s.People.Admit(ctx, d.by, people.Invitation{BusinessID: d.Business.ID, Email: demoEmail, Name: demoOwner,
 		Role: string(domain.RoleOwner)})
+	if err != nil {
+		return d, err
+	}
+	d.Admin, err = s.People.Admit(ctx, d.by, people.Invitation{Email: adminEmail, Name: demoAdmin, Role: string(domain.RoleAdmin)})
 	return d, err
 }
 

@@ -15,6 +15,7 @@ type ServingView struct {
 	Sandbox string `json:"sandbox_url,omitempty"`
 	Ops     string `json:"ops_url"`
 	Portal  string `json:"portal_url,omitempty"`
+	Console string `json:"console_url,omitempty"` // a worker has none
 	EnvFile string `json:"env_file,omitempty"` // dev only
 }
 
@@ -40,6 +41,8 @@ func WriteDevEnv(dir settings.DataDir, v ServingView, d DemoCustomer, c *configs
 		{"WAYBILL_OPS_URL", v.Ops},
 		{"WAYBILL_PORTAL_URL", v.Portal},
 		{"WAYBILL_PORTAL_LINK", d.portalLink(v)},
+		{"WAYBILL_CONSOLE_URL", v.Console},
+		{"WAYBILL_CONSOLE_LINK", d.consoleLink(v)},
 		{"WAYBILL_LIVE_KEY", d.LiveKey},
 		{"WAYBILL_TEST_KEY", d.TestKey},
 		{"WAYBILL_OPS_TOKEN", d.OpsToken},
@@ -88,6 +91,7 @@ func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoC
 		"",
 		"  Demo business  " + d.Business.Name + ", application \"" + d.App.Name + "\"",
 		d.signInLine(v),
+		"  Console        " + d.consoleLink(v) + "   (for the staff; signs an admin in, once)",
 		mailsLine(c),
 		keyLine("Test key       ", d.TestKey, d.FreshTest),
 		keyLine("Live key       ", d.LiveKey, d.FreshLive),
@@ -114,6 +118,9 @@ func (d DemoCustomer) portalLink(v ServingView) string {
 	}
 	return v.Portal + "/enter/" + d.Owner.Secret
 }
+
+// consoleLink lets the demo admin in once.
+func (d DemoCustomer) consoleLink(v ServingView) string { return v.Console + "/enter/" + d.Admin.Secret }
 
 func (d DemoCustomer) signInLine(v ServingView) string {
 	if v.Portal == "" {

@@ -179,6 +179,8 @@ type AuditFilter struct {
 	ActorID ID // of an operator token or a person
 	Action  Action
 	Target  ID
+	Since   *time.Time // not before
+	Until   *time.Time // before
 }
 
 // DeliverySearch narrows the deliveries of all businesses; zero fields do not.

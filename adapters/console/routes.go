@@ -12,6 +12,7 @@ import (
 var menu = []entry{
 	{pages.Link{Href: "/", Text: "Home", Icon: "home"}, domain.ActReadEverything, ""},
 	{pages.Link{Href: "/staff", Text: "Staff", Icon: "people"}, domain.ActReadEverything, "Who works here, and what they may do."},
+	{pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"}, domain.ActReadEveryAudit, "Who changed what, and when."},
 	{pages.Link{Href: "/account", Text: "Account", Icon: "account"}, domain.ActReadEverything, "Your password, passkeys and sessions."},
 }
 
@@ -28,5 +29,8 @@ func (p *Console) routes() []site.Route {
 	read := site.Always(domain.ActReadEverything)
 	return []site.Route{
 		{Method: get, Path: "/", Act: read, Handle: p.home},
+
+		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadEveryAudit), Handle: p.listAudit},
+		{Method: get, Path: "/audit.csv", Act: site.Always(domain.ActReadEveryAudit), Handle: p.auditCSV},
 	}
 }

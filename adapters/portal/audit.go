@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -18,35 +19,6 @@ const (
 	auditFile = 10_000
 	auditRead = 500
 )
-
-// actionTexts are what was done, in words.
-var actionTexts = map[domain.Action]string{
-	domain.ActionBusinessCreate: "Business created", domain.ActionBusinessUpdate: "Business changed",
-	domain.ActionBusinessDisable: "Account switched off", domain.ActionBusinessEnable: "Account switched on",
-	domain.ActionViewBegin: "Portal seen as you see it: began", domain.ActionViewEnd: "Portal seen as you see it: ended",
-	domain.ActionApplicationCreate: "Application created", domain.ActionApplicationRename: "Application renamed",
-	domain.ActionApplicationDisable: "Application disabled", domain.ActionApplicationEnable: "Application enabled",
-	domain.ActionKeyCreate: "Key created", domain.ActionKeyRotate: "Key rotated", domain.ActionKeyRevoke: "Key revoked",
-	domain.ActionPickupCreate: "Pickup location created", domain.ActionPickupUpdate: "Pickup location changed",
-	domain.ActionPickupImport:    "Pickup locations imported",
-	domain.ActionDeliveryAdvance: "Delivery moved by the delivery company",
-	domain.ActionDeliveryCancel:  "Delivery cancelled", domain.ActionDeliveryMove: "Sandbox delivery moved",
-	domain.ActionDeliverySimulate: "Simulation started", domain.ActionDeliveryStop: "Simulation stopped",
-	domain.ActionDeliveryBook:   "Sample delivery booked",
-	domain.ActionWebhookResend:  "Webhooks sent again",
-	domain.ActionEndpointCreate: "Webhook endpoint created", domain.ActionEndpointUpdate: "Webhook endpoint changed",
-	domain.ActionEndpointRotate: "Webhook secret rotated", domain.ActionEndpointDelete: "Webhook endpoint deleted",
-	domain.ActionEndpointTest: "Test event sent", domain.ActionEndpointRecover: "Webhooks recovered",
-	domain.ActionPersonInvite: "Person invited", domain.ActionPersonLink: "Sign-in link made",
-	domain.ActionPersonAccept: "Invitation accepted",
-	domain.ActionPersonRole:   "Role changed", domain.ActionPersonRemove: "Person removed", domain.ActionPersonSignIn: "Signed in",
-	domain.ActionPersonPassword: "Password set", domain.ActionPersonEndSessions: "Sessions ended",
-	domain.ActionPasskeyAdd: "Passkey added", domain.ActionPasskeyRename: "Passkey renamed", domain.ActionPasskeyRemove: "Passkey removed",
-}
-
-// auditDetails are the details that are shown, in this order.
-var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "from", "to",
-	"scenario", "reason_code", "ended", "reason", "because", "until"}
 
 type auditView struct {
 	Action, Person pages.Field
@@ -125,7 +97,7 @@ func (p *Portal) listAudit(c *call) error {
 func actionField(chosen domain.Action) pages.Field {
 	f := pages.Field{ID: "action", Name: "action", Label: "What was done", Options: []pages.Option{{Value: "", Text: "Everything"}}}
 	for _, a := range domain.Actions() {
-		if text := actionTexts[a]; text != "" {
+		if text := site.ActionTexts[a]; text != "" {
 			f.Options = append(f.Options, pages.Option{Value: string(a), Text: text, Chosen: a == chosen})
 		}
 	}
@@ -148,33 +120,13 @@ func (p *Portal) personField(c *call, chosen domain.ID) (pages.Field, error) {
 }
 
 func showEntry(e domain.AuditEntry) entryView {
-	shown := entryView{ID: string(e.ID), By: actorName(e.Actor), What: actionTexts[e.Action], Target: string(e.Target), At: e.At}
-	if shown.What == "" {
-		shown.What = string(e.Action)
-	}
-	switch e.Details["enabled"] {
-	case "true":
-		shown.What = "Webhook endpoint resumed"
-	case "false":
-		shown.What = "Webhook endpoint paused"
-	}
-	if overlap, err := time.ParseDuration(e.Details["overlap"]); err == nil {
-		text := "the old secret signs for " + strings.TrimPrefix(until(overlap), "in ") + " more"
-		if overlap == 0 {
-			text = "the old secret ended at once"
-		}
-		shown.Details = append(shown.Details, text)
-	}
+	shown := entryView{ID: string(e.ID), By: actorName(e.Actor), What: site.ActionText(e), Target: string(e.Target), At: e.At,
+		Details: site.AuditDetails(e)}
 	if e.Action == domain.ActionViewBegin || e.Action == domain.ActionViewEnd {
 		shown.By = "Support of the delivery company"
 	}
 	if e.Actor.Kind() == domain.ActorPerson {
 		shown.ByHref = auditQuery{filter: domain.AuditFilter{ActorID: e.Actor.ID}}.href("/audit", "")
-	}
-	for _, name := range auditDetails {
-		if value := strings.ReplaceAll(e.Details[name], ",", ", "); value != "" {
-			shown.Details = append(shown.Details, strings.ReplaceAll(name, "_", " ")+" "+value)
-		}
 	}
 	return shown
 }

@@ -60,7 +60,7 @@ func healthOf(s endpoints.Shown, now time.Time) health {
 		if sum.Waiting == domain.MaxWaitingCounted {
 			h.Waiting = "at least " + h.Waiting
 		}
-		h.Next = "next try " + until(sum.NextAt.Sub(now))
+		h.Next = "next try " + site.Until(sum.NextAt.Sub(now))
 	}
 	if sum.Tried > 0 {
 		h.Rate = strconv.Itoa(sum.Arrived) + " of the last " + strconv.Itoa(sum.Tried)
@@ -70,19 +70,6 @@ func healthOf(s endpoints.Shown, now time.Time) health {
 		h.Last, h.LastAt = answered(last.Result), last.Result.StartedAt
 	}
 	return h
-}
-
-// until is a time from now, in words.
-func until(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return "now"
-	case d < time.Minute:
-		return "in " + strconv.Itoa(int(d.Seconds())) + " s"
-	case d < 2*time.Hour:
-		return "in " + strconv.Itoa(int((d+30*time.Second)/time.Minute)) + " min"
-	}
-	return "in " + strconv.Itoa(int((d+30*time.Minute)/time.Hour)) + " h"
 }
 
 // answered is how an attempt ended.

@@ -16,7 +16,7 @@ type ServingView struct {
 	Ops     string `json:"ops_url"`
 	Portal  string `json:"portal_url,omitempty"`
 	Console string `json:"console_url,omitempty"` // a worker has none
-	EnvFile string `json:"env_file,omitempty"` // dev only
+	EnvFile string `json:"env_file,omitempty"`    // dev only
 }
 
 // Program is what a banner tells of the program itself.
@@ -120,7 +120,9 @@ func (d DemoCustomer) portalLink(v ServingView) string {
 }
 
 // consoleLink lets the demo admin in once.
-func (d DemoCustomer) consoleLink(v ServingView) string { return v.Console + "/enter/" + d.Admin.Secret }
+func (d DemoCustomer) consoleLink(v ServingView) string {
+	return v.Console + "/enter/" + d.Admin.Secret
+}
 
 func (d DemoCustomer) signInLine(v ServingView) string {
 	if v.Portal == "" {

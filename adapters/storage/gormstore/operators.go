@@ -115,6 +115,12 @@ func listAudit(query *gorm.DB, e *dialect, f domain.AuditFilter, p domain.PageRe
 	if f.Target != "" {
 		query = query.Where("target = ?", string(f.Target))
 	}
+	if f.Since != nil {
+		query = query.Where("at >= ?", instantOf(*f.Since))
+	}
+	if f.Until != nil {
+		query = query.Where("at < ?", instantOf(*f.Until))
+	}
 	if p.After != nil {
 		query = query.Where("id < ?", rowIDOf(p.After.ID))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -84,9 +85,9 @@ func testAudit(t *testing.T, b ports.Database) {
 	wantFilled(t, full, "AuditEntry.Actor.BusinessID") // of persons, see testAuditOfBusiness
 	bare := auditEntry(func(e *domain.AuditEntry) {
 		e.Actor = domain.AuditActor{Name: "command:ama"}
-		e.BusinessID, e.Details, e.Action = "", nil, domain.ActionOperatorRevoke
+		e.BusinessID, e.Details, e.Action, e.At = "", nil, domain.ActionOperatorRevoke, full.At.Add(time.Hour)
 	})
-	same := auditEntry(func(e *domain.AuditEntry) { e.Actor, e.Target = full.Actor, full.Target })
+	same := auditEntry(func(e *domain.AuditEntry) { e.Actor, e.Target, e.At = full.Actor, full.Target, bare.At.Add(time.Hour) })
 	for _, e := range []domain.AuditEntry{full, bare, same} {
 		inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Audit.Append(ctx, e) })
 	}
@@ -108,6 +109,8 @@ func testAudit(t *testing.T, b ports.Database) {
 			{"action", domain.AuditFilter{Action: domain.ActionOperatorRevoke}, []domain.ID{bare.ID}},
 			{"all of them", domain.AuditFilter{ActorID: full.Actor.ID, Target: full.Target, Action: domain.ActionKeyCreate},
 				[]domain.ID{same.ID, full.ID}},
+			{"since", domain.AuditFilter{Since: &bare.At}, []domain.ID{same.ID, bare.ID}},
+			{"until", domain.AuditFilter{Until: &bare.At}, []domain.ID{full.ID}},
 			{"nobody's", domain.AuditFilter{ActorID: "opr_1"}, []domain.ID{}},
 			{"a target that cannot be", domain.AuditFilter{Target: "a\x00b"}, []domain.ID{}},
 		} {

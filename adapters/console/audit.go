@@ -1,0 +1,209 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/domain"
+)
+
+// How many entries a page shows, a file has at most, and are read at a time for it.
+const (
+	auditPage = 50
+	auditFile = 10_000
+	auditRead = 500
+	maxTarget = 64 // characters of what is looked for
+)
+
+// actionTexts are what was done, in words of the staff where these are others.
+var actionTexts = map[domain.Action]string{
+	domain.ActionBusinessDisable: "Customer disabled", domain.ActionBusinessEnable: "Customer enabled",
+	domain.ActionDeliveryAdvance: "Delivery moved", domain.ActionDeliveryCancel: "Delivery cancelled by its customer",
+	domain.ActionOperatorCreate: "Operator token made", domain.ActionOperatorRevoke: "Operator token revoked",
+	domain.ActionPersonDisable: "Account disabled", domain.ActionPersonEnable: "Account enabled",
+	domain.ActionViewBegin: "View as customer begun", domain.ActionViewEnd: "View as customer ended",
+	domain.ActionIdentityConnect: "Account of the identity provider connected",
+}
+
+func actionText(a domain.Action) string {
+	if text := actionTexts[a]; text != "" {
+		return text
+	}
+	return site.ActionText(domain.AuditEntry{AuditRecord: domain.AuditRecord{Action: a}})
+}
+
+// auditQuery is what the address asks for.
+type auditQuery struct {
+	domain.AuditFilter
+	business domain.ID
+	page     domain.PageRequest
+	values   url.Values
+}
+
+// auditFields are the fields of the filter, in the order in which they are shown.
+var auditFields = []string{"action", "actor", "business", "target", "since", "until"}
+
+// readAudit reads the address, and notes what cannot be meant at its field.
+func readAudit(c *call) (q auditQuery) {
+	q.values, q.page.Limit, c.Faults = url.Values{}, auditPage, map[string]string{}
+	for _, name := range auditFields {
+		if value := strings.TrimSpace(c.Query(name)); value != "" {
+			q.values.Set(name, value)
+		}
+	}
+	q.Action, q.Target = domain.Action(q.values.Get("action")), domain.ID(q.values.Get("target"))
+	if q.Action != "" && !slices.Contains(domain.Actions(), q.Action) {
+		c.Faults["action"] = "There is no such action."
+	}
+	if len(q.Target) > maxTarget {
+		c.Faults["target"] = "This is longer than an ID."
+	}
+	if text := q.values.Get("actor"); text != "" {
+		q.ActorID = domain.ID(text)
+		_, person := domain.ParseID(domain.PrefixPerson, text)
+		if _, operator := domain.ParseID(domain.PrefixOperatorToken, text); person != nil && operator != nil {
+			c.Faults["actor"] = "Give the ID of a person, prs_..., or of an operator token, opr_...."
+		}
+	}
+	if text := q.values.Get("business"); text != "" {
+		var err error
+		if q.business, err = domain.ParseID(domain.PrefixBusiness, text); err != nil {
+			c.Faults["business"] = "Give the ID of a customer, biz_...."
+		}
+	}
+	for name, into := range map[string]**time.Time{"since": &q.Since, "until": &q.Until} {
+		if text := q.values.Get(name); text != "" {
+			if *into = site.MomentOf(text); *into == nil {
+				c.Faults[name] = "Write a time like 2026-03-14T12:00, in UTC."
+			}
+		}
+	}
+	if before, err := domain.ParseID(domain.PrefixAuditEntry, c.Query("before")); err == nil {
+		q.page.After = &domain.Position{ID: before}
+	}
+	return q
+}
+
+// href is another page of the same query; an empty ID is the newest one.
+func (q auditQuery) href(path string, before domain.ID) string {
+	values := url.Values{}
+	for name, v := range q.values {
+		values[name] = v
+	}
+	if before != "" {
+		values.Set("before", string(before))
+	}
+	if len(values) == 0 {
+		return path
+	}
+	return path + "?" + values.Encode()
+}
+
+func (p *Console) auditEntries(c *call, q auditQuery) ([]domain.AuditEntry, error) {
+	if q.business != "" {
+		return p.Audit.EntriesOfBusiness(c.Ctx(), q.business, q.AuditFilter, q.page)
+	}
+	return p.Audit.Entries(c.Ctx(), q.AuditFilter, q.page)
+}
+
+type auditView struct {
+	Fields  []pages.Field
+	Action  pages.Field
+	Entries []entryView
+	Set     bool // a filter is
+	Older   string
+	CSV     string
+	Most    int // entries of a file
+	Wrong   bool
+}
+
+type entryView struct {
+	ID, By, ByHref, What, Target, TargetHref, Business, BusinessHref, Request string
+	Details                                                                   []string
+	At                                                                        time.Time
+}
+
+func (p *Console) listAudit(c *call) error {
+	q := readAudit(c)
+	v := auditView{Most: auditFile, Set: len(q.values) > 0, Wrong: len(c.Faults) > 0,
+		CSV: q.href(c.At("/audit.csv"), domain.ID(c.Query("before")))}
+	v.Action = pages.Field{ID: "action", Name: "action", Label: "What was done", Error: c.Faults["action"],
+		Options: []pages.Option{{Text: "Everything"}}}
+	for _, a := range domain.Actions() {
+		v.Action.Options = append(v.Action.Options, pages.Option{Value: string(a), Text: actionText(a), Chosen: a == q.Action})
+	}
+	for _, f := range []pages.Field{
+		{Name: "actor", Label: "Who did it", Hint: "prs_... or opr_..."}, {Name: "business", Label: "Customer", Hint: "biz_..."},
+		{Name: "target", Label: "Record", Hint: "Its ID"}, {Name: "since", Label: "From, UTC", Type: "datetime-local"},
+		{Name: "until", Label: "Until, UTC", Type: "datetime-local"},
+	} {
+		f.Value = q.values.Get(f.Name)
+		v.Fields = append(v.Fields, c.Field(f))
+	}
+	if v.Wrong {
+		return p.Show(c, http.StatusUnprocessableEntity, "audit", "Audit log", v)
+	}
+	entries, err := p.auditEntries(c, q)
+	if err != nil {
+		return err
+	}
+	if len(entries) > auditPage {
+		entries = entries[:auditPage]
+		v.Older = q.href(c.At("/audit"), entries[auditPage-1].ID)
+	}
+	for _, e := range entries {
+		v.Entries = append(v.Entries, showEntry(c, e))
+	}
+	return p.Show(c, http.StatusOK, "audit", "Audit log", v)
+}
+
+func showEntry(c *call, e domain.AuditEntry) entryView {
+	only := func(name string, id domain.ID) string {
+		return c.At("/audit?" + url.Values{name: {string(id)}}.Encode())
+	}
+	shown := entryView{ID: string(e.ID), By: e.Actor.Name, What: actionText(e.Action), Target: string(e.Target),
+		Business: string(e.BusinessID), Details: site.AuditDetails(e), At: e.At, Request: e.Actor.RequestID}
+	if e.Actor.ID != "" {
+		shown.ByHref = only("actor", e.Actor.ID)
+	}
+	if e.Target != "" {
+		shown.TargetHref = only("target", e.Target)
+	}
+	if e.BusinessID != "" {
+		shown.BusinessHref = only("business", e.BusinessID)
+	}
+	return shown
+}
+
+// auditCSV is the list as a file: from the same entry on, auditFile of them at most.
+func (p *Console) auditCSV(c *call) error {
+	q := readAudit(c)
+	if len(c.Faults) > 0 {
+		return domain.ErrNotFound
+	}
+	return c.CSV("waybill-audit.csv", func(write func(...string) error) error {
+		err := write("time", "action", "what", "who", "actor_id", "business_id", "record", "details", "request_id", "id")
+		q.page.Limit = auditRead
+		for n, more := 0, true; err == nil && more && n < auditFile; {
+			entries, failed := p.auditEntries(c, q)
+			if failed != nil {
+				return failed
+			}
+			more = len(entries) > auditRead
+			for _, e := range entries[:min(len(entries), auditRead)] {
+				shown := showEntry(c, e)
+				err = errors.Join(err, write(domain.FormatTime(e.At), string(e.Action), shown.What, shown.By, string(e.Actor.ID), shown.Business,
+					shown.Target, strings.Join(shown.Details, "; "), shown.Request, shown.ID))
+				q.page.After = &domain.Position{ID: e.ID}
+				n++
+			}
+		}
+		return err
+	})
+}

@@ -45,6 +45,8 @@ const (
 	PrefixMail     Prefix = "mai_"
 
 	PrefixCustomerView Prefix = "viw_"
+
+	PrefixProcess Prefix = "prc_" // never in the API
 )
 
 // MakeID joins a prefix and 16 bytes.

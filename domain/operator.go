@@ -117,6 +117,12 @@ const (
 	ActionEndpointDelete     Action = "webhook_endpoint.delete"
 	ActionEndpointTest       Action = "webhook_endpoint.test"
 	ActionEndpointRecover    Action = "webhook_endpoint.recover"
+	ActionSendingPause       Action = "webhook_sending.pause" // of an environment, as the one below
+	ActionSendingResume      Action = "webhook_sending.resume"
+	ActionMailRetry          Action = "mail.retry"
+	ActionMailDrop           Action = "mail.drop"
+	ActionTaskRetry          Action = "queue_task.retry"
+	ActionTaskDrop           Action = "queue_task.drop"
 	ActionOperatorCreate     Action = "operator.create"
 	ActionOperatorRevoke     Action = "operator.revoke"
 
@@ -148,7 +154,8 @@ func Actions() []Action {
 		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
 		ActionDeliveryAdvance, ActionDeliveryCancel, ActionDeliveryMove, ActionDeliverySimulate, ActionDeliveryStop, ActionDeliveryBook,
 		ActionWebhookResend, ActionEndpointCreate, ActionEndpointUpdate, ActionEndpointRotate, ActionEndpointDelete, ActionEndpointTest,
-		ActionEndpointRecover, ActionOperatorCreate, ActionOperatorRevoke,
+		ActionEndpointRecover, ActionSendingPause, ActionSendingResume, ActionMailRetry, ActionMailDrop, ActionTaskRetry, ActionTaskDrop,
+		ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
 		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,
 		ActionPasskeyAdd, ActionPasskeyRename, ActionPasskeyRemove, ActionIdentityConnect,

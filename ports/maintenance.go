@@ -3,6 +3,8 @@ package ports
 import (
 	"context"
 	"time"
+
+	"waybill/domain"
 )
 
 // Database is all that a process asks of its storage adapter: the data, and what
@@ -50,6 +52,9 @@ type Maintenance interface {
 	// FeedLag is for how long, so far, a transaction has held back events of the
 	// feed that were committed after it had taken its place there; 0: none does.
 	FeedLag(ctx context.Context) (time.Duration, error)
+	// KeepProcess keeps what a process tells of itself, and forgets processes that told
+	// nothing for domain.ProcessKept.
+	KeepProcess(ctx context.Context, p domain.Process) error
 }
 
 // StorageState tells what a storage is and whether it can be worked with. All of
@@ -70,6 +75,8 @@ type StorageState interface {
 	// Installation is a name that was drawn at random with the data, and no secret.
 	// It stays the same for as long as they are kept.
 	Installation(ctx context.Context) (name string, err error)
+	// State is what the database tells of itself, SchemaVersions among it.
+	State(ctx context.Context) (domain.DatabaseState, error)
 }
 
 // MigrationStep is one step of a schema; AppliedAt is nil while it is pending.

@@ -99,6 +99,8 @@ type Readers struct {
 	Readiness       ReadinessReader
 	Reports         ReportReader
 	MoveRuns        MoveRunReader
+	Sending         SendingReader
+	Machinery       MachineryReader
 }
 
 // Stores are the reads and writes of one transaction.
@@ -125,6 +127,8 @@ type Stores struct {
 	Devices         DeviceStore
 	Readiness       ReadinessStore
 	MoveRuns        MoveRunStore
+	Sending         SendingStore
+	Machinery       MachineryStore
 }
 
 // IdempotencyReader finds what a key was used for.

@@ -155,18 +155,36 @@ type OutgoingWebhook struct {
 	Payload []byte
 }
 
+// SendingReader tells where no webhooks are sent.
+type SendingReader interface {
+	// Pauses lists the environments in which people have paused the sending.
+	Pauses(ctx context.Context) ([]domain.SendingPause, error)
+}
+
+// SendingStore pauses and resumes the sending of webhooks.
+type SendingStore interface {
+	SendingReader
+	// Pause keeps the pause, or does nothing where its environment is paused already:
+	// that pause stays as it is, and paused is false.
+	Pause(ctx context.Context, p domain.SendingPause) (paused bool, err error)
+	// Resume ends the pause of an environment and returns it; nil: there is none. The
+	// endpoints that were failing when it began fail since at: the pause does not count.
+	Resume(ctx context.Context, e domain.Environment, at time.Time) (ended *domain.SendingPause, err error)
+}
+
 // WebhookOutbox is the pending webhooks of all applications, as the senders see
 // them. Only the holder of an endpoint's lease sends to it. Leases go by the
 // clock of the database, due times by the caller's.
 type WebhookOutbox interface {
+	SendingReader
 	// Waiting lists endpoints, those first that wait longest; none whose circuit
-	// is open, no listener.
+	// is open or whose environment is paused, no listener.
 	Waiting(ctx context.Context, now time.Time, limit int) ([]WaitingEndpoint, error)
 	// Lease gives the endpoint to the token for so long, if it is free or already the
 	// token's, and tells whether it did. A lease or an open circuit with hours to go is
 	// from before the clock was set back, and counts as over. A deleted endpoint cannot
-	// be leased, nor one whose circuit is open, so that notifications of it change
-	// nothing; a listener holds its own lease, under its ID without the prefix. Webhooks
+	// be leased, nor one whose circuit is open or whose environment is paused, so that
+	// notifications of it change nothing; a listener holds its own lease, under its ID without the prefix. Webhooks
 	// that became pending for one during its disabling are held by this call.
 	Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error)
 	// Renew begins the lease anew and reads the endpoint, or ErrEndpointLost.

@@ -9,6 +9,8 @@ import (
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
 	"waybill/application/audit"
+	"waybill/application/endpoints"
+	"waybill/application/machinery"
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/ports"
@@ -25,6 +27,8 @@ type UseCases struct {
 	Access    *people.Access
 	Directory *people.Directory
 	Audit     *audit.Log
+	Machinery *machinery.Machinery
+	Endpoints *endpoints.Endpoints
 	Passkeys  *people.Passkeys `wire:"-"` // those of the console's host
 	Company   *people.Company  `wire:"-"`
 }
@@ -85,7 +89,7 @@ func NotYet() http.Handler { return site.NotYet(Prefix, words) }
 
 // frame is what is around every page.
 func (p *Console) frame(c *call) (pages.Page, error) {
-	page := pages.Page{Place: "delivery company"}
+	page := pages.Page{Place: "delivery company", Warn: p.pausedBanners(c)}
 	for _, e := range menu {
 		if c.May(e.act) {
 			page.Menu = append(page.Menu, e.Link)

@@ -11,6 +11,10 @@ import (
 // menu is what stands beside every page.
 var menu = []entry{
 	{pages.Link{Href: "/", Text: "Home", Icon: "home"}, domain.ActReadEverything, ""},
+	{pages.Link{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"}, domain.ActReadEverything,
+		"What customers' programs are told, and whether they hear it."},
+	{pages.Link{Href: "/queues", Text: "Queues", Icon: "usage"}, domain.ActReadEverything,
+		"What is to be done, what was given up, database and Redis."},
 	{pages.Link{Href: "/staff", Text: "Staff", Icon: "people"}, domain.ActReadEverything, "Who works here, and what they may do."},
 	{pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"}, domain.ActReadEveryAudit, "Who changed what, and when."},
 	{pages.Link{Href: "/account", Text: "Account", Icon: "account"}, domain.ActReadEverything, "Your password, passkeys and sessions."},
@@ -18,19 +22,51 @@ var menu = []entry{
 
 // records are the parameters of paths that are IDs, with what these begin with. What is
 // none gets no further than the table: the database never hears of it.
-var records = map[string]domain.Prefix{"person": domain.PrefixPerson, "passkey": domain.PrefixPasskey}
+var records = map[string]domain.Prefix{"person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
+	"endpoint": domain.PrefixWebhookEndpoint, "sent": domain.PrefixWebhookDelivery, "mail": domain.PrefixMail}
 
 // done are the texts for the parameter of the same name.
-var done = map[string]string{}
+var done = map[string]string{
+	"sending-paused":  "The sending is paused. Every worker stops within 2 seconds.",
+	"sending-resumed": "The sending goes on. What waited is on its way.",
+	"hook-paused":     "The endpoint is paused: its events are held.",
+	"hook-resumed":    "The endpoint is resumed. What was held is sent on request.",
+	"hook-resent":     "It is on its way again.",
+	"mail-retried":    "The mail is sent again.",
+	"mail-dropped":    "The mail was dropped.",
+	"task-retried":    "It waits to be done again.",
+	"task-dropped":    "It was dropped. What it was about is in the database, and is found there.",
+}
 
 // routes are all pages and forms beside those of package site.
 func (p *Console) routes() []site.Route {
-	const get = http.MethodGet
-	read := site.Always(domain.ActReadEverything)
+	const get, post = http.MethodGet, http.MethodPost
+	read, repair := site.Always(domain.ActReadEverything), site.Always(domain.ActRepairQueues)
 	return []site.Route{
 		{Method: get, Path: "/", Act: read, Handle: p.home},
 
 		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadEveryAudit), Handle: p.listAudit},
 		{Method: get, Path: "/audit.csv", Act: site.Always(domain.ActReadEveryAudit), Handle: p.auditCSV},
+		{Method: get, Path: "/webhooks", Act: read, Handle: p.listHooks},
+		{Method: get, Path: "/webhooks/pause", Act: read, Handle: p.listHooks},
+		{Method: post, Path: "/webhooks/pause", Act: repair, Handle: p.pauseSending},
+		{Method: get, Path: "/webhooks/resume", Act: read, Handle: p.listHooks},
+		{Method: post, Path: "/webhooks/resume", Act: repair, Handle: p.resumeSending},
+		{Method: get, Path: "/webhooks/:endpoint", Act: read, Handle: p.showHook},
+		{Method: get, Path: "/webhooks/:endpoint/pause", Act: read, Handle: p.showHook},
+		{Method: post, Path: "/webhooks/:endpoint/pause", Act: repair, Handle: p.pauseHook},
+		{Method: get, Path: "/webhooks/:endpoint/resume", Act: read, Handle: p.showHook},
+		{Method: post, Path: "/webhooks/:endpoint/resume", Act: repair, Handle: p.resumeHook},
+		{Method: get, Path: "/webhooks/:endpoint/sent/:sent/resend", Act: read, Handle: p.showHook},
+		{Method: post, Path: "/webhooks/:endpoint/sent/:sent/resend", Act: repair, Handle: p.resendHook},
+		{Method: get, Path: "/queues", Act: read, Handle: p.showQueues},
+		{Method: get, Path: "/queues/mails/:mail/retry", Act: read, Handle: p.showQueues},
+		{Method: post, Path: "/queues/mails/:mail/retry", Act: repair, Handle: p.retryMail},
+		{Method: get, Path: "/queues/mails/:mail/drop", Act: read, Handle: p.showQueues},
+		{Method: post, Path: "/queues/mails/:mail/drop", Act: repair, Handle: p.dropMail},
+		{Method: get, Path: "/queues/tasks/retry", Act: read, Handle: p.showQueues},
+		{Method: post, Path: "/queues/tasks/retry", Act: repair, Handle: p.retryTask},
+		{Method: get, Path: "/queues/tasks/drop", Act: read, Handle: p.showQueues},
+		{Method: post, Path: "/queues/tasks/drop", Act: repair, Handle: p.dropTask},
 	}
 }

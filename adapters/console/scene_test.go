@@ -21,6 +21,7 @@ import (
 	"waybill/application/audit"
 	"waybill/application/people"
 	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
@@ -64,6 +65,9 @@ type scene struct {
 	app      domain.Application
 	delivery *domain.Delivery
 	token    string // of an operator
+
+	queue *redis
+	hooks *webhooks.Webhooks
 
 	ids     map[string]string // records for the parameters of paths, by the name with its colon
 	records []string          // texts that take a session

@@ -38,8 +38,9 @@ type Page struct {
 	Banner *Banner // above the content of a page that is seen in another's place; nil: there is none
 	Menu   []Link  // empty: a page by itself, such as that for signing in
 	Who    *Who
-	Find   *Search // the field for searching in its head; nil: there is none
-	Body   any     // what the template "content" of the page gets
+	Find   *Search  // the field for searching in its head; nil: there is none
+	Warn   []Notice // above what every page shows
+	Body   any      // what the template "content" of the page gets
 }
 
 // Banner says in which way a page is seen, and has the form that ends this.

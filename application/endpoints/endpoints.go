@@ -193,10 +193,19 @@ func record(a domain.Action, one domain.WebhookEndpoint, details map[string]stri
 	return domain.AuditRecord{Action: a, Target: one.ID, BusinessID: one.Tenant.BusinessID, Details: details}
 }
 
-// on changes an endpoint of the actor's business, which it holds.
+// find is an endpoint that the actor may change: one of the own business, or for the staff
+// of the delivery company one of any.
+func (e *Endpoints) find(ctx context.Context, by domain.AuditActor, id domain.ID) (domain.WebhookEndpoint, error) {
+	if by.Kind() == domain.ActorOperator {
+		return e.storage.Read().Machinery.Endpoint(ctx, id)
+	}
+	return e.storage.Read().Webhooks.EndpointOf(ctx, by.BusinessID, id)
+}
+
+// on changes an endpoint that the actor may change, which it holds.
 func (e *Endpoints) on(ctx context.Context, by domain.AuditActor, id domain.ID,
 	change func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error)) error {
-	found, err := e.storage.Read().Webhooks.EndpointOf(ctx, by.BusinessID, id)
+	found, err := e.find(ctx, by, id)
 	if err != nil {
 		return err
 	}
@@ -227,7 +236,7 @@ func (e *Endpoints) ChangeShown(ctx context.Context, by domain.AuditActor, id do
 func (e *Endpoints) change(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt *time.Time,
 	c domain.WebhookEndpointChange) error {
 	if c.URL != nil {
-		found, err := e.storage.Read().Webhooks.EndpointOf(ctx, by.BusinessID, id)
+		found, err := e.find(ctx, by, id)
 		if err != nil {
 			return err
 		}
@@ -317,7 +326,11 @@ func (e *Endpoints) Test(ctx context.Context, by domain.AuditActor, id domain.ID
 
 // Resend asks for one more attempt at a webhook of an endpoint of the business.
 func (e *Endpoints) Resend(ctx context.Context, by domain.AuditActor, id, delivery domain.ID) error {
-	sent, err := e.Sent(ctx, by.BusinessID, id, delivery)
+	of, err := e.find(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	sent, err := e.Sent(ctx, of.Tenant.BusinessID, id, delivery)
 	if err != nil {
 		return err
 	}

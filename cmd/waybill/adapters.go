@@ -320,6 +320,12 @@ func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	return asynqqueue.New(client.Client, asynqqueue.Options{Workers: webhookWorkers, PollEvery: idlePolls}, log)
 }
 
+// newSharedQueue is nil where no other process sees the queue.
+func newSharedQueue(q ports.Queue) ports.SharedQueue {
+	shared, _ := q.(ports.SharedQueue)
+	return shared
+}
+
 // idlePolls are the poll intervals of jobs that need not start to the
 // millisecond: polling is most of the work of an idle process.
 var idlePolls = map[ports.JobKind]time.Duration{ports.JobWebhookLowPriority: 50 * time.Millisecond,

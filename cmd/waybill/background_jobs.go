@@ -43,10 +43,7 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Mails(e.mails)) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Warnings(e.mails)) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Moves(e.moves)) })
-	looking.Go(func() {
-		<-ctx.Done()
-		e.drainer.Close() // while the queue lets its handlers end
-	})
+	looking.Go(func() { e.drainer.Run(ctx) }) // closed at the end, while the queue lets its handlers end
 	handlers := e.drainer.Handlers()
 	handlers[ports.JobSimulation] = e.simulator.Handle
 	err := e.queue.Run(ctx, handlers)

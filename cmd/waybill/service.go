@@ -140,6 +140,7 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 		{Name: "database", Run: func(ctx context.Context) error { return cmp.Or(store.Ping(ctx), opsapi.NoneLeft(ctx, open)) }},
 		{Name: "connections", Informational: true, Run: func(ctx context.Context) error { return opsapi.Refused(ctx, open) }},
 		{Name: "migrations", Run: func(ctx context.Context) error { return doctor.UpToDate(ctx, store) }},
+		{Name: "webhook_sending", Informational: true, Run: func(ctx context.Context) error { return gauges.SendingGoesOn(ctx, store.Outbox()) }},
 	}
 	if client != nil {
 		connect.Register(client, queue.Client, r)

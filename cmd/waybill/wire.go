@@ -27,6 +27,7 @@ import (
 	"waybill/application/endpoints"
 	"waybill/application/handling"
 	"waybill/application/idempotency"
+	"waybill/application/machinery"
 	"waybill/application/moves"
 	"waybill/application/operations"
 	"waybill/application/people"
@@ -91,6 +92,7 @@ var edges = wire.NewSet(
 // The operations API.
 var operating = wire.NewSet(
 	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New,
+	machinery.New, newSharedQueue,
 	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
 	wire.Struct(new(console.UseCases), "*"), newConsole,
 	admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)

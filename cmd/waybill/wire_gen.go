@@ -29,6 +29,7 @@ import (
 	"waybill/application/endpoints"
 	"waybill/application/handling"
 	"waybill/application/idempotency"
+	"waybill/application/machinery"
 	"waybill/application/moves"
 	"waybill/application/operations"
 	"waybill/application/people"
@@ -214,10 +215,17 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
 	auditLog := audit.New(portsStorage, clock, identifiers)
+	queue := newQueue(mainQueueRedis, log)
+	sharedQueue := newSharedQueue(queue)
+	machineryMachinery := machinery.New(database, sharedQueue, clock, identifiers)
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
+	endpointsEndpoints := endpoints.New(portsStorage, webhooksWebhooks, clock, identifiers)
 	consoleUseCases := console.UseCases{
 		Access:    access,
 		Directory: directory,
 		Audit:     auditLog,
+		Machinery: machineryMachinery,
+		Endpoints: endpointsEndpoints,
 	}
 	consoleConsole, err := newConsole(consoleUseCases, c, urls, clock, identifiers, log)
 	if err != nil {
@@ -244,8 +252,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	peoplePasskeys := people.NewPasskeys(access, passkeys)
 	handlingHandling := handling.New(portsStorage, clock, identifiers, eventRenderer)
-	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
-	endpointsEndpoints := endpoints.New(portsStorage, webhooksWebhooks, clock, identifiers)
 	readinessReadiness := readiness.New(portsStorage, clock)
 	portalUseCases := portal.UseCases{
 		Access:          access,
@@ -260,7 +266,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Readiness:       readinessReadiness,
 	}
 	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
-	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)
 	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
@@ -620,7 +625,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, machinery.New, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

@@ -64,7 +64,7 @@ func TestAWorkerWorksUntilItIsTold(t *testing.T) {
 	}
 	eventuallyShows(t, v.Ops, []string{"waybill_simulations_running 0\n", "waybill_simulation_lateness_seconds_count 0\n", "go_goroutines ",
 		"waybill_webhook_delay_seconds_count 0\n", "waybill_webhook_backlog 0\n", "waybill_webhook_backlog_age_seconds 0\n",
-		"waybill_feed_lag_seconds 0\n", "waybill_webhook_endpoints_disabled 0\n",
+		"waybill_feed_lag_seconds 0\n", "waybill_webhook_endpoints_disabled 0\n", `waybill_webhook_sending_paused_seconds{environment="live"} 0`,
 		jobShown("cleaning"), jobShown("due_webhooks"), jobShown("due_steps"), jobShown("clock"), jobShown("webhook_notifications"),
 		jobShown("webhook_leases")})
 	r.terminate(t)

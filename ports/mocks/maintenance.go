@@ -198,6 +198,20 @@ func (mr *MockDatabaseMockRecorder) KeepClock(ctx, read, ahead interface{}) *gom
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "KeepClock", reflect.TypeOf((*MockDatabase)(nil).KeepClock), ctx, read, ahead)
 }
 
+// KeepProcess mocks base method.
+func (m *MockDatabase) KeepProcess(ctx context.Context, p domain.Process) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "KeepProcess", ctx, p)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// KeepProcess indicates an expected call of KeepProcess.
+func (mr *MockDatabaseMockRecorder) KeepProcess(ctx, p interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "KeepProcess", reflect.TypeOf((*MockDatabase)(nil).KeepProcess), ctx, p)
+}
+
 // Mails mocks base method.
 func (m *MockDatabase) Mails() ports.MailOutbox {
 	m.ctrl.T.Helper()
@@ -344,6 +358,21 @@ func (mr *MockDatabaseMockRecorder) Server(ctx interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Server", reflect.TypeOf((*MockDatabase)(nil).Server), ctx)
 }
 
+// State mocks base method.
+func (m *MockDatabase) State(ctx context.Context) (domain.DatabaseState, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "State", ctx)
+	ret0, _ := ret[0].(domain.DatabaseState)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// State indicates an expected call of State.
+func (mr *MockDatabaseMockRecorder) State(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "State", reflect.TypeOf((*MockDatabase)(nil).State), ctx)
+}
+
 // WriteRequests mocks base method.
 func (m *MockDatabase) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (ports.Skipped, error) {
 	m.ctrl.T.Helper()
@@ -425,6 +454,20 @@ func (m *MockMaintenance) FindLate(ctx context.Context) (int, error) {
 func (mr *MockMaintenanceMockRecorder) FindLate(ctx interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "FindLate", reflect.TypeOf((*MockMaintenance)(nil).FindLate), ctx)
+}
+
+// KeepProcess mocks base method.
+func (m *MockMaintenance) KeepProcess(ctx context.Context, p domain.Process) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "KeepProcess", ctx, p)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// KeepProcess indicates an expected call of KeepProcess.
+func (mr *MockMaintenanceMockRecorder) KeepProcess(ctx, p interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "KeepProcess", reflect.TypeOf((*MockMaintenance)(nil).KeepProcess), ctx, p)
 }
 
 // PurgeExpired mocks base method.
@@ -540,6 +583,21 @@ func (m *MockStorageState) Server(ctx context.Context) (string, string, time.Tim
 func (mr *MockStorageStateMockRecorder) Server(ctx interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Server", reflect.TypeOf((*MockStorageState)(nil).Server), ctx)
+}
+
+// State mocks base method.
+func (m *MockStorageState) State(ctx context.Context) (domain.DatabaseState, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "State", ctx)
+	ret0, _ := ret[0].(domain.DatabaseState)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// State indicates an expected call of State.
+func (mr *MockStorageStateMockRecorder) State(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "State", reflect.TypeOf((*MockStorageState)(nil).State), ctx)
 }
 
 // MockStoredClock is a mock of StoredClock interface.

@@ -779,6 +779,112 @@ func (mr *MockFanoutNewsMockRecorder) Listen(ctx, heard interface{}) *gomock.Cal
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Listen", reflect.TypeOf((*MockFanoutNews)(nil).Listen), ctx, heard)
 }
 
+// MockSendingReader is a mock of SendingReader interface.
+type MockSendingReader struct {
+	ctrl     *gomock.Controller
+	recorder *MockSendingReaderMockRecorder
+}
+
+// MockSendingReaderMockRecorder is the mock recorder for MockSendingReader.
+type MockSendingReaderMockRecorder struct {
+	mock *MockSendingReader
+}
+
+// NewMockSendingReader creates a new mock instance.
+func NewMockSendingReader(ctrl *gomock.Controller) *MockSendingReader {
+	mock := &MockSendingReader{ctrl: ctrl}
+	mock.recorder = &MockSendingReaderMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockSendingReader) EXPECT() *MockSendingReaderMockRecorder {
+	return m.recorder
+}
+
+// Pauses mocks base method.
+func (m *MockSendingReader) Pauses(ctx context.Context) ([]domain.SendingPause, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Pauses", ctx)
+	ret0, _ := ret[0].([]domain.SendingPause)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Pauses indicates an expected call of Pauses.
+func (mr *MockSendingReaderMockRecorder) Pauses(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Pauses", reflect.TypeOf((*MockSendingReader)(nil).Pauses), ctx)
+}
+
+// MockSendingStore is a mock of SendingStore interface.
+type MockSendingStore struct {
+	ctrl     *gomock.Controller
+	recorder *MockSendingStoreMockRecorder
+}
+
+// MockSendingStoreMockRecorder is the mock recorder for MockSendingStore.
+type MockSendingStoreMockRecorder struct {
+	mock *MockSendingStore
+}
+
+// NewMockSendingStore creates a new mock instance.
+func NewMockSendingStore(ctrl *gomock.Controller) *MockSendingStore {
+	mock := &MockSendingStore{ctrl: ctrl}
+	mock.recorder = &MockSendingStoreMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockSendingStore) EXPECT() *MockSendingStoreMockRecorder {
+	return m.recorder
+}
+
+// Pause mocks base method.
+func (m *MockSendingStore) Pause(ctx context.Context, p domain.SendingPause) (bool, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Pause", ctx, p)
+	ret0, _ := ret[0].(bool)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Pause indicates an expected call of Pause.
+func (mr *MockSendingStoreMockRecorder) Pause(ctx, p interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Pause", reflect.TypeOf((*MockSendingStore)(nil).Pause), ctx, p)
+}
+
+// Pauses mocks base method.
+func (m *MockSendingStore) Pauses(ctx context.Context) ([]domain.SendingPause, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Pauses", ctx)
+	ret0, _ := ret[0].([]domain.SendingPause)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Pauses indicates an expected call of Pauses.
+func (mr *MockSendingStoreMockRecorder) Pauses(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Pauses", reflect.TypeOf((*MockSendingStore)(nil).Pauses), ctx)
+}
+
+// Resume mocks base method.
+func (m *MockSendingStore) Resume(ctx context.Context, e domain.Environment, at time.Time) (*domain.SendingPause, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Resume", ctx, e, at)
+	ret0, _ := ret[0].(*domain.SendingPause)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Resume indicates an expected call of Resume.
+func (mr *MockSendingStoreMockRecorder) Resume(ctx, e, at interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Resume", reflect.TypeOf((*MockSendingStore)(nil).Resume), ctx, e, at)
+}
+
 // MockWebhookOutbox is a mock of WebhookOutbox interface.
 type MockWebhookOutbox struct {
 	ctrl     *gomock.Controller
@@ -881,6 +987,21 @@ func (m *MockWebhookOutbox) Lease(ctx context.Context, endpoint domain.ID, token
 func (mr *MockWebhookOutboxMockRecorder) Lease(ctx, endpoint, token, lasting interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lease", reflect.TypeOf((*MockWebhookOutbox)(nil).Lease), ctx, endpoint, token, lasting)
+}
+
+// Pauses mocks base method.
+func (m *MockWebhookOutbox) Pauses(ctx context.Context) ([]domain.SendingPause, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Pauses", ctx)
+	ret0, _ := ret[0].([]domain.SendingPause)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Pauses indicates an expected call of Pauses.
+func (mr *MockWebhookOutboxMockRecorder) Pauses(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Pauses", reflect.TypeOf((*MockWebhookOutbox)(nil).Pauses), ctx)
 }
 
 // Record mocks base method.

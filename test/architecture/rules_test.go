@@ -25,6 +25,7 @@ var arrows = map[string][]string{
 	"application/endpoints":       {"application/audit", "application/signatures", "application/webhooks"},
 	"application/handling":        {"application/audit", "application/deliveries", "application/idempotency"},
 	"application/moves":           {"application/audit", "application/idempotency", "application/operations"},
+	"application/machinery":       {"application/audit"},
 	"application/pickuplocations": {"application/audit", "application/idempotency"},
 	"application/recipients":      {"application/idempotency"},
 	"application/sandbox":         {"application/deliveries", "application/idempotency"},

@@ -2,6 +2,8 @@ package gauges
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -69,4 +71,37 @@ func RegisterWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Reg
 		n, err := o.Disabled(ctx)
 		return float64(n), err
 	})
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "waybill_webhook_sending_paused_seconds",
+			Help:        "Seconds for which people have paused the sending of webhooks to all customers; 0 when it goes on, -1 when unknown.",
+			ConstLabels: prometheus.Labels{"environment": string(e)},
+		}, func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
+			defer cancel()
+			pauses, err := o.Pauses(ctx)
+			if err != nil {
+				return -1
+			}
+			for _, p := range pauses {
+				if p.Environment == e {
+					return max(1, clock.Now().Sub(p.Since).Seconds())
+				}
+			}
+			return 0
+		}))
+	}
+}
+
+// SendingGoesOn is nil, or tells where people have paused the sending of webhooks.
+func SendingGoesOn(ctx context.Context, o ports.SendingReader) error {
+	pauses, err := o.Pauses(ctx)
+	if err != nil {
+		return err
+	}
+	told := make([]error, len(pauses))
+	for i, p := range pauses {
+		told[i] = fmt.Errorf("%s: %s has paused the sending of webhooks since %s: %s", p.Environment, p.By, domain.FormatTime(p.Since), p.Reason)
+	}
+	return errors.Join(told...)
 }

@@ -41,7 +41,7 @@ const waitingEndpoints = `SELECT id, slow_until FROM (
 		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf +
 	`) AS due
 	FROM webhook_endpoints e
-	WHERE $which AND e.slot IS NOT NULL AND e.enabled AND NOT e.listener AND (e.open_until IS NULL OR e.open_until <= ?)
+	WHERE $which AND e.slot IS NOT NULL AND e.enabled AND NOT e.listener AND (e.open_until IS NULL OR e.open_until <= ?) AND ` + unpaused + `
 ) AS waiting WHERE due <= ? AND COALESCE((SELECT leased_until FROM $lease(waiting.id)) NOT BETWEEN $now AND $far, TRUE) ORDER BY due, id LIMIT ?`
 
 const (
@@ -104,7 +104,7 @@ func (o outbox) waiting(ctx context.Context, now time.Time, query string, values
 
 func (o outbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {
 	return o.lease(ctx, endpoint, token, lasting, "(token IS NULL OR token = ? OR leased_until NOT BETWEEN $now AND $far)",
-		"NOT e.listener AND (NOT e.enabled OR e.open_until IS NULL OR e.open_until NOT BETWEEN $now AND $far)")
+		"NOT e.listener AND (NOT e.enabled OR e.open_until IS NULL OR e.open_until NOT BETWEEN $now AND $far) AND "+unpaused)
 }
 
 func (o outbox) Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error) {

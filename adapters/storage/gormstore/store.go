@@ -139,6 +139,8 @@ func (s session) readers() ports.Readers {
 		Requests:        requests{s},
 		Reports:         reports{s},
 		MoveRuns:        moveRuns{s},
+		Sending:         sending{s},
+		Machinery:       machinery{s},
 	}
 }
 
@@ -167,6 +169,8 @@ func (s session) stores() ports.Stores {
 		Mails:           mails{s},
 		Devices:         devices{s},
 		MoveRuns:        moveRuns{s},
+		Sending:         sending{s},
+		Machinery:       machinery{s},
 	}
 }
 

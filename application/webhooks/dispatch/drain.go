@@ -198,7 +198,8 @@ func (w *drain) fill(ctx context.Context) {
 // must not be sent, or not here.
 func (w *drain) adopt() {
 	now := w.clock.Now()
-	if !w.endpoint.Enabled || w.reason != "" || w.health.Open(now) || !w.lowPriority && w.health.Slow(now) || time.Now().After(w.sure) {
+	if !w.endpoint.Enabled || w.reason != "" || w.health.Open(now) || !w.lowPriority && w.health.Slow(now) || time.Now().After(w.sure) ||
+		w.halted.has(w.endpoint.Tenant.Environment) {
 		w.step(ended)
 	}
 }

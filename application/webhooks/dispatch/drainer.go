@@ -70,6 +70,7 @@ type Drainer struct {
 	log       *slog.Logger
 	fair      *fairShare
 	renewals  lapse
+	halted    pauses
 	// unattended has an element for each drain that goes on without a worker.
 	unattended chan struct{}
 
@@ -141,7 +142,7 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, lowPriority boo
 	}
 	work := newDrain(d, e, lease, lowPriority, asked)
 	if !d.enter(work) {
-		d.giveBack(ctx, endpoint, lease.token)
+		d.giveBack(ctx, e, lease.token)
 		return
 	}
 	ended := make(chan struct{})
@@ -188,19 +189,25 @@ func (d *Drainer) own(ctx context.Context, work *drain) {
 	}
 	switch end := run(); {
 	case end.releases():
-		d.giveBack(ctx, work.endpoint.ID, work.lease.token)
+		d.giveBack(ctx, work.endpoint, work.lease.token)
 	case end.keepsToken():
 		d.keepLease(ctx, work.endpoint.ID, work.lease, jobOf(ports.WaitingEndpoint{Slow: work.lowPriority}))
 	}
 }
 
 // giveBack ends the lease, and notifies once more where something is due: a notification
-// during the last moments found the endpoint taken.
-func (d *Drainer) giveBack(ctx context.Context, endpoint domain.ID, token string) {
+// during the last moments found the endpoint taken. Where this process takes the sending
+// for paused the Sweeper notifies: just after it was resumed the handlers of the process
+// could do nothing but give the endpoint back again.
+func (d *Drainer) giveBack(ctx context.Context, e domain.WebhookEndpoint, token string) {
+	endpoint := e.ID
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	if err := d.outbox.Release(ctx, endpoint, token); err != nil {
 		d.log.WarnContext(ctx, "webhook endpoint not released; its lease ends by itself", "endpoint", endpoint, "error", err)
+		return
+	}
+	if d.halted.has(e.Tenant.Environment) {
 		return
 	}
 	waiting, err := d.outbox.WaitingFor(ctx, endpoint, d.clock.Now())

@@ -30,6 +30,7 @@ type boxState struct {
 	attempts  map[domain.ID][]domain.WebhookAttempt
 	published []domain.DisabledReason // by the events about disabled endpoints
 	calls     map[string]int
+	paused    map[domain.Environment]bool
 	read      int // rows that Due gave
 	widest    int // that it was asked for at a time
 }
@@ -46,7 +47,7 @@ type boxed struct {
 func newBox() *box {
 	return &box{boxState: &boxState{
 		endpoints: map[domain.ID]*boxed{}, rows: map[domain.ID]*domain.WebhookDelivery{},
-		attempts: map[domain.ID][]domain.WebhookAttempt{}, calls: map[string]int{},
+		attempts: map[domain.ID][]domain.WebhookAttempt{}, calls: map[string]int{}, paused: map[domain.Environment]bool{},
 	}}
 }
 
@@ -206,7 +207,8 @@ func (b *box) call(ctx context.Context, name string, run func() error) error {
 }
 
 func (b *box) waits(e *boxed, now time.Time) bool {
-	return !e.gone && e.Enabled && !e.leased() && !e.Health.Open(now) && len(e.pending) > 0 && !e.pending[0].DueAt.After(now)
+	return !e.gone && e.Enabled && !b.paused[e.Tenant.Environment] && !e.leased() &&
+		!e.Health.Open(now) && len(e.pending) > 0 && !e.pending[0].DueAt.After(now)
 }
 
 func (e *boxed) leased() bool { return e.token != "" && e.until.After(time.Now()) }
@@ -241,7 +243,7 @@ func (b *box) Lease(ctx context.Context, id domain.ID, token string, lasting tim
 	err error) {
 	err = b.call(ctx, "Lease", func() error {
 		at := b.endpoints[id]
-		if !at.gone && (!at.leased() || at.token == token) && (!at.Enabled || !at.Health.Open(time.Now())) {
+		if !at.gone && !b.paused[at.Tenant.Environment] && (!at.leased() || at.token == token) && (!at.Enabled || !at.Health.Open(time.Now())) {
 			at.token, at.until, leased, e = token, time.Now().Add(lasting), true, at.WebhookEndpoint
 		}
 		return nil
@@ -331,4 +333,23 @@ func (b *box) Disable(ctx context.Context, of domain.WebhookEndpoint, token stri
 		b.published = append(b.published, of.Disabled)
 		return nil
 	})
+}
+
+// pause is what people do.
+func (b *box) pause(e domain.Environment, on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.paused[e] = on
+}
+
+func (b *box) Pauses(ctx context.Context) (found []domain.SendingPause, err error) {
+	err = b.call(ctx, "Pauses", func() error {
+		for e, on := range b.paused {
+			if on {
+				found = append(found, domain.SendingPause{Environment: e})
+			}
+		}
+		return nil
+	})
+	return found, err
 }

@@ -32,7 +32,7 @@ func (o outbox) waiting(now time.Time, admits func(endpoint) bool) (waiting []po
 	at := o.store.committed.Load()
 	since := map[domain.ID]time.Time{}
 	for _, e := range at.endpoints.rows {
-		if !admits(e) || !e.Enabled || e.Listener || e.Health.Open(now) || e.token != "" && leased(e.until) {
+		if !admits(e) || !e.Enabled || e.Listener || e.Health.Open(now) || e.token != "" && leased(e.until) || at.paused(e.Tenant.Environment) {
 			continue
 		}
 		if due := at.due(e.ID, now); len(due) > 0 {
@@ -62,7 +62,7 @@ func (o outbox) Lease(ctx context.Context, id domain.ID, token string, lasting t
 	return o.lease(ctx, id, token, lasting, func(e endpoint) bool {
 		free := e.token == "" || e.token == token || !leased(e.until)
 		open := e.Health.OpenUntil != nil && leased(*e.Health.OpenUntil)
-		return free && !e.Listener && (!e.Enabled || !open)
+		return free && !e.Listener && (!e.Enabled || !open) && !o.store.committed.Load().paused(e.Tenant.Environment)
 	})
 }
 

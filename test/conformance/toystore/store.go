@@ -91,6 +91,8 @@ type state struct {
 	attempts     table[domain.ID, []domain.WebhookAttempt]
 	feed         table[domain.ID, of[domain.FeedEvent]]
 	moveRuns     table[domain.ID, moveRun]
+	pauses       table[domain.Environment, domain.SendingPause]
+	processes    table[domain.ID, domain.Process]
 	requests     table[domain.ID, domain.RequestRecord]
 	usage        table[usageKey, domain.UsageMinute]
 	counted      table[domain.ID, bool] // events, for reports
@@ -170,6 +172,7 @@ func (s *state) shared() *state {
 	for _, t := range []interface{ share() }{
 		&c.businesses, &c.applications, &c.apiKeys, &c.operators, &c.audit, &c.persons, &c.memberships, &c.links, &c.sessions,
 		&c.passkeys, &c.views, &c.identities, &c.ceremonies, &c.mails, &c.devices,
+		&c.pauses, &c.processes,
 		&c.recipients, &c.addresses, &c.pickups, &c.deliveries, &c.timelines, &c.simulations, &c.keys, &c.bulkItems,
 		&c.endpoints, &c.webhooks, &c.attempts, &c.feed,
 		&c.requests, &c.usage, &c.counted, &c.moveRuns,
@@ -205,6 +208,7 @@ func (s *Store) Read() ports.Readers {
 		Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on}, Requests: requests{on},
 		Passkeys: passkeys{on}, Views: views{on}, Readiness: readiness{on}, Reports: reports{on},
 		Identities: identities{on}, MoveRuns: moveRuns{on},
+		Sending: sending{on}, Machinery: machinery{on},
 	}
 }
 
@@ -219,6 +223,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 			Passkeys: passkeys{on}, Views: views{on}, Identities: identities{on}, Readiness: readiness{on},
 			Ceremonies: ceremonies{on},
 			Mails:      mails{on}, Devices: devices{on}, MoveRuns: moveRuns{on},
+			Sending: sending{on}, Machinery: machinery{on},
 		})
 	})
 }

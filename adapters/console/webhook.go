@@ -1,0 +1,112 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/domain"
+)
+
+// hookSent is how many webhooks of an endpoint its page shows, the newest.
+const hookSent = 50
+
+type hookView struct {
+	Notice   *pages.Notice
+	Row      hookRow
+	Enabled  bool
+	May      bool
+	Events   []string
+	Sent     []hookSentRow
+	Attempts []hookAttempt // of the one that the address names
+	Of       string
+}
+
+type hookSentRow struct {
+	ID, Event, Status, Tone, Href, Resend string
+	Delivery                              string
+	Tries                                 int
+	CreatedAt                             time.Time
+	NextAt                                *time.Time
+}
+
+type hookAttempt struct {
+	Number int
+	Said   string
+	At     time.Time
+	NextAt *time.Time
+}
+
+var hookStatuses = map[domain.WebhookStatus][2]string{
+	domain.WebhookPending: {"waiting", ""}, domain.WebhookSucceeded: {"arrived", "good"}, domain.WebhookFailed: {"given up", "bad"},
+	domain.WebhookHeld: {"held", "over"},
+}
+
+func (p *Console) showHook(c *call) error { return p.hookPage(c, http.StatusOK, c.Told()) }
+
+func (p *Console) hookPage(c *call, status int, n *pages.Notice) error {
+	e, err := p.Machinery.Endpoint(c.Ctx(), domain.ID(c.Param("endpoint")))
+	if err != nil {
+		return err
+	}
+	found, err := p.Machinery.Endpoints(c.Ctx(), domain.EndpointFilter{ApplicationID: e.Tenant.ApplicationID,
+		Environment: e.Tenant.Environment}, nil, domain.MaxWebhookEndpoints)
+	if err != nil {
+		return err
+	}
+	v := hookView{Notice: n, May: c.May(domain.ActRepairQueues), Enabled: e.Enabled, Events: e.EventTypes}
+	for _, shown := range found {
+		if shown.ID == e.ID {
+			v.Row = p.hookRow(c, shown)
+		}
+	}
+	business := e.Tenant.BusinessID
+	sent, err := p.Endpoints.Deliveries(c.Ctx(), business, e.ID, domain.WebhookDeliveryFilter{}, domain.PageRequest{Limit: hookSent})
+	if err != nil {
+		return err
+	}
+	for _, d := range sent[:min(len(sent), hookSent)] {
+		of := hookStatuses[d.Status]
+		v.Sent = append(v.Sent, hookSentRow{ID: string(d.ID), Event: string(d.EventType), Status: of[0], Tone: of[1],
+			Href:   v.Row.Href + "?sent=" + string(d.ID) + "#attempts",
+			Resend: v.Row.Href + "/sent/" + string(d.ID) + "/resend", Delivery: string(d.DeliveryID), Tries: d.Attempts,
+			CreatedAt: d.CreatedAt, NextAt: d.DueAt})
+	}
+	if id, err := domain.ParseID(domain.PrefixWebhookDelivery, c.Query("sent")); err == nil {
+		one, err := p.Endpoints.Sent(c.Ctx(), business, e.ID, id)
+		if err != nil {
+			return err
+		}
+		v.Of = string(id)
+		for _, a := range one.Attempts {
+			v.Attempts = append(v.Attempts, hookAttempt{a.Number, answered(a.Result), a.Result.StartedAt, a.NextAt})
+		}
+	}
+	return p.Show(c, status, "webhook", "Webhook endpoint "+e.Host(), v)
+}
+
+func (p *Console) setHook(c *call, enabled bool, said string) error {
+	err := p.Endpoints.Change(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), domain.WebhookEndpointChange{Enabled: &enabled})
+	return p.hookChanged(c, err, said)
+}
+
+func (p *Console) pauseHook(c *call) error  { return p.setHook(c, false, "hook-paused") }
+func (p *Console) resumeHook(c *call) error { return p.setHook(c, true, "hook-resumed") }
+
+func (p *Console) resendHook(c *call) error {
+	return p.hookChanged(c, p.Endpoints.Resend(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), domain.ID(c.Param("sent"))), "hook-resent")
+}
+
+// hookChanged leads to the endpoint, or shows it with what stood in the way.
+func (p *Console) hookChanged(c *call, err error, said string) error {
+	if e, refused := errors.AsType[*domain.Error](err); refused && e.Kind == domain.KindConflict {
+		return p.hookPage(c, http.StatusConflict, &pages.Notice{Tone: "warn", Title: "Nothing was changed",
+			Lines: []string{site.MessageOf(err)}})
+	}
+	if err != nil {
+		return err
+	}
+	return c.Lead("/webhooks/" + c.Param("endpoint") + "?done=" + said)
+}

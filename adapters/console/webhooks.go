@@ -1,0 +1,223 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/domain"
+)
+
+// hooksPage is how many endpoints a page of the list has.
+const hooksPage = 25
+
+type hooksView struct {
+	Notice    *pages.Notice
+	Sending   []sendingView
+	May       bool
+	Filters   []pages.Field
+	Endpoints []hookRow
+	Known     bool // the list could be read
+	Filtered  bool
+	Older     string
+	Newest    string
+}
+
+// sendingView is whether webhooks of an environment are sent.
+type sendingView struct {
+	Environment string
+	Paused      *domain.SendingPause
+	Reason      pages.Field
+}
+
+type hookRow struct {
+	ID, Href, URL, Business, Application, Environment string
+	Tag, Tone, Waiting, Last                          string
+	Since, Oldest, LastAt                             time.Time
+}
+
+// standings are those of endpoints as people read them, with their tones.
+var standings = map[domain.EndpointStanding][2]string{
+	domain.StandingFailing: {"failing", "bad"}, domain.StandingBehind: {"behind", "bad"}, domain.StandingDisabled: {"disabled", "over"},
+	domain.StandingPaused: {"paused", "over"}, domain.StandingWell: {"well", "good"},
+}
+
+func (p *Console) listHooks(c *call) error { return p.hooksPage(c, http.StatusOK, c.Told()) }
+
+func (p *Console) hooksPage(c *call, status int, n *pages.Notice) error {
+	v := hooksView{Notice: n, May: c.May(domain.ActRepairQueues), Known: true}
+	pauses, err := p.Machinery.Pauses(c.Ctx())
+	if err != nil {
+		return err
+	}
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		s := sendingView{Environment: string(e), Reason: pages.Field{ID: "reason-" + string(e), Name: "reason",
+			Label: "Why all " + string(e) + " webhooks wait", Required: true, MaxLength: domain.PauseReasonRule.Most}}
+		if at := slices.IndexFunc(pauses, func(p domain.SendingPause) bool { return p.Environment == e }); at >= 0 {
+			s.Paused = &pauses[at]
+		}
+		if c.Form.Get("environment") == string(e) {
+			s.Reason = c.Field(s.Reason)
+		}
+		v.Sending = append(v.Sending, s)
+	}
+	f, place, values := hookFilter(c)
+	v.Filters, v.Filtered = hookFields(c, f), len(values) > 0
+	found, err := p.Machinery.Endpoints(c.Ctx(), f, place, hooksPage)
+	if err != nil {
+		v.Known = false
+	}
+	if place != nil {
+		v.Newest = c.At("/webhooks") + encoded(values)
+	}
+	if len(found) > hooksPage {
+		found = found[:hooksPage]
+		last := found[hooksPage-1]
+		values.Set("after", string(last.Standing)+"."+string(last.ID))
+		v.Older = c.At("/webhooks") + encoded(values)
+	}
+	for _, e := range found {
+		v.Endpoints = append(v.Endpoints, p.hookRow(c, e))
+	}
+	return p.Show(c, status, "webhooks", "Webhooks", v)
+}
+
+func encoded(values url.Values) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return "?" + values.Encode()
+}
+
+// hookFilter is what the address asks for; values are those of it that mean something.
+func hookFilter(c *call) (f domain.EndpointFilter, place *domain.EndpointPlace, values url.Values) {
+	values = url.Values{}
+	for _, name := range []string{"standing", "environment", "business", "application", "q"} {
+		if value := strings.TrimSpace(c.Query(name)); value != "" && len(value) <= domain.NameRule.Most {
+			values.Set(name, value)
+		}
+	}
+	f.BusinessID, f.ApplicationID, f.Host = domain.ID(values.Get("business")), domain.ID(values.Get("application")), values.Get("q")
+	f.Environment, _ = domain.ParseEnvironment(values.Get("environment"))
+	switch standing := domain.EndpointStanding(values.Get("standing")); {
+	case standing == "unwell":
+		f.Unwell = true
+	case slices.Contains(domain.EndpointStandings(), standing):
+		f.Standing = standing
+	}
+	standing, text, _ := strings.Cut(c.Query("after"), ".")
+	if id, err := domain.ParseID(domain.PrefixWebhookEndpoint, text); err == nil &&
+		slices.Contains(domain.EndpointStandings(), domain.EndpointStanding(standing)) {
+		place = &domain.EndpointPlace{Standing: domain.EndpointStanding(standing), ID: id}
+	}
+	return f, place, values
+}
+
+func hookFields(c *call, f domain.EndpointFilter) []pages.Field {
+	standing := pages.Field{ID: "standing", Name: "standing", Label: "State", Options: []pages.Option{
+		{Value: "", Text: "Any, the worst first"}, {Value: "unwell", Text: "Failing, behind or disabled", Chosen: f.Unwell}}}
+	for _, s := range domain.EndpointStandings() {
+		standing.Options = append(standing.Options, pages.Option{Value: string(s), Text: standings[s][0], Chosen: s == f.Standing})
+	}
+	environment := pages.Field{ID: "environment", Name: "environment", Label: "Environment", Options: []pages.Option{{Text: "Both"}}}
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		environment.Options = append(environment.Options, pages.Option{Value: string(e), Text: string(e), Chosen: e == f.Environment})
+	}
+	return []pages.Field{standing, environment,
+		{ID: "business", Name: "business", Label: "Business (ID)", Value: string(f.BusinessID)},
+		{ID: "application", Name: "application", Label: "Application (ID)", Value: string(f.ApplicationID)},
+		{ID: "q", Name: "q", Type: "search", Label: "Part of the address", Value: f.Host}}
+}
+
+func (p *Console) hookRow(c *call, e domain.EndpointShown) hookRow {
+	row := hookRow{ID: string(e.ID), Href: c.At("/webhooks/" + string(e.ID)), URL: e.URL, Business: e.Business, Application: e.Application,
+		Environment: string(e.Tenant.Environment), Tag: standings[e.Standing][0], Tone: standings[e.Standing][1]}
+	if since := e.Health.FailingSince; since != nil && e.Enabled {
+		row.Since = *since
+	}
+	if e.Disabled != "" {
+		row.Tag += disabledTexts[e.Disabled]
+	}
+	if e.Waiting > 0 {
+		row.Waiting = pages.Count(int64(e.Waiting))
+		if e.Waiting == domain.MaxWaitingCounted {
+			row.Waiting += " or more"
+		}
+	}
+	if e.Oldest != nil {
+		row.Oldest = *e.Oldest
+	}
+	row.Last = "nothing sent lately"
+	if e.Last != nil {
+		row.Last, row.LastAt = answered(e.Last.Result), e.Last.Result.StartedAt
+	}
+	return row
+}
+
+// disabledTexts is why nothing is sent.
+var disabledTexts = map[domain.DisabledReason]string{
+	domain.DisabledByCaller: " by a person or its program", domain.DisabledGone: ": it answered 410",
+	domain.DisabledFailing: ": it failed for days",
+}
+
+// answered is the end of an attempt in words.
+func answered(r domain.WebhookResult) string {
+	took := " after " + r.Duration.Round(time.Millisecond).String()
+	if r.Succeeded() {
+		return "took it with " + strconv.Itoa(r.StatusCode) + took
+	}
+	if r.StatusCode > 0 {
+		return "refused it with " + strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode) + took
+	}
+	return "gave no answer (" + strings.ReplaceAll(string(r.Error), "_", " ") + ")" + took
+}
+
+func (p *Console) pauseSending(c *call) error {
+	e, known := domain.ParseEnvironment(c.Form.Get("environment"))
+	if !known {
+		return domain.ErrNotFound
+	}
+	return p.sendingChanged(c, p.Machinery.PauseSending(c.Ctx(), c.Actor(), e, c.Form.Get("reason")), "sending-paused")
+}
+
+func (p *Console) resumeSending(c *call) error {
+	e, known := domain.ParseEnvironment(c.Form.Get("environment"))
+	if !known {
+		return domain.ErrNotFound
+	}
+	return p.sendingChanged(c, p.Machinery.ResumeSending(c.Ctx(), c.Actor(), e), "sending-resumed")
+}
+
+func (p *Console) sendingChanged(c *call, err error, said string) error {
+	if c.Wrong(err) {
+		return p.hooksPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	if domain.HasCode(err, domain.CodeSendingUnchanged) {
+		return p.hooksPage(c, http.StatusConflict, &pages.Notice{Tone: "warn", Title: "Nothing was changed",
+			Lines: []string{site.MessageOf(err)}})
+	}
+	if err != nil {
+		return err
+	}
+	return c.Lead("/webhooks?done=" + said)
+}
+
+// pausedBanners are what stands on every page while the sending is paused. Where that
+// cannot be read the page is there all the same: what needs the database tells by itself.
+func (p *Console) pausedBanners(c *call) (told []pages.Notice) {
+	pauses, err := p.Machinery.Pauses(c.Ctx())
+	if err != nil {
+		return nil
+	}
+	for _, pause := range pauses {
+		told = append(told, pages.Notice{Tone: "bad", Title: "All " + string(pause.Environment) + " webhooks wait: the sending is paused",
+			Lines: []string{pause.By + " paused it at " + pause.Since.UTC().Format("15:04 UTC on 2 January") + ": " + pause.Reason},
+			Link:  &pages.Link{Href: c.At("/webhooks"), Text: "Look at the webhooks"}})
+	}
+	return told
+}

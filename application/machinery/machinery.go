@@ -1,0 +1,39 @@
+// Package machinery is what the staff of the delivery company see and do of what works by
+// itself: webhooks of all customers, queues, mails, processes, and what they stand on.
+//
+// Each part is read by itself and within a time of its own, so that a database or a Redis
+// that is gone leaves one part unknown and not the whole; what was read stands for a few
+// seconds for all who ask. What a process knows of itself alone it tells the others
+// through the storage: nothing of another process is guessed.
+package machinery
+
+import (
+	"context"
+
+	"waybill/application/audit"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Machinery are the use cases.
+type Machinery struct {
+	storage  ports.Storage
+	database ports.StorageState
+	upkeep   ports.Maintenance
+	queue    ports.SharedQueue // nil: no queue is shared
+	log      *audit.Log
+	clock    ports.Clock
+	overview shared[*Overview]
+	pauses   shared[Part[[]domain.SendingPause]]
+}
+
+// New makes the use cases; queue is nil where processes share none.
+func New(d ports.Database, queue ports.SharedQueue, c ports.Clock, ids ports.Identifiers) *Machinery {
+	m := &Machinery{storage: d, database: d, upkeep: d, queue: queue, log: audit.New(d, c, ids), clock: c}
+	m.overview.read = m.look
+	m.pauses.read = func(ctx context.Context) (p Part[[]domain.SendingPause]) {
+		part(ctx, &p, d.Read().Sending.Pauses)()
+		return p
+	}
+	return m
+}

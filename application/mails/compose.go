@@ -48,11 +48,11 @@ func (s *Sender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Letter
 	}
 	switch m.Kind {
 	case domain.MailNewDevice:
-		l.Page = s.page("/account")
+		l.Page = s.page(m.BusinessID, "/account")
 	case domain.MailKeyCreated, domain.MailKeyRotated, domain.MailKeyRevoked, domain.MailKeyExpires:
 		err = s.addKey(ctx, &l, m)
 	case domain.MailEndpointFailing, domain.MailEndpointDisabled, domain.MailEndpointRecovered:
-		l.Endpoint, l.Page = m.About, s.page("/webhooks/"+string(m.About))
+		l.Endpoint, l.Page = m.About, s.page(m.BusinessID, "/webhooks/"+string(m.About))
 		l.Enabled = m.Facts[domain.FactReason] == domain.FactEnabled
 		if !l.Enabled {
 			l.Reason = domain.DisabledReason(m.Facts[domain.FactReason])
@@ -101,7 +101,7 @@ func (s *Sender) addKey(ctx context.Context, l *ports.Letter, m domain.Mail) err
 		return err
 	}
 	l.App, l.Env, l.Key, l.KeyID, l.Expires = app.Name, key.Environment, key.LastFour, key.ID, key.ExpiresAt
-	l.Page = s.page("/apps/" + string(app.ID) + "/" + string(key.Environment) + "/keys")
+	l.Page = s.page(m.BusinessID, "/apps/"+string(app.ID)+"/"+string(key.Environment)+"/keys")
 	if next := m.Facts[domain.FactNext]; next != "" {
 		successor, err := s.storage.Read().Tenancy.APIKey(ctx, domain.ID(next))
 		if err != nil {
@@ -115,9 +115,6 @@ func (s *Sender) addKey(ctx context.Context, l *ports.Letter, m domain.Mail) err
 // withLink makes a link and the letter that carries it. A person who has not accepted
 // an invitation gets that again, when a link was asked for.
 func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
-	if s.portal == "" {
-		return l, errors.New("there is no portal for a link to lead to")
-	}
 	person := m.PersonID
 	if m.Email != "" {
 		found, err := s.storage.Read().Persons.FindByEmail(ctx, m.Email)
@@ -137,6 +134,9 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 		if member, err = s.leadsTo(ctx, tx, m, locked); err != nil {
 			return err
 		}
+		if s.sites.of(member.Membership.BusinessID) == "" {
+			return errors.New("there is no site for a link to lead to")
+		}
 		purpose := domain.LinkSignIn
 		if member.Membership.AcceptedAt == nil {
 			purpose = domain.LinkInvitation
@@ -153,7 +153,7 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 	}
 	l = ports.Letter{
 		Kind: domain.MailSignInLink, To: member.Person.Email, Name: member.Person.Name, Role: member.Membership.Role,
-		Link: s.page("/enter/" + secret), LinkFor: link.Purpose.Lifetime(),
+		Link: s.page(link.BusinessID, "/enter/"+secret), LinkFor: link.Purpose.Lifetime(),
 	}
 	if link.Purpose == domain.LinkInvitation {
 		l.Kind = domain.MailInvitation
@@ -220,10 +220,12 @@ func (s *Sender) business(ctx context.Context, id domain.ID) (string, error) {
 	return b.Name, err
 }
 
-// page is an address of the portal; empty where there is none.
-func (s *Sender) page(path string) string {
-	if s.portal == "" {
+// page is an address of the site of a business or, for an empty ID, of the staff's; empty
+// where there is none.
+func (s *Sender) page(business domain.ID, path string) string {
+	site := s.sites.of(business)
+	if site == "" {
 		return ""
 	}
-	return s.portal + path
+	return site + path
 }

@@ -46,17 +46,28 @@ type Sender struct {
 	renderer ports.MailRenderer
 	clock    ports.Clock
 	ids      ports.Identifiers
-	portal   string // empty: there is none
+	sites    Sites
 	observe  Observer
 	log      *slog.Logger
 }
 
-// NewSender makes a sender. portal is the address under which people open the portal,
-// without a slash at its end; empty: there is none, and no link is sent.
+// Sites are the addresses under which people open the sites, without a slash at the end;
+// empty: there is none, and no link to it is sent.
+type Sites struct{ Portal, Console string }
+
+// of is the site of a business, and of the staff for an empty ID.
+func (s Sites) of(business domain.ID) string {
+	if domain.SiteOf(business) == domain.Console {
+		return s.Console
+	}
+	return s.Portal
+}
+
+// NewSender makes a sender of mails whose links lead to the sites.
 func NewSender(s ports.Storage, o ports.MailOutbox, m ports.Mailer, r ports.MailRenderer, c ports.Clock, ids ports.Identifiers,
-	portal string, observe Observer, log *slog.Logger,
+	sites Sites, observe Observer, log *slog.Logger,
 ) *Sender {
-	return &Sender{storage: s, outbox: o, mailer: m, renderer: r, clock: c, ids: ids, portal: portal, observe: observe, log: log}
+	return &Sender{storage: s, outbox: o, mailer: m, renderer: r, clock: c, ids: ids, sites: sites, observe: observe, log: log}
 }
 
 // Send sends some of the due mails, and tells whether there may be more. A mail that

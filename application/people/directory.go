@@ -79,10 +79,7 @@ func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitati
 		if issued, err = d.issue(ctx, tx, by, member, domain.LinkInvitation); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		if i.BusinessID != "" { // staff get their links from the command
-			err = tx.Mails.Tell(ctx, linkNotice(domain.MailInvitation, by, issued))
-		}
-		return memberRecord(domain.ActionPersonInvite, member), err
+		return memberRecord(domain.ActionPersonInvite, member), tx.Mails.Tell(ctx, linkNotice(domain.MailInvitation, by, issued))
 	})
 	return issued, err
 }

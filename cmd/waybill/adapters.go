@@ -142,7 +142,8 @@ func newMailer(c *configs.Config, log *slog.Logger) ports.Mailer {
 
 func newSender(d ports.Database, c *configs.Config, clock ports.Clock, ids ports.Identifiers, urls settings.PublicURLs,
 	r prometheus.Registerer, log *slog.Logger) *mails.Sender {
-	return mails.NewSender(d, d.Mails(), newMailer(c, log), letters.Renderer{}, clock, ids, urls.Portal, gauges.NewMails(r), log)
+	return mails.NewSender(d, d.Mails(), newMailer(c, log), letters.Renderer{}, clock, ids,
+		mails.Sites{Portal: urls.Portal, Console: urls.Console + settings.ConsolePath}, gauges.NewMails(r), log)
 }
 
 // newDatabase opens what the URL of the database names.

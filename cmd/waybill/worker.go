@@ -39,7 +39,7 @@ type worker struct {
 // addresses are for the tracking links in webhooks and mails.
 var workerSettings = []string{
 	"ops_addr", "live_base_url", "tracking_base_url", "database_pool_size", "database_pooler",
-	"webhook_allow_private", "webhook_retry_schedule", "portal_base_url", "mail_from", "log_level", "log_format",
+	"webhook_allow_private", "webhook_retry_schedule", "portal_base_url", "console_base_url", "mail_from", "log_level", "log_format",
 }
 
 func (p *commands) worker() *cobra.Command {

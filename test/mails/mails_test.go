@@ -71,7 +71,8 @@ func newScene(t *testing.T) *scene {
 	s.business = s.NewTenant(t).BusinessID
 	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs)
 	s.access = people.NewAccess(s.Store, nil, open{}, s.Clock, s.IDs)
-	s.sender = mails.NewSender(s.Store, s.Store.Mails(), s.post, s.post, s.Clock, s.IDs, "https://portal.example",
+	s.sender = mails.NewSender(s.Store, s.Store.Mails(), s.post, s.post, s.Clock, s.IDs,
+		mails.Sites{Portal: "https://portal.example", Console: "https://ops.example/console"},
 		s.observed, slog.New(slog.NewTextHandler(&s.log, nil)))
 	return s
 }
@@ -135,6 +136,48 @@ func TestAnInvitationWaitsForItsMailServerAndItsLinkIsInTheMailAlone(t *testing.
 	for what, other := range map[string]string{"on the screen": onScreen.Secret, "of the attempt that failed": secretOf(s.tried[0])} {
 		if _, err := s.access.Enter(t.Context(), people.Browser{}, other); !domain.HasCode(err, domain.CodeLinkReplaced) {
 			t.Errorf("the link %s works after another one was used: %v", what, err)
+		}
+	}
+}
+
+func TestMailsToTheStaffLeadToTheConsoleAndOthersToThePortal(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.invite(t, "ama@example.com")
+	i, err := s.directory.Invite(t.Context(), command, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi", Role: "dispatcher"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run(t)
+	if _, err := s.access.Enter(t.Context(), people.Browser{Device: "one"}, i.Secret); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.directory.Link(t.Context(), command, i.PersonID, domain.Console)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.access.Enter(t.Context(), people.Browser{Device: "another"}, again.Secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Console, "kofi@waybill.example"); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t)
+	kinds := map[domain.MailKind]int{}
+	for _, l := range s.sent {
+		want := "https://ops.example/console/"
+		if l.To == "ama@example.com" {
+			want = "https://portal.example/"
+		} else {
+			kinds[l.Kind]++
+		}
+		if at := l.Link + l.Page; !strings.HasPrefix(at, want) {
+			t.Errorf("%s to %s leads to %q", l.Kind, l.To, at)
+		}
+	}
+	for _, kind := range []domain.MailKind{domain.MailInvitation, domain.MailNewDevice, domain.MailSignInLink} {
+		if kinds[kind] != 1 {
+			t.Errorf("%d mails of the kind %s to the staff", kinds[kind], kind)
 		}
 	}
 }

@@ -37,6 +37,21 @@ func place(l ports.Letter) string {
 	return l.Business
 }
 
+// site is what the mail leads to: the staff of the delivery company is of no business.
+func site(l ports.Letter) string {
+	if l.Business == "" {
+		return "console"
+	}
+	return "developer portal"
+}
+
+func whoHelps(l ports.Letter) string {
+	if l.Business == "" {
+		return "an admin"
+	}
+	return "an owner of your business"
+}
+
 func whyMember(l ports.Letter) string {
 	return "You get this because you are an owner or a developer of " + place(l) + "."
 }
@@ -45,7 +60,7 @@ func invitation(l ports.Letter) content {
 	return content{
 		Subject: "Your invitation to " + place(l) + " on Waybill",
 		Lines: []string{
-			upper(by(l)) + " invites you to the developer portal of " + place(l) + ", as " + string(l.Role) + ".",
+			upper(by(l)) + " invites you to the " + site(l) + " of " + place(l) + ", as " + string(l.Role) + ".",
 			"This link lets you in once, within " + lasting(l.LinkFor) + ". Whoever has it can use it: do not pass it on.",
 		},
 		Action: open("Open your invitation", l.Link),
@@ -70,7 +85,7 @@ func newDevice(l ports.Letter) content {
 		Lines:   []string{"You signed in from a browser that you have not used before."},
 		Facts:   []fact{{"Browser", l.Device}, {"When", when(l.At)}},
 		Action:  open("See your sessions", l.Page),
-		After:   []string{"If it was not you: end the session in Account, set another password there, and tell an owner of your business."},
+		After:   []string{"If it was not you: end the session in Account, set another password there, and tell " + whoHelps(l) + "."},
 		Why:     "You get this because it is your account.",
 	}
 }

@@ -28,6 +28,9 @@ var actionTexts = map[domain.Action]string{
 	domain.ActionOperatorCreate: "Operator token made", domain.ActionOperatorRevoke: "Operator token revoked",
 	domain.ActionPersonDisable: "Account disabled", domain.ActionPersonEnable: "Account enabled",
 	domain.ActionViewBegin: "View as customer begun", domain.ActionViewEnd: "View as customer ended",
+	domain.ActionSendingPause: "All webhooks paused", domain.ActionSendingResume: "All webhooks resumed",
+	domain.ActionMailRetry: "Mail sent again", domain.ActionMailDrop: "Mail dropped",
+	domain.ActionTaskRetry: "Queued task retried", domain.ActionTaskDrop: "Queued task dropped",
 	domain.ActionIdentityConnect: "Account of the identity provider connected",
 }
 

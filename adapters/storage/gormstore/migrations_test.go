@@ -58,8 +58,8 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 				8: "simulations", 9: "webhooks", 10: "secret key check", 11: "operators", 12: "search", 13: "feed positions",
 				14: "operator kinds peppers",
 				15: "webhook leases", 17: "clock retention", 18: "people", 19: "request log", 20: "mails", 21: "passkeys", 22: "request figures",
-				23: "readiness", 25: "move runs",
-				26: "customers", 29: "identities"}
+				23: "readiness", 24: "open deliveries", 25: "move runs",
+				26: "customers", 27: "machinery", 28: "reports", 29: "identities"}
 			for i := range before {
 				if b := before[i]; b.Name != want[b.Version] || b.AppliedAt != nil {
 					t.Errorf("before: %+v, want %q, pending", b, want[b.Version])

@@ -201,6 +201,8 @@ type ReportProgress struct {
 type OpenDelivery struct {
 	ID              ID
 	BusinessID      ID
+	Reference       Reference
+	Municipality    string // of the dropoff
 	Status          Status
 	Since           time.Time // of its status
 	Pickup, Dropoff Coordinates

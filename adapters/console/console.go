@@ -12,6 +12,7 @@ import (
 	"waybill/application/endpoints"
 	"waybill/application/machinery"
 	"waybill/application/people"
+	"waybill/application/reports"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -29,6 +30,8 @@ type UseCases struct {
 	Audit     *audit.Log
 	Machinery *machinery.Machinery
 	Endpoints *endpoints.Endpoints
+	Reports   *reports.Reports
+	Map       *reports.Map
 	Passkeys  *people.Passkeys `wire:"-"` // those of the console's host
 	Company   *people.Company  `wire:"-"`
 }

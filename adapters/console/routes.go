@@ -15,6 +15,10 @@ var menu = []entry{
 		"What customers' programs are told, and whether they hear it."},
 	{pages.Link{Href: "/queues", Text: "Queues", Icon: "usage"}, domain.ActReadEverything,
 		"What is to be done, what was given up, database and Redis."},
+	{pages.Link{Href: "/map", Text: "Map", Icon: "pickups"}, domain.ActReadEverything,
+		"Where open deliveries go, and where they wait for pickup."},
+	{pages.Link{Href: "/reports", Text: "Reports", Icon: "usage"}, domain.ActReadEverything,
+		"What became of deliveries, by day, customer, vehicle and municipality."},
 	{pages.Link{Href: "/staff", Text: "Staff", Icon: "people"}, domain.ActReadEverything, "Who works here, and what they may do."},
 	{pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"}, domain.ActReadEveryAudit, "Who changed what, and when."},
 	{pages.Link{Href: "/account", Text: "Account", Icon: "account"}, domain.ActReadEverything, "Your password, passkeys and sessions."},
@@ -68,5 +72,10 @@ func (p *Console) routes() []site.Route {
 		{Method: post, Path: "/queues/tasks/retry", Act: repair, Handle: p.retryTask},
 		{Method: get, Path: "/queues/tasks/drop", Act: read, Handle: p.showQueues},
 		{Method: post, Path: "/queues/tasks/drop", Act: repair, Handle: p.dropTask},
+		{Method: get, Path: "/reports", Act: read, Handle: p.showReport},
+		{Method: get, Path: "/reports.csv", Act: read, Handle: p.reportCSV},
+		{Method: get, Path: "/map", Act: read, Handle: p.showMap},
+		{Method: get, Path: "/map/deliveries", Act: read, Handle: p.showMark},
+		{Method: get, Path: "/map/points", Act: read, Handle: p.mapPoints},
 	}
 }

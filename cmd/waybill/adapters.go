@@ -212,17 +212,15 @@ func newNormalizer(c *configs.Config) (ports.Normalizer, error) {
 	return n, nil
 }
 
-func newServiceArea(c *configs.Config) (ports.ServiceArea, error) {
-	switch c.ServiceAreaFile {
-	case "":
+func newServiceArea(c *configs.Config) (*geojson.Area, error) {
+	if c.ServiceAreaFile == "" {
 		return geojson.Default(), nil
-	default:
-		area, err := geojson.ReadFile(c.ServiceAreaFile)
-		if err != nil {
-			return nil, settings.BadSetting(c, "service_area_file", err)
-		}
-		return area, nil
 	}
+	area, err := geojson.ReadFile(c.ServiceAreaFile)
+	if err != nil {
+		return nil, settings.BadSetting(c, "service_area_file", err)
+	}
+	return area, nil
 }
 
 func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *tracing,

@@ -19,6 +19,7 @@ import (
 	"waybill/adapters/passwords/argon2id"
 	"waybill/adapters/periodic"
 	"waybill/adapters/portal"
+	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/trackingpage"
 	"waybill/application/admission"
 	"waybill/application/audit"
@@ -35,6 +36,7 @@ import (
 	"waybill/application/quotes"
 	"waybill/application/readiness"
 	"waybill/application/recipients"
+	"waybill/application/reports"
 	"waybill/application/requestlog"
 	"waybill/application/sandbox"
 	"waybill/application/tenancy"
@@ -70,9 +72,13 @@ var product = wire.NewSet(
 	wire.Struct(new(httpapi.UseCases), "*"),
 )
 
+// Where the company delivers.
+var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), new(*geojson.Area)),
+	wire.Bind(new(ports.ServiceOutline), new(*geojson.Area)))
+
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies, newBulkLease,
+	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, serviceArea, newDependencies, newBulkLease,
 	newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
@@ -94,7 +100,7 @@ var operating = wire.NewSet(
 	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New,
 	machinery.New, newSharedQueue,
 	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
-	wire.Struct(new(console.UseCases), "*"), newConsole,
+	wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap,
 	admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
@@ -138,6 +144,6 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 // openPricing assembles the pricing service. The function it returns closes the
 // connections to its routing engine.
 func openPricing(c *configs.Config, r prometheus.Registerer) (ports.Pricing, func(), error) {
-	wire.Build(newTariff, newRoutingEngine, newRouting, newServiceArea, wire.Value((*tracing)(nil)))
+	wire.Build(newTariff, newRoutingEngine, newRouting, serviceArea, wire.Value((*tracing)(nil)))
 	return nil, nil, nil
 }

@@ -21,6 +21,7 @@ import (
 	"waybill/adapters/passwords/argon2id"
 	"waybill/adapters/periodic"
 	"waybill/adapters/portal"
+	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/trackingpage"
 	"waybill/application/admission"
 	"waybill/application/audit"
@@ -37,6 +38,7 @@ import (
 	"waybill/application/quotes"
 	"waybill/application/readiness"
 	"waybill/application/recipients"
+	"waybill/application/reports"
 	"waybill/application/requestlog"
 	"waybill/application/sandbox"
 	"waybill/application/tenancy"
@@ -105,7 +107,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	serviceArea, err := newServiceArea(c)
+	area, err := newServiceArea(c)
 	if err != nil {
 		cleanup5()
 		cleanup4()
@@ -114,7 +116,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	pricing, err := newPricing(c, routing, serviceArea, registry, mainTracing, outages)
+	pricing, err := newPricing(c, routing, area, registry, mainTracing, outages)
 	if err != nil {
 		cleanup5()
 		cleanup4()
@@ -159,7 +161,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		RequestLog:     requestLog,
 		RequestLogMode: mode,
 		Pricing:        pricing,
-		ServiceArea:    serviceArea,
+		ServiceArea:    area,
 		Normalizer:     normalizer,
 		Renderer:       eventRenderer,
 		Sealer:         sealer,
@@ -220,12 +222,16 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	machineryMachinery := machinery.New(database, sharedQueue, clock, identifiers)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	endpointsEndpoints := endpoints.New(portsStorage, webhooksWebhooks, clock, identifiers)
+	reportsReports := reports.New(portsStorage, clock)
+	reportsMap := reports.NewMap(portsStorage, clock, area)
 	consoleUseCases := console.UseCases{
 		Access:    access,
 		Directory: directory,
 		Audit:     auditLog,
 		Machinery: machineryMachinery,
 		Endpoints: endpointsEndpoints,
+		Reports:   reportsReports,
+		Map:       reportsMap,
 	}
 	consoleConsole, err := newConsole(consoleUseCases, c, urls, clock, identifiers, log)
 	if err != nil {
@@ -341,8 +347,8 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 	limits := p.Limits
 	admissionAdmission := admission.New(portsStorage, rateLimiter, keyDigester, clock, limits)
 	pricing := p.Pricing
-	serviceArea := p.ServiceArea
-	quotesQuotes := quotes.New(portsStorage, pricing, serviceArea)
+	portsServiceArea := p.ServiceArea
+	quotesQuotes := quotes.New(portsStorage, pricing, portsServiceArea)
 	locks := p.Locks
 	identifiers := p.Identifiers
 	logger := p.Log
@@ -381,7 +387,7 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 		Feed:            feed,
 		Recorder:        recorder,
 		Normalizer:      normalizer,
-		ServiceArea:     serviceArea,
+		ServiceArea:     portsServiceArea,
 		Identifiers:     identifiers,
 	}
 	return useCases
@@ -568,12 +574,12 @@ func openPricing(c *configs.Config, r prometheus.Registerer) (ports.Pricing, fun
 		cleanup()
 		return nil, nil, err
 	}
-	serviceArea, err := newServiceArea(c)
+	area, err := newServiceArea(c)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	pricing, err := newTariff(c, routing, serviceArea)
+	pricing, err := newTariff(c, routing, area)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -607,9 +613,12 @@ var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 // The use cases of customers, and what they need beyond the foundation.
 var product = wire.NewSet(admission.New, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, requestlog.NewRecorder, wire.Struct(new(httpapi.UseCases), "*"))
 
+// Where the company delivers.
+var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), new(*geojson.Area)), wire.Bind(new(ports.ServiceOutline), new(*geojson.Area)))
+
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies, newBulkLease,
+	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, serviceArea, newDependencies, newBulkLease,
 	newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
@@ -625,7 +634,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, machinery.New, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, machinery.New, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

@@ -109,7 +109,7 @@ func (s reports) Open(ctx context.Context, e domain.Environment, limit int) ([]d
 	ctx, cancel := s.forList(ctx)
 	defer cancel()
 	var rows []deliveryRow
-	err := s.with(ctx).Raw("SELECT id, business_id, status, updated_at, pickup_latitude, pickup_longitude,"+
+	err := s.with(ctx).Raw("SELECT id, business_id, reference, dropoff_municipality, status, updated_at, pickup_latitude, pickup_longitude,"+
 		" dropoff_latitude, dropoff_longitude FROM deliveries WHERE environment = ?"+
 		" AND status IN ('booked', 'assigned', 'picked_up', 'in_transit', 'outsourced')"+
 		" ORDER BY id DESC LIMIT ?", string(e), limit+1).Scan(&rows).Error
@@ -118,8 +118,8 @@ func (s reports) Open(ctx context.Context, e domain.Environment, limit int) ([]d
 
 func (r *deliveryRow) open() domain.OpenDelivery {
 	return domain.OpenDelivery{
-		ID: r.ID.as(domain.PrefixDelivery), BusinessID: r.BusinessID.as(domain.PrefixBusiness), Status: domain.Status(r.Status),
-		Since:   r.UpdatedAt.time,
+		ID: r.ID.as(domain.PrefixDelivery), BusinessID: r.BusinessID.as(domain.PrefixBusiness), Reference: domain.Reference(r.Reference),
+		Municipality: r.DropoffMunicipality, Status: domain.Status(r.Status), Since: r.UpdatedAt.time,
 		Pickup:  domain.Coordinates{Latitude: r.PickupLatitude, Longitude: r.PickupLongitude},
 		Dropoff: domain.Coordinates{Latitude: r.DropoffLatitude, Longitude: r.DropoffLongitude},
 	}

@@ -86,8 +86,8 @@ func testReports(t *testing.T, b ports.Database) {
 					continue
 				}
 				want = append(want, domain.OpenDelivery{
-					ID: d.ID, BusinessID: d.Tenant.BusinessID, Status: d.Status(), Since: d.UpdatedAt(),
-					Pickup: d.Pickup.Coordinates, Dropoff: d.Dropoff.Coordinates,
+					ID: d.ID, BusinessID: d.Tenant.BusinessID, Reference: d.Reference, Municipality: d.Dropoff.Municipality,
+					Status: d.Status(), Since: d.UpdatedAt(), Pickup: d.Pickup.Coordinates, Dropoff: d.Dropoff.Coordinates,
 				})
 			}
 			slices.SortFunc(want, func(a, b domain.OpenDelivery) int { return strings.Compare(string(b.ID), string(a.ID)) })

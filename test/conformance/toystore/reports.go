@@ -99,8 +99,8 @@ func (s reports) Open(_ context.Context, e domain.Environment, limit int) ([]dom
 	var all []domain.OpenDelivery
 	for _, d := range found[:min(len(found), limit+1)] {
 		all = append(all, domain.OpenDelivery{
-			ID: d.ID, BusinessID: d.Tenant.BusinessID, Status: d.Status(), Since: d.UpdatedAt(), Pickup: d.Pickup.Coordinates,
-			Dropoff: d.Dropoff.Coordinates,
+			ID: d.ID, BusinessID: d.Tenant.BusinessID, Reference: d.Reference, Municipality: d.Dropoff.Municipality, Status: d.Status(),
+			Since: d.UpdatedAt(), Pickup: d.Pickup.Coordinates, Dropoff: d.Dropoff.Coordinates,
 		})
 	}
 	return all, nil

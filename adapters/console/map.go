@@ -1,0 +1,426 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/application/reports"
+	"waybill/domain"
+)
+
+// The size of the map, in units of its own: pixels at a width of 1,280.
+const (
+	mapWidth, mapHeight = 880, 560
+	// cellSize is how wide and high the squares are whose deliveries are one mark.
+	cellSize = 64
+	tileSize = 256
+	maxZoom  = 18
+	// mostListed is how many deliveries of a mark a page lists.
+	mostListed = 100
+)
+
+// The layers of the map: where deliveries go, and where they wait to be picked up.
+const (
+	layerDropoffs = "dropoffs"
+	layerPickups  = "pickups"
+)
+
+// mapAsk is what the address of a map asks for.
+type mapAsk struct {
+	narrowing
+	Status, Layer pages.Field
+	zoom          int
+	x, y          float64 // of the middle, in units at that zoom
+}
+
+// cell is a square of the map at a zoom. It stays where it is when the map is moved.
+type cell struct{ zoom, x, y int }
+
+func (k cell) String() string { return fmt.Sprintf("%d-%d-%d", k.zoom, k.x, k.y) }
+
+func parseCell(text string) (k cell, ok bool) {
+	n, err := fmt.Sscanf(text, "%d-%d-%d", &k.zoom, &k.x, &k.y)
+	return k, err == nil && n == 3 && k.zoom >= 0 && k.zoom <= maxZoom && k.String() == text
+}
+
+// project is where a point is at a zoom, by the Mercator projection of the web.
+func project(at domain.Coordinates, zoom int) (x, y float64) {
+	size := tileSize * math.Exp2(float64(zoom))
+	sine := math.Sin(max(-85, min(85, at.Latitude)) * math.Pi / 180)
+	return size * (at.Longitude + 180) / 360, size * (.5 - math.Log((1+sine)/(1-sine))/(4*math.Pi))
+}
+
+// unproject is the point at a place.
+func unproject(x, y float64, zoom int) domain.Coordinates {
+	size := tileSize * math.Exp2(float64(zoom))
+	return domain.Coordinates{
+		Longitude: 360*x/size - 180, Latitude: 180 / math.Pi * math.Atan(math.Sinh(math.Pi*(1-2*y/size))),
+	}
+}
+
+func cellOf(at domain.Coordinates, zoom int) cell {
+	x, y := project(at, zoom)
+	return cell{zoom, int(math.Floor(x / cellSize)), int(math.Floor(y / cellSize))}
+}
+
+// markView is a delivery, or several that are near each other.
+type markView struct {
+	cell         cell
+	X, Y, R      string
+	x, y         float64
+	at           domain.Coordinates // of the middle of its deliveries
+	Count        int
+	ID           string // of the delivery, or the cell
+	Label, Place string
+	Where        string // in degrees
+	Href         string
+	Late         bool // a delivery of it has been in its status for long
+	places       map[string]int
+}
+
+type mapView struct {
+	mapAsk
+	Action            string
+	Width, Height     int
+	Area              []string // points of polygons
+	Marks             []markView
+	Shown, All        int64
+	More              bool
+	At                time.Time
+	Moves             []pages.Link
+	Pickups           bool
+	Points            string
+	Lat, Lon, ZoomNow string
+	Elsewhere         string // fits the map to all deliveries
+}
+
+func (p *Console) askMap(c *call) (a mapAsk, err error) {
+	if a.narrowing, err = p.narrow(c); err != nil {
+		return a, err
+	}
+	statuses := []pages.Option{{Text: "All open"}}
+	for _, s := range domain.OpenStatuses() {
+		statuses = append(statuses, pages.Option{Value: string(s), Text: capital(string(s))})
+	}
+	a.Status = a.choice(c, "status", "Status", statuses)
+	a.Layer = a.choice(c, "show", "Show", []pages.Option{{Value: layerDropoffs, Text: "Dropoffs"}, {Value: layerPickups, Text: "Pickups"}})
+	return a, nil
+}
+
+// selected are the deliveries that a map is about, with the snapshot that they are of.
+func (p *Console) selected(c *call, a *mapAsk) (reports.Snapshot, []domain.OpenDelivery, error) {
+	snapshot, err := p.Map.Snapshot(c.Ctx(), domain.Environment(a.Environment.Value))
+	if err != nil {
+		return snapshot, nil, err
+	}
+	var open []domain.OpenDelivery
+	for _, d := range snapshot.Open {
+		if a.Customer.Value != "" && string(d.BusinessID) != a.Customer.Value || a.Status.Value != "" && string(d.Status) != a.Status.Value ||
+			a.pickups() && d.Status != domain.Booked && d.Status != domain.Assigned && d.Status != domain.Outsourced {
+			continue
+		}
+		open = append(open, d)
+	}
+	return snapshot, open, nil
+}
+
+func (a *mapAsk) pickups() bool { return a.Layer.Value == layerPickups }
+
+// where is the end of a trip that the map shows.
+func (a *mapAsk) where(d *domain.OpenDelivery) domain.Coordinates {
+	if a.pickups() {
+		return d.Pickup
+	}
+	return d.Dropoff
+}
+
+// look sets what the map shows: what the address says, or else all deliveries, or else
+// the service area.
+func (a *mapAsk) look(c *call, open []domain.OpenDelivery, area [][]domain.Coordinates) {
+	lat, errLat := strconv.ParseFloat(a.parameter(c, "lat"), 64)
+	lon, errLon := strconv.ParseFloat(a.parameter(c, "lon"), 64)
+	zoom, errZoom := strconv.Atoi(a.parameter(c, "zoom"))
+	if errLat == nil && errLon == nil && errZoom == nil && math.Abs(lat) <= 85 && math.Abs(lon) <= 180 && zoom >= 0 && zoom <= maxZoom {
+		a.zoom = zoom
+		a.x, a.y = project(domain.Coordinates{Latitude: lat, Longitude: lon}, zoom)
+		return
+	}
+	var all []domain.Coordinates
+	for i := range open {
+		all = append(all, a.where(&open[i]))
+	}
+	if len(all) == 0 {
+		all = slices.Concat(area...)
+	}
+	a.fit(all)
+}
+
+// fit makes the map as large as it can be with all points in it, and no larger than a
+// town.
+func (a *mapAsk) fit(all []domain.Coordinates) {
+	const town, margin = 13, 80
+	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, at := range all {
+		x, y := project(at, 0)
+		left, top, right, bottom = min(left, x), min(top, y), max(right, x), max(bottom, y)
+	}
+	if len(all) == 0 {
+		left, top, right, bottom = 0, 0, tileSize, tileSize
+	}
+	for a.zoom = town; a.zoom > 0; a.zoom-- {
+		if scale := math.Exp2(float64(a.zoom)); scale*(right-left) <= mapWidth-2*margin && scale*(bottom-top) <= mapHeight-2*margin {
+			break
+		}
+	}
+	scale := math.Exp2(float64(a.zoom))
+	a.x, a.y = scale*(left+right)/2, scale*(top+bottom)/2
+}
+
+// marks are the deliveries in view, those in one square as one mark. There are no more
+// of them than squares.
+func (a *mapAsk) marks(open []domain.OpenDelivery, now time.Time) (marks []markView, shown int) {
+	by := map[cell]*markView{}
+	for i := range open {
+		d := &open[i]
+		x, y := project(a.where(d), a.zoom)
+		if x, y = x-a.x+mapWidth/2, y-a.y+mapHeight/2; x < 0 || y < 0 || x > mapWidth || y > mapHeight {
+			continue
+		}
+		shown++
+		k := cellOf(a.where(d), a.zoom)
+		m := by[k]
+		if m == nil {
+			m = &markView{cell: k, ID: string(d.ID), places: map[string]int{}}
+			by[k] = m
+		}
+		m.Count++
+		m.x, m.y = m.x+x, m.y+y
+		if !a.pickups() { // the municipality is that of the dropoff
+			m.places[d.Municipality]++
+		}
+		m.Late = m.Late || now.Sub(d.Since) > lateOnMap
+	}
+	for _, m := range by {
+		m.x, m.y = m.x/float64(m.Count), m.y/float64(m.Count)
+		m.at = unproject(m.x+a.x-mapWidth/2, m.y+a.y-mapHeight/2, a.zoom)
+		m.X, m.Y, m.R = units(m.x), units(m.y), units(min(30, 9+5*math.Log10(float64(m.Count))*2))
+		if m.Count > 1 {
+			m.ID = m.cell.String()
+		}
+		most := 0
+		for place, n := range m.places {
+			if place != "" && (n > most || n == most && place < m.Place) {
+				m.Place, most = place, n
+			}
+		}
+		m.Where = fmt.Sprintf("%.3f, %.3f", m.at.Latitude, m.at.Longitude)
+		switch {
+		case a.pickups():
+			m.Place = "Pickup"
+		case m.Place == "":
+			m.Place = "Without municipality"
+		case len(m.places) > 1:
+			m.Place += " and near by"
+		}
+		marks = append(marks, *m)
+	}
+	slices.SortFunc(marks, func(a, b markView) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.ID, b.ID)) })
+	return marks, shown
+}
+
+// lateOnMap is how long a delivery is in one status until its mark stands out.
+const lateOnMap = time.Hour
+
+func units(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+
+func (p *Console) showMap(c *call) error {
+	a, err := p.askMap(c)
+	if err != nil {
+		return err
+	}
+	snapshot, open, err := p.selected(c, &a)
+	if err != nil {
+		return err
+	}
+	a.look(c, open, p.Map.Area())
+	v := mapView{
+		mapAsk: a, Action: c.At("/map"), Width: mapWidth, Height: mapHeight, All: int64(len(open)), More: snapshot.More, At: snapshot.At,
+		Pickups: a.pickups(), Points: a.address(c, "/map/points"), Elsewhere: a.address(c, "/map", "lat", "", "lon", "", "zoom", ""),
+	}
+	var shown int
+	v.Marks, shown = a.marks(open, p.options.Clock.Now())
+	v.Shown = int64(shown)
+	for i := range v.Marks {
+		m := &v.Marks[i]
+		if m.Label = "1 delivery, " + m.Place + ", " + m.Where; m.Count > 1 {
+			m.Label = fmt.Sprintf("%s deliveries, %s, %s", pages.Count(int64(m.Count)), m.Place, m.Where)
+			m.Href = a.address(c, "/map/deliveries", "cell", m.cell.String())
+		} else {
+			m.Href = c.At("/deliveries/" + m.ID)
+		}
+	}
+	for _, line := range p.Map.Area() {
+		v.Area = append(v.Area, a.drawn(line))
+	}
+	v.Moves = a.moves(c)
+	middle := unproject(a.x, a.y, a.zoom)
+	v.Lat, v.Lon, v.ZoomNow = degrees(middle.Latitude), degrees(middle.Longitude), strconv.Itoa(a.zoom)
+	return p.Show(c, http.StatusOK, "map", "Map", v)
+}
+
+// drawn are the points of a polygon.
+func (a *mapAsk) drawn(line []domain.Coordinates) string {
+	var points []byte
+	// What is far outside is drawn as near outside: a border of a country at a zoom of a
+	// street has numbers too large for some browsers.
+	near := func(at, most float64) float64 { return max(-most, min(2*most, at)) }
+	for _, at := range line {
+		x, y := project(at, a.zoom)
+		points = append(points, units(near(x-a.x+mapWidth/2, mapWidth*20))+","+units(near(y-a.y+mapHeight/2, mapHeight*20))+" "...)
+	}
+	return string(points)
+}
+
+// moves lead to the same map a little further on, nearer and farther.
+func (a *mapAsk) moves(c *call) (links []pages.Link) {
+	to := func(text string, x, y float64, zoom int) {
+		at := unproject(x, y, zoom)
+		if size := tileSize * math.Exp2(float64(zoom)); x < 0 || y < 0 || x > size || y > size || zoom < 0 || zoom > maxZoom {
+			return
+		}
+		links = append(links, pages.Link{Text: text,
+			Href: a.address(c, "/map", "lat", degrees(at.Latitude), "lon", degrees(at.Longitude), "zoom", strconv.Itoa(zoom))})
+	}
+	to("Zoom in", 2*a.x, 2*a.y, a.zoom+1)
+	to("Zoom out", a.x/2, a.y/2, a.zoom-1)
+	to("North", a.x, a.y-mapHeight/2, a.zoom)
+	to("South", a.x, a.y+mapHeight/2, a.zoom)
+	to("West", a.x-mapWidth/2, a.y, a.zoom)
+	to("East", a.x+mapWidth/2, a.y, a.zoom)
+	return links
+}
+
+func degrees(f float64) string { return strconv.FormatFloat(f, 'f', 5, 64) }
+
+type mapListView struct {
+	Place, Back, Nearer, Next string
+	Rows                      []mapRowView
+	All                       int64
+	First, Last               int
+	At                        time.Time
+}
+
+type mapRowView struct {
+	ID, Reference, Href, Status, Tone, Customer, Municipality string
+	Since                                                     time.Time
+}
+
+// showMark lists the deliveries of one mark, those that wait for longest first.
+func (p *Console) showMark(c *call) error {
+	a, err := p.askMap(c)
+	if err != nil {
+		return err
+	}
+	k, ok := parseCell(c.Query("cell"))
+	if c.Query("cell") == "" {
+		return c.Lead("/map")
+	}
+	if !ok {
+		return domain.ErrNotFound
+	}
+	snapshot, open, err := p.selected(c, &a)
+	if err != nil {
+		return err
+	}
+	open = slices.DeleteFunc(open, func(d domain.OpenDelivery) bool { return cellOf(a.where(&d), k.zoom) != k })
+	slices.SortStableFunc(open, func(x, y domain.OpenDelivery) int { return x.Since.Compare(y.Since) })
+	middle := unproject((float64(k.x)+.5)*cellSize, (float64(k.y)+.5)*cellSize, k.zoom)
+	for _, name := range []string{"lat", "lon", "zoom", "page"} {
+		a.parameter(c, name)
+	}
+	page, err := strconv.Atoi(a.values.Get("page"))
+	if a.values.Del("page"); err != nil || page < 1 || page > len(open)/mostListed+1 {
+		page = 1
+	}
+	v := mapListView{
+		All: int64(len(open)), First: (page-1)*mostListed + 1, Last: min(len(open), page*mostListed), At: snapshot.At, Back: a.address(c, "/map"),
+		Nearer: a.address(c, "/map", "lat", degrees(middle.Latitude), "lon", degrees(middle.Longitude),
+			"zoom", strconv.Itoa(min(maxZoom, k.zoom+2))),
+		Place: fmt.Sprintf("%.4f, %.4f", middle.Latitude, middle.Longitude),
+	}
+	if v.Last < len(open) {
+		v.Next = a.address(c, "/map/deliveries", "cell", k.String(), "page", strconv.Itoa(page+1))
+	}
+	for _, d := range open[min(len(open), v.First-1):v.Last] {
+		v.Rows = append(v.Rows, mapRowView{
+			ID: string(d.ID), Reference: string(d.Reference), Href: c.At("/deliveries/" + string(d.ID)), Status: capital(string(d.Status)),
+			Customer: cmp.Or(a.names[d.BusinessID], string(d.BusinessID)), Municipality: d.Municipality, Since: d.Since,
+		})
+	}
+	return p.Show(c, http.StatusOK, "map_list", "Deliveries on the map", v)
+}
+
+// The data of the map as GeoJSON, which puts longitudes first.
+type (
+	featureCollection struct {
+		Type     string    `json:"type"`
+		At       string    `json:"at"`
+		More     bool      `json:"more"`
+		Features []feature `json:"features"`
+	}
+	feature struct {
+		Type       string         `json:"type"`
+		Geometry   geometry       `json:"geometry"`
+		Properties map[string]any `json:"properties"`
+	}
+	geometry struct {
+		Type        string `json:"type"`
+		Coordinates any    `json:"coordinates"`
+	}
+)
+
+func pair(at domain.Coordinates) [2]float64 {
+	const meter = 1e5
+	return [2]float64{math.Round(at.Longitude*meter) / meter, math.Round(at.Latitude*meter) / meter}
+}
+
+// mapPoints is the snapshot with the filters of the address: a point for each delivery,
+// with the other end of its trip, and the service area. No name and no phone is in it.
+func (p *Console) mapPoints(c *call) error {
+	a, err := p.askMap(c)
+	if err != nil {
+		return err
+	}
+	snapshot, open, err := p.selected(c, &a)
+	if err != nil {
+		return err
+	}
+	all := featureCollection{Type: "FeatureCollection", At: domain.FormatTime(snapshot.At), More: snapshot.More, Features: []feature{}}
+	for _, line := range p.Map.Area() {
+		points := make([][2]float64, len(line))
+		for i, at := range line {
+			points[i] = pair(at)
+		}
+		all.Features = append(all.Features, feature{"Feature", geometry{"LineString", points}, map[string]any{"kind": "service_area"}})
+	}
+	for i := range open {
+		d := &open[i]
+		all.Features = append(all.Features, feature{"Feature", geometry{"Point", pair(a.where(d))}, map[string]any{
+			"kind": "delivery", "id": d.ID, "reference": d.Reference, "status": d.Status, "since": domain.FormatTime(d.Since),
+			"href": c.At("/deliveries/" + string(d.ID)), "pickup": pair(d.Pickup), "dropoff": pair(d.Dropoff),
+		}})
+	}
+	body, err := json.Marshal(all)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	c.Data(http.StatusOK, "application/geo+json", body)
+	return nil
+}

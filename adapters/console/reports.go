@@ -1,0 +1,388 @@
+package console
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/application/reports"
+	"waybill/domain"
+)
+
+const (
+	defaultReportDays = 30
+	// mostLines is how many lines of a report that is not by day a page has; the file
+	// has all.
+	mostLines = 100
+	// customersOffered is how many customers are offered by name; among more one is
+	// named by its ID.
+	customersOffered = 200
+	mostParameter    = 64
+)
+
+// narrowing are the filters that reports and the map have in common.
+type narrowing struct {
+	values                url.Values // as in the address, for links
+	Environment, Customer pages.Field
+	ByID                  bool // a customer is named by the ID
+	names                 map[domain.ID]string
+}
+
+// narrow reads the filters of the address.
+func (p *Console) narrow(c *call) (n narrowing, err error) {
+	customers, err := p.Reports.Customers(c.Ctx())
+	if err != nil {
+		return n, err
+	}
+	n = narrowing{values: url.Values{}, names: map[domain.ID]string{}}
+	n.Environment = n.choice(c, "environment", "Environment",
+		[]pages.Option{{Value: "live", Text: "Live"}, {Value: "sandbox", Text: "Sandbox"}})
+	offered := []pages.Option{{Text: "All customers"}}
+	for _, b := range customers {
+		n.names[b.ID] = b.Name
+		offered = append(offered, pages.Option{Value: string(b.ID), Text: b.Name})
+	}
+	if n.ByID = len(customers) > customersOffered; n.ByID {
+		n.Customer = n.text(c, "customer", "Customer", "The ID, which begins with biz_.")
+	} else {
+		n.Customer = n.choice(c, "customer", "Customer", offered)
+	}
+	return n, nil
+}
+
+// parameter is one of the address, kept for links.
+func (n *narrowing) parameter(c *call, name string) string {
+	value := strings.TrimSpace(c.Query(name))
+	if len(value) > mostParameter {
+		return ""
+	}
+	if value != "" {
+		n.values.Set(name, value)
+	}
+	return value
+}
+
+func (n *narrowing) text(c *call, name, label, hint string) pages.Field {
+	return pages.Field{ID: name, Name: name, Label: label, Hint: hint, Value: n.parameter(c, name), MaxLength: mostParameter}
+}
+
+// choice is a field whose first option counts where none is chosen. A value that is not
+// offered is kept as one more option: a link to it finds nothing and says so.
+func (n *narrowing) choice(c *call, name, label string, options []pages.Option) pages.Field {
+	f := pages.Field{ID: name, Name: name, Label: label, Value: n.parameter(c, name), Options: options}
+	if f.Value == "" {
+		f.Value = options[0].Value
+	}
+	if !slices.ContainsFunc(options, func(o pages.Option) bool { return o.Value == f.Value }) {
+		f.Options = append(f.Options, pages.Option{Value: f.Value, Text: f.Value})
+	}
+	for i := range f.Options {
+		f.Options[i].Chosen = f.Options[i].Value == f.Value
+	}
+	return f
+}
+
+// address is a path with the filters, but for those that are given as pairs of a name
+// and a value.
+func (n *narrowing) address(c *call, path string, changed ...string) string {
+	values := maps.Clone(n.values)
+	for i := 0; i < len(changed); i += 2 {
+		values.Set(changed[i], changed[i+1])
+		if changed[i+1] == "" {
+			values.Del(changed[i])
+		}
+	}
+	if len(values) > 0 {
+		path += "?" + values.Encode()
+	}
+	return c.At(path)
+}
+
+// reportAsk is what the address of a report asks for.
+type reportAsk struct {
+	narrowing
+	query                              domain.ReportQuery
+	From, To, Each, Vehicle, Municipal pages.Field
+}
+
+type reportView struct {
+	reportAsk
+	Action, CSV   string
+	Quick         []pages.Link
+	Days          int64
+	Total         reportLineView
+	Charts        []pages.Chart
+	About         string // the heading of the first column
+	Lines         []reportLineView
+	More          int
+	Reasons       []reasonView
+	Since, Before time.Time // as in domain.ReportProgress
+	Kept          int
+	Error         float64
+}
+
+type reasonView struct {
+	Text, Share string
+	Count       int64
+}
+
+// reportLineView is a line as the table shows it.
+type reportLineView struct {
+	ID, Name, Href                       string
+	Booked, Delivered, Failed, Cancelled int64
+	Width                                string // of its bar, in hundredths of the longest one
+	AssignHalf, AssignMost               string
+	DeliverHalf, DeliverMost             string
+}
+
+func (p *Console) askReport(c *call) (a reportAsk, err error) {
+	if a.narrowing, err = p.narrow(c); err != nil {
+		return a, err
+	}
+	until := p.Reports.Today()
+	from := until.AddDate(0, 0, 1-defaultReportDays)
+	day := func(name, label string, otherwise time.Time) (pages.Field, time.Time) {
+		f := a.text(c, name, label, "")
+		f.Type = "date"
+		at, err := time.Parse(time.DateOnly, f.Value)
+		if err != nil {
+			at = otherwise
+			if f.Value != "" {
+				f.Error = "Write the day as year, month and day, such as " + otherwise.Format(time.DateOnly) + "."
+			}
+		}
+		f.Value = at.Format(time.DateOnly)
+		return f, at
+	}
+	a.From, from = day("from", "First day", from)
+	a.To, until = day("to", "Last day", until)
+	each := []pages.Option{}
+	for _, g := range domain.ReportGroups() {
+		each = append(each, pages.Option{Value: string(g), Text: capital(string(g))})
+	}
+	a.Each = a.choice(c, "each", "A line for each", each)
+	vehicles := []pages.Option{{Text: "All vehicles"}}
+	for _, v := range domain.VehicleTypes() {
+		vehicles = append(vehicles, pages.Option{Value: string(v), Text: capital(string(v))})
+	}
+	a.Vehicle = a.choice(c, "vehicle", "Vehicle", vehicles)
+	a.Municipal = a.text(c, "municipality", "Municipality", "As it is written in the address.")
+	a.query = domain.ReportQuery{
+		Environment: domain.Environment(a.Environment.Value), From: from, Until: until.AddDate(0, 0, 1), BusinessID: domain.ID(a.Customer.Value),
+		Vehicle: domain.VehicleType(a.Vehicle.Value), Municipality: a.Municipal.Value, Each: domain.ReportGroup(a.Each.Value),
+	}
+	if !slices.Contains(domain.ReportGroups(), a.query.Each) {
+		a.query.Each = domain.ReportEachDay
+	}
+	return a, nil
+}
+
+// report reads it; what cannot be meant is told at its field.
+func (p *Console) report(c *call) (a reportAsk, r reports.Report, err error) {
+	if a, err = p.askReport(c); err != nil || a.From.Error != "" || a.To.Error != "" {
+		return a, r, err
+	}
+	if r, err = p.Reports.Report(c.Ctx(), a.query); c.Wrong(err) {
+		a.From.Error, err = c.Faults["from"], nil
+	}
+	return a, r, err
+}
+
+func (p *Console) showReport(c *call) error {
+	a, r, err := p.report(c)
+	if err != nil {
+		return err
+	}
+	days := int64(a.query.Until.Sub(a.query.From) / (24 * time.Hour))
+	v := reportView{
+		reportAsk: a, Action: c.At("/reports"), CSV: a.address(c, "/reports.csv"), Days: days, Since: r.Progress.Since,
+		Before: r.Progress.Before, Kept: reports.MaxDays, Error: 100 * domain.DurationsError,
+		Total: lineOf(domain.ReportLine{Figures: r.Total}, 0), About: capital(string(a.query.Each)),
+	}
+	if !v.Since.IsZero() && p.options.Clock.Now().Sub(v.Since) < reportSlack {
+		v.Since = time.Time{}
+	}
+	today := p.Reports.Today()
+	for _, n := range []int{7, 30, 90, reports.MaxDays} {
+		v.Quick = append(v.Quick, pages.Link{Text: fmt.Sprintf("%d days", n),
+			Href: a.address(c, "/reports", "from", today.AddDate(0, 0, 1-n).Format(time.DateOnly), "to", today.Format(time.DateOnly))})
+	}
+	most := int64(0)
+	for _, l := range r.Lines {
+		most = max(most, l.Booked)
+	}
+	for _, l := range r.Lines {
+		line := lineOf(l.ReportLine, most)
+		line.ID, line.Name, line.Href = a.about(c, &l)
+		v.Lines = append(v.Lines, line)
+	}
+	if a.query.Each == domain.ReportEachDay {
+		v.Charts = charts(v.Lines, r.Lines)
+		slices.Reverse(v.Lines) // the newest day first
+	} else if v.More = len(v.Lines) - mostLines; v.More > 0 {
+		v.Lines = v.Lines[:mostLines]
+	}
+	for _, reason := range append(domain.ReasonCodes(), "") {
+		if n := r.Total.Failed[reason]; n > 0 {
+			v.Reasons = append(v.Reasons, reasonView{Text: reasonText(reason), Count: n, Share: percent(n, r.Total.Failures())})
+		}
+	}
+	slices.SortStableFunc(v.Reasons, func(a, b reasonView) int { return int(b.Count - a.Count) })
+	return p.Show(c, http.StatusOK, "reports", "Reports", v)
+}
+
+// reportSlack is how far figures may be behind without a word.
+const reportSlack = time.Minute
+
+// about is what a line is about, and the report that it leads to: of a day by customer,
+// and of everything else by day.
+func (a *reportAsk) about(c *call, l *reports.Line) (id, name, href string) {
+	switch a.query.Each {
+	case domain.ReportEachCustomer:
+		id = string(l.BusinessID)
+		return id, l.Customer, a.address(c, "/reports", "customer", id, "each", "")
+	case domain.ReportEachVehicle:
+		id = string(l.Vehicle)
+		return id, capital(id), a.address(c, "/reports", "vehicle", id, "each", "")
+	case domain.ReportEachMunicipality:
+		if l.Municipality == "" {
+			return "", "None in the address", ""
+		}
+		return l.Municipality, l.Municipality, a.address(c, "/reports", "municipality", l.Municipality, "each", "")
+	}
+	day := l.Day.Format(time.DateOnly)
+	return day, l.Day.Format("Mon 2 Jan 2006"), a.address(c, "/reports", "from", day, "to", day, "each", string(domain.ReportEachCustomer))
+}
+
+func charts(views []reportLineView, lines []reports.Line) []pages.Chart {
+	bars := make([][]pages.Bar, 3)
+	for i, l := range lines {
+		bar := pages.Bar{Label: l.Day.Format("2 Jan"), Href: views[i].Href}
+		bar.Value = l.Booked
+		bars[0] = append(bars[0], bar)
+		bar.Value, bar.Bad = l.Delivered+l.Failures(), l.Failures()
+		bars[1] = append(bars[1], bar)
+		half, _ := l.ToDeliver.Quantile(.5)
+		bar.Value, bar.Bad = int64(half.Round(time.Minute)/time.Minute), 0
+		bars[2] = append(bars[2], bar)
+	}
+	const by = "Day of UTC"
+	booked := pages.NewChart("Booked", by, "Booked", bars[0])
+	ended := pages.NewChart("Delivered and failed", by, "Delivered or failed", bars[1])
+	ended.BadUnit = "of them failed"
+	return []pages.Chart{booked, ended, pages.NewChart("Minutes in which half were delivered", by, "Minutes", bars[2])}
+}
+
+func lineOf(l domain.ReportLine, most int64) reportLineView {
+	v := reportLineView{Booked: l.Booked, Delivered: l.Delivered, Failed: l.Failures(), Cancelled: l.Cancelled}
+	v.Width = strconv.FormatInt(100*l.Booked/max(1, most), 10)
+	v.AssignHalf, v.AssignMost = within(l.ToAssign)
+	v.DeliverHalf, v.DeliverMost = within(l.ToDeliver)
+	return v
+}
+
+// within is in which time half and 95 of 100 are done; most is empty where there are none.
+func within(h domain.Durations) (half, most string) {
+	d, some := h.Quantile(.5)
+	if !some {
+		return "—", ""
+	}
+	p95, _ := h.Quantile(.95)
+	return lasting(d), lasting(p95)
+}
+
+// lasting is a duration in two units.
+func lasting(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+func percent(n, of int64) string {
+	return strconv.FormatFloat(100*float64(n)/float64(max(1, of)), 'f', 1, 64) + " %"
+}
+
+// capital is a word of the API as it begins a line.
+func capital(word string) string {
+	if word == "" {
+		return ""
+	}
+	word = strings.ReplaceAll(word, "_", " ")
+	return strings.ToUpper(word[:1]) + word[1:]
+}
+
+func reasonText(r domain.ReasonCode) string {
+	switch r {
+	case "":
+		return "No reason was given"
+	case domain.ReasonCODRefused:
+		return "Cash on delivery refused"
+	}
+	return capital(string(r))
+}
+
+// reportCSV is the report as a file, with all of its lines.
+func (p *Console) reportCSV(c *call) error {
+	a, r, err := p.report(c)
+	if err != nil {
+		return err
+	}
+	if a.From.Error != "" || a.To.Error != "" {
+		return p.showReport(c)
+	}
+	name := fmt.Sprintf("waybill-report-%s-%s-%s.csv", a.query.Each, a.From.Value, a.To.Value)
+	return c.CSV(name, func(write func(...string) error) error {
+		head := []string{"environment", "from", "to", string(a.query.Each), "name", "booked", "delivered", "cancelled", "failed"}
+		reasons := append(domain.ReasonCodes(), "")
+		for _, reason := range reasons {
+			head = append(head, "failed_"+reasonName(reason))
+		}
+		head = append(head, "assigned_half_within_s", "assigned_95_percent_within_s", "delivered_half_within_s",
+			"delivered_95_percent_within_s")
+		if err := write(head...); err != nil {
+			return err
+		}
+		for _, l := range r.Lines {
+			id, name, _ := a.about(c, &l)
+			row := []string{string(a.query.Environment), a.From.Value, a.To.Value, id, name, count(l.Booked), count(l.Delivered),
+				count(l.Cancelled), count(l.Failures())}
+			for _, reason := range reasons {
+				row = append(row, count(l.Failed[reason]))
+			}
+			for _, h := range []domain.Durations{l.ToAssign, l.ToDeliver} {
+				for _, share := range []float64{.5, .95} {
+					text := ""
+					if d, some := h.Quantile(share); some {
+						text = count(int64(d.Seconds()))
+					}
+					row = append(row, text)
+				}
+			}
+			if err := write(row...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func reasonName(r domain.ReasonCode) string {
+	if r == "" {
+		return "without_reason"
+	}
+	return string(r)
+}
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }

@@ -147,6 +147,12 @@ func (p *Console) listAudit(c *call) error {
 		{Name: "until", Label: "Until, UTC", Type: "datetime-local"},
 	} {
 		f.Value = q.values.Get(f.Name)
+		if f.Type != "" { // a browser takes nothing else into a field for a time
+			f.Value = ""
+			if at := site.MomentOf(q.values.Get(f.Name)); at != nil {
+				f.Value = at.Format(site.OfMinute)
+			}
+		}
 		v.Fields = append(v.Fields, c.Field(f))
 	}
 	if v.Wrong {

@@ -76,7 +76,7 @@ func init() {
 		{name: "webhooks-paused", role: domain.RoleAdmin, path: "/webhooks", heading: "Webhooks", before: pauseLive},
 		{name: "webhooks-reason", role: domain.RoleAdmin, path: "/webhooks", heading: "Webhooks", then: func(p *tab) {
 			p.pauseAs("no")
-			p.want("must have 3 to 200 characters")
+			p.want("Must have 3 to 200 characters")
 		}},
 		{name: "home-paused", role: domain.RoleViewer, path: "/", heading: "Kofi viewer", before: pauseLive},
 		{name: "webhook", role: domain.RoleAdmin, path: "/webhooks/:endpoint", heading: "Webhook endpoint"},

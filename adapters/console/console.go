@@ -11,6 +11,7 @@ import (
 	"waybill/application/audit"
 	"waybill/application/endpoints"
 	"waybill/application/machinery"
+	"waybill/application/moves"
 	"waybill/application/people"
 	"waybill/application/reports"
 	"waybill/domain"
@@ -28,6 +29,7 @@ type UseCases struct {
 	Access    *people.Access
 	Directory *people.Directory
 	Audit     *audit.Log
+	Moves     *moves.Moves
 	Machinery *machinery.Machinery
 	Endpoints *endpoints.Endpoints
 	Reports   *reports.Reports

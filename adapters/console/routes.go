@@ -19,6 +19,8 @@ var menu = []entry{
 		"Where open deliveries go, and where they wait for pickup."},
 	{pages.Link{Href: "/reports", Text: "Reports", Icon: "usage"}, domain.ActReadEverything,
 		"What became of deliveries, by day, customer, vehicle and municipality."},
+	{pages.Link{Href: bulkAt, Text: "Move many", Icon: "deliveries"}, domain.ActReadEverything,
+		"Scan or paste up to 200 references, see what each may do, and move them."},
 	{pages.Link{Href: "/staff", Text: "Staff", Icon: "people"}, domain.ActReadEverything, "Who works here, and what they may do."},
 	{pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"}, domain.ActReadEveryAudit, "Who changed what, and when."},
 	{pages.Link{Href: "/account", Text: "Account", Icon: "account"}, domain.ActReadEverything, "Your password, passkeys and sessions."},
@@ -26,7 +28,7 @@ var menu = []entry{
 
 // records are the parameters of paths that are IDs, with what these begin with. What is
 // none gets no further than the table: the database never hears of it.
-var records = map[string]domain.Prefix{"person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
+var records = map[string]domain.Prefix{"person": domain.PrefixPerson, "passkey": domain.PrefixPasskey, "run": domain.PrefixMoveRun,
 	"endpoint": domain.PrefixWebhookEndpoint, "sent": domain.PrefixWebhookDelivery, "mail": domain.PrefixMail}
 
 // done are the texts for the parameter of the same name.
@@ -46,7 +48,7 @@ var done = map[string]string{
 func (p *Console) routes() []site.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	read, repair := site.Always(domain.ActReadEverything), site.Always(domain.ActRepairQueues)
-	return []site.Route{
+	return append(p.bulkRoutes(), []site.Route{
 		{Method: get, Path: "/", Act: read, Handle: p.home},
 
 		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadEveryAudit), Handle: p.listAudit},
@@ -77,5 +79,5 @@ func (p *Console) routes() []site.Route {
 		{Method: get, Path: "/map", Act: read, Handle: p.showMap},
 		{Method: get, Path: "/map/deliveries", Act: read, Handle: p.showMark},
 		{Method: get, Path: "/map/points", Act: read, Handle: p.mapPoints},
-	}
+	}...)
 }

@@ -1,6 +1,7 @@
 package moves
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -43,6 +44,8 @@ type Order struct {
 
 // Orders are what one request asks for.
 type Orders struct {
+	// Run is the ID that the run gets; empty: one is drawn.
+	Run domain.ID
 	// Key makes it happen once. All operators share the keys.
 	Key      string
 	By       domain.AuditActor
@@ -72,7 +75,7 @@ func (m *Moves) Advance(ctx context.Context, o Orders) (run domain.MoveRun, repl
 		return run, false, err
 	}
 	run = domain.MoveRun{
-		ID: m.ids.ID(domain.PrefixMoveRun), Key: o.Key, Fingerprint: fingerprint(o.Items), By: o.By, CreatedAt: m.clock.Now(), Items: items,
+		ID: cmp.Or(o.Run, m.ids.ID(domain.PrefixMoveRun)), Key: o.Key, Fingerprint: fingerprint(o.Items), By: o.By, CreatedAt: m.clock.Now(), Items: items,
 	}
 	if err := ctx.Err(); err != nil {
 		return run, false, err // the caller hung up while it still could

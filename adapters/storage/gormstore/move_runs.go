@@ -76,7 +76,7 @@ func (s moveRuns) Left(ctx context.Context, limit int) ([]domain.ID, error) {
 const beginMoveRun = `INSERT INTO move_runs
 	(id, key, fingerprint, actor_id, actor_name, request_id, created_at, lease_token, leased_until)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, $later)
-ON CONFLICT (key) DO NOTHING`
+ON CONFLICT DO NOTHING`
 
 func (s moveRuns) Begin(ctx context.Context, r domain.MoveRun, h ports.MoveHold) error {
 	result := s.with(ctx).Exec(s.dialect.clocked(beginMoveRun), rowIDOf(r.ID), r.Key, r.Fingerprint[:], string(r.By.ID), r.By.Name,

@@ -1,0 +1,316 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/adapters/web"
+	"waybill/application/moves"
+	"waybill/domain"
+)
+
+const (
+	bulkAt = "/bulk"
+	runsAt = bulkAt + "/runs"
+	// bulkPatience is for how long the form waits for the answer. Then the page of the
+	// run shows how far it is.
+	bulkPatience = 1500 * time.Millisecond
+	// bulkReload is how often that page asks again by itself, while the run goes on.
+	bulkReload = "1"
+	maxBulk    = 256 << 10 // bytes of the form
+	recentRuns = 10
+)
+
+func (p *Console) bulkRoutes() []site.Route {
+	const get, post = http.MethodGet, http.MethodPost
+	read, move := site.Always(domain.ActReadEverything), site.Always(domain.ActMoveDeliveries)
+	return []site.Route{
+		{Method: get, Path: bulkAt, Act: read, Handle: p.askBulk},
+		{Method: post, Path: bulkAt, Act: move, Handle: p.previewBulk, MaxForm: maxBulk},
+		{Method: get, Path: bulkAt + "/move", Act: read, Handle: p.askBulk},
+		{Method: post, Path: bulkAt + "/move", Act: move, Handle: p.moveBulk, MaxForm: maxBulk},
+		{Method: get, Path: runsAt + "/:run", Act: read, Handle: p.showRun},
+		{Method: get, Path: runsAt + "/:run/results.csv", Act: read, Handle: p.runTable},
+	}
+}
+
+type bulkView struct {
+	Notice         *pages.Notice
+	May            bool // move deliveries
+	Once           string
+	Text, Error    string // of the references
+	Status, Reason pages.Field
+	Most           int64
+	Preview        *bulkPreview // nil: nothing was sent yet, or it is wrong
+	Runs           []runLine
+}
+
+type bulkPreview struct {
+	Lines  []lineView
+	Names  string // with line breaks between them
+	To     string
+	Reason string
+	Ready  int64 // deliveries that may be moved
+	Others int64
+}
+
+// lineView is a line of a preview, or of a result.
+type lineView struct {
+	Number          int
+	Sent, Reference string
+	Status          string // now, or at the moment of the outcome; empty: none is known
+	Fate, Tone      string
+	Why             string
+}
+
+type runLine struct{ Href, ID, By, At, Fate string }
+
+func (p *Console) askBulk(c *call) error { return p.bulkPage(c, http.StatusOK, nil, nil) }
+
+func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.Notice) error {
+	v := bulkView{
+		Notice: n, May: c.May(domain.ActMoveDeliveries), Once: p.OnceShown(c, domain.PrefixMoveRun, status), Text: strings.Join(sentNames(c), "\n"),
+		Error: c.Faults["references"], Status: c.Field(pages.Field{Name: "status", Label: "Move to", Options: statusOptions()}),
+		Reason: c.Field(pages.Field{Name: "reason_code", Label: "Reason", Options: reasonOptions(),
+			Hint: "Needed for failed and cancelled. The customer sees it."}),
+		Most: domain.MaxMoves, Preview: preview,
+	}
+	if n == nil {
+		v.Notice = c.Told()
+	}
+	if preview == nil {
+		runs, err := p.Moves.Runs(c.Ctx(), domain.PageRequest{Limit: recentRuns})
+		if err != nil {
+			return err
+		}
+		for _, r := range runs[:min(len(runs), recentRuns)] {
+			line := runLine{Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: domain.FormatTime(r.CreatedAt), Fate: "under way"}
+			if r.FinishedAt != nil {
+				line.Fate = "finished"
+			}
+			v.Runs = append(v.Runs, line)
+		}
+	}
+	return p.Show(c, status, "bulk", "Move many deliveries", v)
+}
+
+func statusOptions() []pages.Option {
+	return web.Each(domain.Statuses()[1:], func(s domain.Status) pages.Option { return pages.Option{Value: string(s), Text: spaced(string(s))} })
+}
+
+func reasonOptions() []pages.Option {
+	return append([]pages.Option{{Text: "none"}}, web.Each(domain.PlatformReasonCodes(), func(r domain.ReasonCode) pages.Option {
+		return pages.Option{Value: string(r), Text: spaced(string(r))}
+	})...)
+}
+
+func spaced(code string) string { return strings.ReplaceAll(code, "_", " ") }
+
+// sentNames are the references and IDs that were typed, scanned or sent as a file, in
+// their order.
+func sentNames(c *call) []string {
+	return strings.FieldsFunc(c.Form.Get("references")+"\n"+string(c.File), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || r == ',' || r == ';' || r == '"' || r == '\ufeff'
+	})
+}
+
+// bulkOrders reads the form; false: c.Faults tells what is wrong with it.
+func bulkOrders(c *call) (orders []moves.Order, sound bool) {
+	c.Faults = map[string]string{}
+	names := sentNames(c)
+	to, reason := domain.Status(c.Form.Get("status")), domain.ReasonCode(c.Form.Get("reason_code"))
+	longest := slices.ContainsFunc(names, func(n string) bool { return len(n) > domain.MaxTypedReference })
+	switch {
+	case len(names) == 0:
+		c.Faults["references"] = "Scan, paste or upload at least one reference."
+	case len(names) > domain.MaxMoves:
+		c.Faults["references"] = fmt.Sprintf("These are %d references, and one run takes %d. Take out %d and move them in a second run.",
+			len(names), domain.MaxMoves, len(names)-domain.MaxMoves)
+	case longest:
+		c.Faults["references"] = fmt.Sprintf("One of these has more than %d characters. Put each reference on a line of its own.",
+			domain.MaxTypedReference)
+	}
+	switch {
+	case !slices.Contains(domain.Statuses()[1:], to):
+		c.Faults["status"] = "Choose where they go."
+	case reason == "" && to.TakesReason():
+		c.Faults["reason_code"] = "Say why they are " + spaced(string(to)) + "."
+	case reason != "" && !to.TakesReason():
+		c.Faults["reason_code"] = "A reason goes with failed and cancelled only. Choose none."
+	case reason != "" && !slices.Contains(domain.PlatformReasonCodes(), reason):
+		c.Faults["reason_code"] = "Choose one of the list."
+	}
+	for _, name := range names {
+		orders = append(orders, moves.Order{Name: name, To: to, Reason: reason})
+	}
+	return orders, len(c.Faults) == 0
+}
+
+// previewBulk tells of each line what it is and whether it may be moved. Nothing is
+// changed.
+func (p *Console) previewBulk(c *call) error {
+	orders, sound := bulkOrders(c)
+	if !sound {
+		return p.bulkPage(c, http.StatusUnprocessableEntity, nil, nil)
+	}
+	names := sentNames(c)
+	lines, err := p.Moves.Preview(c.Ctx(), names)
+	if err != nil {
+		return err
+	}
+	to := orders[0].To
+	preview := &bulkPreview{Names: strings.Join(names, "\n"), To: string(to), Reason: string(orders[0].Reason)}
+	for i, line := range lines {
+		v := foreseen(line, to)
+		v.Number, v.Sent = i+1, line.Name
+		if v.Tone == "good" {
+			preview.Ready++
+		} else {
+			preview.Others++
+		}
+		preview.Lines = append(preview.Lines, v)
+	}
+	return p.bulkPage(c, http.StatusOK, preview, nil)
+}
+
+// foreseen is what a move would come to now.
+func foreseen(l moves.Line, to domain.Status) (v lineView) {
+	d := l.Delivery
+	if d == nil {
+		return lineView{Fate: "not found", Tone: "bad", Why: "Nothing has this reference or ID."}
+	}
+	v.Reference, v.Status = string(d.Reference), spaced(string(d.Status()))
+	switch {
+	case l.Duplicate:
+		v.Fate, v.Tone, v.Why = "duplicate", "over", "An earlier line is the same delivery."
+	case d.Status() == to:
+		v.Fate, v.Tone = "already there", "over"
+	case d.Simulating():
+		v.Fate, v.Tone, v.Why = "not now", "bad", "A simulation moves it."
+	case slices.Contains(l.Next, to):
+		v.Fate, v.Tone = "may be moved", "good"
+	default:
+		v.Fate, v.Tone, v.Why = "not now", "bad", nextAllowed(l.Next)
+	}
+	return v
+}
+
+func nextAllowed(next []domain.Status) string {
+	if len(next) == 0 {
+		return "Nothing can follow it."
+	}
+	return "It may go to " + spaced(strings.Join(web.Texts(next), ", ")) + "."
+}
+
+// moveBulk does what a preview told, once however often its form is sent: the form
+// brings the ID of the run.
+func (p *Console) moveBulk(c *call) error {
+	orders, sound := bulkOrders(c)
+	if !sound {
+		return p.bulkPage(c, http.StatusUnprocessableEntity, nil, nil)
+	}
+	id := p.OnceSent(c, domain.PrefixMoveRun)
+	_, _, err := p.Moves.Advance(c.Ctx(), moves.Orders{Run: id, Key: "console-" + string(id), By: c.Actor(), Items: orders,
+		Patience: bulkPatience})
+	var e *domain.Error
+	switch {
+	case domain.HasCode(err, domain.CodeIdempotencyConflict):
+		return p.bulkPage(c, http.StatusConflict, nil, &pages.Notice{Tone: "warn", Title: "This form was sent already, for other deliveries",
+			Lines: []string{"Nothing was moved now. Preview these again to move them."},
+			Link:  &pages.Link{Href: c.At(runsAt + "/" + string(id)), Text: "What the first one came to"}})
+	case err != nil && !domain.HasCode(err, domain.CodeIdempotencyInProgress):
+		if errors.As(err, &e) && c.Wrong(err) {
+			return p.bulkPage(c, http.StatusUnprocessableEntity, nil, nil)
+		}
+		return err
+	}
+	return c.Lead(runsAt + "/" + string(id))
+}
+
+type runView struct {
+	ID, By, At   string
+	Finished     bool
+	Done, All    int64
+	Tiles        []tileView
+	Lines        []lineView
+	Table, Again string
+}
+
+type tileView struct {
+	Name  string
+	Count int64
+}
+
+// outcomeTones are the colours of outcomes.
+var outcomeTones = map[domain.MoveOutcome]string{
+	domain.MoveAdvanced: "good", domain.MoveAlreadyThere: "over", domain.MoveDuplicate: "over", domain.MovePending: "me",
+	domain.MoveRefused: "bad", domain.MoveNotFound: "bad",
+}
+
+// showRun has an answer for each line, as far as there is one. While the run goes on the
+// page is asked for again and again, by the browser itself.
+func (p *Console) showRun(c *call) error {
+	run, err := p.Moves.Run(c.Ctx(), domain.ID(c.Param("run")))
+	if err != nil {
+		return err
+	}
+	v := runView{
+		ID: string(run.ID), By: run.By.Name, At: domain.FormatTime(run.CreatedAt), Finished: run.FinishedAt != nil, All: int64(len(run.Items)),
+		Done:  int64(len(run.Items) - run.Count(domain.MovePending)),
+		Table: c.At(runsAt + "/" + string(run.ID) + "/results.csv"), Again: c.At(bulkAt),
+	}
+	for _, o := range domain.MoveOutcomes() {
+		v.Tiles = append(v.Tiles, tileView{spaced(string(o)), int64(run.Count(o))})
+	}
+	for i := range run.Items {
+		v.Lines = append(v.Lines, resultOf(&run.Items[i]))
+	}
+	title := fmt.Sprintf("%d of %d moved", run.Count(domain.MoveAdvanced), len(run.Items))
+	if !v.Finished {
+		title = fmt.Sprintf("Moving: %d of %d done", v.Done, v.All)
+		c.Header("Refresh", bulkReload)
+	}
+	return p.Show(c, http.StatusOK, "bulk_run", title, struct {
+		runView
+		Title string
+	}{v, title})
+}
+
+func resultOf(i *domain.MoveItem) lineView {
+	v := lineView{Number: i.Index + 1, Sent: i.Sent, Reference: string(i.Reference), Status: spaced(string(i.Current)),
+		Fate: spaced(string(i.Outcome)), Tone: outcomeTones[i.Outcome], Why: i.Message}
+	switch i.Outcome {
+	case domain.MoveNotFound:
+		v.Why = "Nothing has this reference or ID."
+	case domain.MoveDuplicate:
+		v.Why = "An earlier line is the same delivery."
+	}
+	return v
+}
+
+func (p *Console) runTable(c *call) error {
+	run, err := p.Moves.Run(c.Ctx(), domain.ID(c.Param("run")))
+	if err != nil {
+		return err
+	}
+	return c.CSV(string(run.ID)+".csv", func(write func(...string) error) error {
+		if err := write("line", "sent", "reference", "delivery_id", "requested_status", "outcome", "current_status", "code", "message"); err != nil {
+			return err
+		}
+		for _, i := range run.Items {
+			if err := write(strconv.Itoa(i.Index+1), i.Sent, string(i.Reference), string(i.DeliveryID), string(i.To), string(i.Outcome),
+				string(i.Current), i.Code, i.Message); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,185 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// manyMoves is as many deliveries as one request moves.
+const manyMoves = 200
+
+// moved is the answer to a request that moves many.
+type moved struct {
+	Data struct {
+		Results []struct {
+			Outcome       string  `json:"outcome"`
+			DeliveryID    string  `json:"delivery_id"`
+			CurrentStatus *string `json:"current_status"`
+		} `json:"results"`
+	} `json:"data"`
+}
+
+// TestAMoveOfManySurvivesTheDeathOfItsProcesses kills the server and the worker again
+// and again while requests move two hundred deliveries each. The caller sends each until
+// it has its answer, but for every second one: of those the worker makes the end. The
+// answers equal the rows, and each delivery was moved exactly once.
+func TestAMoveOfManySurvivesTheDeathOfItsProcesses(t *testing.T) {
+	alongside(t)
+	for _, dialect := range engines {
+		t.Run(string(dialect), func(t *testing.T) { stormOnMoves(t, dialect) })
+	}
+}
+
+func stormOnMoves(t *testing.T, dialect Dialect) {
+	url := freshDatabase(t, dialect)
+	binary, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := settings(url)
+	var made struct{ Token string }
+	if err := command(t.Context(), binary, env, &made, "operator", "create", "--name", "Dispatch", "--kind", "dispatcher", "--json"); err != nil {
+		t.Fatal(err)
+	}
+	v := newVictim(t, binary, env)
+	customer := newSender(enroll(t, binary, env, noLimit), []*victim{v})
+	life := v.start(t)
+	t.Cleanup(func() { life.kill() })
+	worker := newVictimOf(t, binary, env, "worker")
+	helper := worker.start(t)
+	t.Cleanup(func() { helper.kill() })
+
+	clerk, db := newClerk(0, 0), openDatabase(t, url)
+	for range manyMoves / 100 {
+		j := clerk.bulk(100, nil)
+		until(t, "a hundred deliveries are booked", startPatience, func() bool { return customer.try(t.Context(), j, v.url()) })
+	}
+	var ids []string
+	rows, err := db.QueryContext(t.Context(), "SELECT reference FROM deliveries ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		var reference string
+		if err := rows.Scan(&reference); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, reference)
+	}
+	if err := rows.Close(); err != nil || len(ids) != manyMoves {
+		t.Fatalf("%d deliveries, %v", len(ids), err)
+	}
+	items := make([]m, len(ids))
+	for i, id := range ids {
+		items[i] = m{"reference": id}
+	}
+
+	steps := []string{"assigned", "failed", "assigned", "picked_up"}
+	if full() {
+		for range 10 {
+			steps = append(steps, "failed", "assigned")
+		}
+	}
+	deaths := 0
+	for n, status := range steps {
+		body, err := json.Marshal(m{"status": status, "items": items})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := fmt.Sprintf("dispatch-%04d", n)
+		done := make(chan moved, 1)
+		ask := func(ctx context.Context) (answer moved, status int) { return askMoves(ctx, v, made.Token, key, body) }
+		go func() { // as a dispatch system does: again, until there is an answer
+			for t.Context().Err() == nil {
+				if answer, status := ask(t.Context()); status == http.StatusOK || status == http.StatusMultiStatus {
+					done <- answer
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		}()
+		for range 3 {
+			time.Sleep(time.Duration(20+rand.IntN(180)) * time.Millisecond)
+			life.kill()
+			if n%2 == 1 {
+				helper.kill()
+				helper = worker.start(t)
+				deaths++
+			}
+			life = v.start(t)
+			deaths++
+		}
+		if n%2 == 0 { // the end is made without the caller
+			until(t, "the run is at its end", time.Minute, func() bool {
+				var left int
+				err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM move_runs WHERE finished_at IS NULL").Scan(&left)
+				return err == nil && left == 0
+			})
+		}
+		var answer moved
+		select {
+		case answer = <-done:
+		case <-time.After(time.Minute):
+			t.Fatalf("no answer to %s after %d deaths; %s", key, deaths, v.tail())
+		}
+		again, code := ask(t.Context())
+		if code != http.StatusOK || fmt.Sprintf("%+v", outcomesOf(again)) != fmt.Sprintf("%+v", outcomesOf(answer)) {
+			t.Errorf("the same request again: %d, another answer", code)
+		}
+		for i, r := range answer.Data.Results {
+			if r.Outcome != "advanced" || r.CurrentStatus == nil || *r.CurrentStatus != status {
+				t.Fatalf("%s: item %d is %+v", key, i, r)
+			}
+		}
+		var moves, there int
+		const counted = "SELECT (SELECT count(*) FROM delivery_events), (SELECT count(*) FROM deliveries WHERE status = '%s')"
+		if err := db.QueryRowContext(t.Context(), fmt.Sprintf(counted, status)).Scan(&moves, &there); err != nil {
+			t.Fatal(err)
+		}
+		if moves != (n+2)*manyMoves || there != manyMoves {
+			t.Fatalf("after %s: %d events, want %d; %d are %s", key, moves, (n+2)*manyMoves, there, status)
+		}
+	}
+	var audited int
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM audit_log WHERE action = 'delivery.advance'").Scan(&audited); err != nil ||
+		audited != len(steps)*manyMoves {
+		t.Errorf("%d moves in the audit log, want %d (%v)", audited, len(steps)*manyMoves, err)
+	}
+	t.Logf("%s: %d requests of %d, %d deaths", dialect, len(steps), manyMoves, deaths)
+}
+
+func outcomesOf(a moved) (all []string) {
+	for _, r := range a.Data.Results {
+		all = append(all, r.DeliveryID+" "+r.Outcome)
+	}
+	return all
+}
+
+func askMoves(ctx context.Context, v *victim, token, key string, body []byte) (answer moved, status int) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+v.ops+"/ops/v1/deliveries/advance", bytes.NewReader(body))
+	if err != nil {
+		return answer, 0
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return answer, 0 // it was killed
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || json.Unmarshal(text, &answer) != nil {
+		return answer, 0
+	}
+	return answer, res.StatusCode
+}

@@ -77,8 +77,8 @@ func (p *Console) askBulk(c *call) error { return p.bulkPage(c, http.StatusOK, n
 
 func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.Notice) error {
 	v := bulkView{
-		Notice: n, May: c.May(domain.ActMoveDeliveries), Once: p.OnceShown(c, domain.PrefixMoveRun, status), Text: strings.Join(sentNames(c), "\n"),
-		Error: c.Faults["references"], Status: c.Field(pages.Field{Name: "status", Label: "Move to", Options: statusOptions()}),
+		Notice: n, May: c.May(domain.ActMoveDeliveries), Once: p.OnceShown(c, domain.PrefixMoveRun, status),
+		Text: strings.Join(sentNames(c), "\n"), Error: c.Faults["references"], Status: c.Field(pages.Field{Name: "status", Label: "Move to", Options: statusOptions()}),
 		Reason: c.Field(pages.Field{Name: "reason_code", Label: "Reason", Options: reasonOptions(),
 			Hint: "Needed for failed and cancelled. The customer sees it."}),
 		Most: domain.MaxMoves, Preview: preview,
@@ -92,7 +92,8 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 			return err
 		}
 		for _, r := range runs[:min(len(runs), recentRuns)] {
-			line := runLine{Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: domain.FormatTime(r.CreatedAt), Fate: "under way"}
+			line := runLine{Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: domain.FormatTime(r.CreatedAt),
+				Fate: "under way"}
 			if r.FinishedAt != nil {
 				line.Fate = "finished"
 			}
@@ -103,7 +104,9 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 }
 
 func statusOptions() []pages.Option {
-	return web.Each(domain.Statuses()[1:], func(s domain.Status) pages.Option { return pages.Option{Value: string(s), Text: spaced(string(s))} })
+	return web.Each(domain.Statuses()[1:], func(s domain.Status) pages.Option {
+		return pages.Option{Value: string(s), Text: spaced(string(s))}
+	})
 }
 
 func reasonOptions() []pages.Option {
@@ -302,7 +305,8 @@ func (p *Console) runTable(c *call) error {
 		return err
 	}
 	return c.CSV(string(run.ID)+".csv", func(write func(...string) error) error {
-		if err := write("line", "sent", "reference", "delivery_id", "requested_status", "outcome", "current_status", "code", "message"); err != nil {
+		err := write("line", "sent", "reference", "delivery_id", "requested_status", "outcome", "current_status", "code", "message")
+		if err != nil {
 			return err
 		}
 		for _, i := range run.Items {

@@ -68,11 +68,12 @@ func (s *scene) underWay(t *testing.T) ports.MoveHold {
 	t.Helper()
 	h := ports.MoveHold{Run: s.IDs.ID(domain.PrefixMoveRun), Token: sample.ClaimID(), Lease: 60e9}
 	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
-		return tx.MoveRuns.Begin(ctx, domain.MoveRun{ID: h.Run, Key: "dispatch-0002", By: operator, CreatedAt: s.Clock.Now(), Items: []domain.MoveItem{
+		items := []domain.MoveItem{
 			{Sent: "nonsense", To: domain.Assigned, Outcome: domain.MoveNotFound},
 			{Index: 1, Sent: string(s.delivery.ID), DeliveryID: s.delivery.ID, Reference: s.delivery.Reference, To: domain.Assigned,
 				Outcome: domain.MovePending},
-		}}, h)
+		}
+		return tx.MoveRuns.Begin(ctx, domain.MoveRun{ID: h.Run, Key: "dispatch-0002", By: operator, CreatedAt: s.Clock.Now(), Items: items}, h)
 	})
 	return h
 }
@@ -147,7 +148,8 @@ func TestARunIsMadeOnceHoweverOftenItsFormIsSentAndItsActIsThePersons(t *testing
 	if n := len(s.timeline(t)); n != 2 {
 		t.Errorf("three forms left %d events, want 2", n)
 	}
-	entries := must[[]domain.AuditEntry](t)(s.audit.Entries(t.Context(), domain.AuditFilter{Target: s.delivery.ID}, domain.PageRequest{Limit: 9}))
+	entries := must[[]domain.AuditEntry](t)(s.audit.Entries(t.Context(), domain.AuditFilter{Target: s.delivery.ID},
+		domain.PageRequest{Limit: 9}))
 	if len(entries) != 1 || entries[0].Actor.ID != s.staff[domain.RoleDispatcher].ID || entries[0].Details["run"] != form.Get("once") {
 		t.Errorf("the audit log has %+v", entries)
 	}

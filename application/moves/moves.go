@@ -75,7 +75,8 @@ func (m *Moves) Advance(ctx context.Context, o Orders) (run domain.MoveRun, repl
 		return run, false, err
 	}
 	run = domain.MoveRun{
-		ID: cmp.Or(o.Run, m.ids.ID(domain.PrefixMoveRun)), Key: o.Key, Fingerprint: fingerprint(o.Items), By: o.By, CreatedAt: m.clock.Now(), Items: items,
+		ID: cmp.Or(o.Run, m.ids.ID(domain.PrefixMoveRun)), Key: o.Key,
+		Fingerprint: fingerprint(o.Items), By: o.By, CreatedAt: m.clock.Now(), Items: items,
 	}
 	if err := ctx.Err(); err != nil {
 		return run, false, err // the caller hung up while it still could

@@ -45,7 +45,8 @@ func stormOnMoves(t *testing.T, dialect Dialect) {
 	}
 	env := settings(url)
 	var made struct{ Token string }
-	if err := command(t.Context(), binary, env, &made, "operator", "create", "--name", "Dispatch", "--kind", "dispatcher", "--json"); err != nil {
+	err = command(t.Context(), binary, env, &made, "operator", "create", "--name", "Dispatch", "--kind", "dispatcher", "--json")
+	if err != nil {
 		t.Fatal(err)
 	}
 	v := newVictim(t, binary, env)

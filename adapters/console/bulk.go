@@ -78,7 +78,8 @@ func (p *Console) askBulk(c *call) error { return p.bulkPage(c, http.StatusOK, n
 func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.Notice) error {
 	v := bulkView{
 		Notice: n, May: c.May(domain.ActMoveDeliveries), Once: p.OnceShown(c, domain.PrefixMoveRun, status),
-		Text: strings.Join(sentNames(c), "\n"), Error: c.Faults["references"], Status: c.Field(pages.Field{Name: "status", Label: "Move to", Options: statusOptions()}),
+		Text: strings.Join(sentNames(c), "\n"), Error: c.Faults["references"],
+		Status: c.Field(pages.Field{Name: "status", Label: "Move to", Options: statusOptions()}),
 		Reason: c.Field(pages.Field{Name: "reason_code", Label: "Reason", Options: reasonOptions(),
 			Hint: "Needed for failed and cancelled. The customer sees it."}),
 		Most: domain.MaxMoves, Preview: preview,

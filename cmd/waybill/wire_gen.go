@@ -228,6 +228,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Access:    access,
 		Directory: directory,
 		Audit:     auditLog,
+		Moves:     movesMoves,
 		Machinery: machineryMachinery,
 		Endpoints: endpointsEndpoints,
 		Reports:   reportsReports,

@@ -113,7 +113,7 @@ func busyDay(t *testing.T, s *scene) {
 				moved := at.Add(time.Duration((n+1)*(7+i)) * time.Minute)
 				_, err := deliveries.Change(ctx, tx, stage.Renderer{}, w.Delivery.Tenant, w.Delivery.ID, moved,
 					func(d *domain.Delivery) ([]domain.Event, error) {
-						e, err := d.Move(to, domain.ActorPlatform, reason, s.IDs.ID(domain.PrefixEvent), moved)
+						e, err := d.Move(to, domain.ActorPlatform, reason, sample.ID(domain.PrefixEvent), moved)
 						return []domain.Event{e}, err
 					})
 				return err

@@ -26,10 +26,9 @@ type row struct {
 }
 
 var (
-	everybody   = domain.Roles(domain.Console)
-	admins      = []domain.Role{domain.RoleAdmin}
-	readers     = []domain.Role{domain.RoleAdmin, domain.RoleSupport}
-	dispatchers = []domain.Role{domain.RoleAdmin, domain.RoleDispatcher}
+	everybody = domain.Roles(domain.Console)
+	admins    = []domain.Role{domain.RoleAdmin}
+	readers   = []domain.Role{domain.RoleAdmin, domain.RoleSupport}
 )
 
 // sent is a form of names and values.

@@ -98,7 +98,7 @@ func (a *API) beside(router http.Handler) http.Handler {
 			if !a.isOwn(r.Host) {
 				w.Header().Set("Content-Type", web.JSONType)
 				w.WriteHeader(http.StatusForbidden)
-				_, _ = w.Write(web.Failure(http.StatusForbidden, foreignHost(r.Host), "")) // a reader who left is no failure
+				_, _ = w.Write(web.Failure(http.StatusForbidden, foreignHost(r.Host), "")) //nolint:gosec // JSON, as its type says
 				return
 			}
 			s.Handler.ServeHTTP(w, r)

@@ -14,7 +14,7 @@ import (
 // ErrAnswered says that the answer is on its way.
 var ErrAnswered = errors.New("answered already")
 
-// fail answers with a page that says what happened and what to do.
+// Fail answers with a page that says what happened and what to do.
 func (s *Site) Fail(c *Call, err error) {
 	var e *domain.Error
 	switch {
@@ -81,6 +81,7 @@ var statuses = map[domain.Kind]int{
 	domain.KindLimited: http.StatusTooManyRequests, domain.KindGone: http.StatusGone, domain.KindUnavailable: http.StatusServiceUnavailable,
 }
 
+// StatusOf is the HTTP status of an error.
 func StatusOf(err error) int {
 	var e *domain.Error
 	if errors.As(err, &e) && statuses[e.Kind] != 0 {

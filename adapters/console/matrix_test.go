@@ -26,9 +26,10 @@ type row struct {
 }
 
 var (
-	everybody = domain.Roles(domain.Console)
-	admins    = []domain.Role{domain.RoleAdmin}
-	readers   = []domain.Role{domain.RoleAdmin, domain.RoleSupport}
+	everybody   = domain.Roles(domain.Console)
+	admins      = []domain.Role{domain.RoleAdmin}
+	dispatchers = []domain.Role{domain.RoleAdmin, domain.RoleDispatcher}
+	readers     = []domain.Role{domain.RoleAdmin, domain.RoleSupport}
 )
 
 // sent is a form of names and values.

@@ -3,6 +3,7 @@ package faults
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -62,21 +63,7 @@ func stormOnMoves(t *testing.T, dialect Dialect) {
 		j := clerk.bulk(100, nil)
 		until(t, "a hundred deliveries are booked", startPatience, func() bool { return customer.try(t.Context(), j, v.url()) })
 	}
-	var ids []string
-	rows, err := db.QueryContext(t.Context(), "SELECT reference FROM deliveries ORDER BY id")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rows.Next() {
-		var reference string
-		if err := rows.Scan(&reference); err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, reference)
-	}
-	if err := rows.Close(); err != nil || len(ids) != manyMoves {
-		t.Fatalf("%d deliveries, %v", len(ids), err)
-	}
+	ids := referencesOf(t, db)
 	items := make([]m, len(ids))
 	for i, id := range ids {
 		items[i] = m{"reference": id}
@@ -154,6 +141,27 @@ func stormOnMoves(t *testing.T, dialect Dialect) {
 		t.Errorf("%d moves in the audit log, want %d (%v)", audited, len(steps)*manyMoves, err)
 	}
 	t.Logf("%s: %d requests of %d, %d deaths", dialect, len(steps), manyMoves, deaths)
+}
+
+// referencesOf are those of all deliveries.
+func referencesOf(t *testing.T, db *sql.DB) (references []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT reference FROM deliveries ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var reference string
+		if err := rows.Scan(&reference); err != nil {
+			t.Fatal(err)
+		}
+		references = append(references, reference)
+	}
+	if err := rows.Err(); err != nil || len(references) != manyMoves {
+		t.Fatalf("%d deliveries, %v", len(references), err)
+	}
+	return references
 }
 
 func outcomesOf(a moved) (all []string) {

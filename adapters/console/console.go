@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
@@ -14,6 +15,7 @@ import (
 	"waybill/application/moves"
 	"waybill/application/people"
 	"waybill/application/reports"
+	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -34,6 +36,7 @@ type UseCases struct {
 	Endpoints *endpoints.Endpoints
 	Reports   *reports.Reports
 	Map       *reports.Map
+	Tenants   *tenancy.Tenants
 	Passkeys  *people.Passkeys `wire:"-"` // those of the console's host
 	Company   *people.Company  `wire:"-"`
 }
@@ -46,6 +49,10 @@ type Options struct {
 	Clock          ports.Clock
 	Mails          bool // they are sent, so that a link may be asked for
 	Identifiers    ports.Identifiers
+	// Customer are the pages of a business at BusinessAt, the same as in its portal.
+	Customer      *site.Mount
+	PortalBaseURL string // begins links to views of it
+	PerBusiness   domain.RateLimit
 }
 
 // Console serves the pages.
@@ -80,8 +87,13 @@ var staff = site.People{
 // New makes the console.
 func New(u UseCases, o Options) *Console {
 	p := &Console{UseCases: u, options: o}
+	customer := o.Customer
+	if customer != nil {
+		customer.Routes = append(slices.Clone(customer.Routes), p.businessRoutes()...)
+	}
 	p.Site = site.New(site.Options{
-		Site: domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(),
+		Mount: customer,
+		Site:  domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(),
 		Records: records, Done: done, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys, Company: u.Company, People: staff,
 		TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
 		Mails: o.Mails, Identifiers: o.Identifiers,

@@ -1,6 +1,9 @@
 package console
 
 import (
+	"log/slog"
+
+	"waybill/adapters/portal"
 	"waybill/adapters/site"
 	"waybill/domain"
 
@@ -15,7 +18,11 @@ type Route struct {
 
 // Routes are all there are.
 func Routes() (all []Route) {
-	p := &Console{Site: site.Described(site.Options{Site: domain.Console, People: staff})}
+	p := &Console{}
+	customer := portal.New(portal.UseCases{}, portal.Options{BaseURL: "http://localhost",
+		Log: slog.New(slog.DiscardHandler)}).Mounted(BusinessAt)
+	customer.Routes = append(customer.Routes, p.businessRoutes()...)
+	p.Site = site.Described(site.Options{Site: domain.Console, People: staff, Mount: customer})
 	for _, r := range append(p.Site.Routes(), p.routes()...) {
 		route := Route{Method: r.Method, Path: r.Path}
 		if r.Act != nil {

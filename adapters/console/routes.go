@@ -11,6 +11,8 @@ import (
 // menu is what stands beside every page.
 var menu = []entry{
 	{pages.Link{Href: "/", Text: "Home", Icon: "home"}, domain.ActReadEverything, ""},
+	{pages.Link{Href: "/businesses", Text: "Customers", Icon: "apps"}, domain.ActReadEverything,
+		"Customers with their limits, applications, keys, people, pickup locations and webhooks."},
 	{pages.Link{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"}, domain.ActReadEverything,
 		"What customers' programs are told, and whether they hear it."},
 	{pages.Link{Href: "/queues", Text: "Queues", Icon: "usage"}, domain.ActReadEverything,
@@ -28,20 +30,26 @@ var menu = []entry{
 
 // records are the parameters of paths that are IDs, with what these begin with. What is
 // none gets no further than the table: the database never hears of it.
-var records = map[string]domain.Prefix{"person": domain.PrefixPerson, "passkey": domain.PrefixPasskey, "run": domain.PrefixMoveRun,
+var records = map[string]domain.Prefix{"business": domain.PrefixBusiness, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
+	"run":      domain.PrefixMoveRun,
 	"endpoint": domain.PrefixWebhookEndpoint, "sent": domain.PrefixWebhookDelivery, "mail": domain.PrefixMail}
 
 // done are the texts for the parameter of the same name.
 var done = map[string]string{
-	"sending-paused":  "The sending is paused. Every worker stops within 2 seconds.",
-	"sending-resumed": "The sending goes on. What waited is on its way.",
-	"hook-paused":     "The endpoint is paused: its events are held.",
-	"hook-resumed":    "The endpoint is resumed. What was held is sent on request.",
-	"hook-resent":     "It is on its way again.",
-	"mail-retried":    "The mail is sent again.",
-	"mail-dropped":    "The mail was dropped.",
-	"task-retried":    "It waits to be done again.",
-	"task-dropped":    "It was dropped. What it was about is in the database, and is found there.",
+	"sending-paused":    "The sending is paused. Every worker stops within 2 seconds.",
+	"sending-resumed":   "The sending goes on. What waited is on its way.",
+	"hook-paused":       "The endpoint is paused: its events are held.",
+	"hook-resumed":      "The endpoint is resumed. What was held is sent on request.",
+	"hook-resent":       "It is on its way again.",
+	"mail-retried":      "The mail is sent again.",
+	"mail-dropped":      "The mail was dropped.",
+	"task-retried":      "It waits to be done again.",
+	"task-dropped":      "It was dropped. What it was about is in the database, and is found there.",
+	"business-created":  "The customer was created. Next invite its owner, under People.",
+	"business-renamed":  "The customer was renamed.",
+	"business-limited":  "The limit was saved. Servers go by it within two seconds.",
+	"business-disabled": "The customer was disabled. None of its keys works any more, within two seconds everywhere, and its people are out.",
+	"business-enabled":  "The customer was enabled. Its keys work again, and its people may sign in.",
 }
 
 // routes are all pages and forms beside those of package site.
@@ -50,6 +58,8 @@ func (p *Console) routes() []site.Route {
 	read, repair := site.Always(domain.ActReadEverything), site.Always(domain.ActRepairQueues)
 	return append(p.bulkRoutes(), []site.Route{
 		{Method: get, Path: "/", Act: read, Handle: p.home},
+		{Method: get, Path: "/businesses", Act: read, Handle: p.listBusinesses},
+		{Method: post, Path: "/businesses", Act: site.Always(domain.ActManageBusinesses), Handle: p.createBusiness},
 
 		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadEveryAudit), Handle: p.listAudit},
 		{Method: get, Path: "/audit.csv", Act: site.Always(domain.ActReadEveryAudit), Handle: p.auditCSV},

@@ -79,6 +79,9 @@ var furnish []func(*testing.T, *scene)
 // equip give the use cases of a page to each process of a scene.
 var equip []func(*testing.T, *scene, *console.UseCases)
 
+// arrange say where a page finds what the console does not have itself.
+var arrange []func(*testing.T, *scene, *console.Options)
+
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	ctx := t.Context()
@@ -146,8 +149,11 @@ func (s *scene) serve(t *testing.T) string {
 	for _, add := range equip {
 		add(t, s, &u)
 	}
-	p := console.New(u, console.Options{BaseURL: at, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs,
-		Mails: true})
+	o := console.Options{BaseURL: at, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true}
+	for _, add := range arrange {
+		add(t, s, &o)
+	}
+	p := console.New(u, o)
 	server.Config.Handler = p.Handler()
 	server.Start()
 	t.Cleanup(func() {

@@ -36,11 +36,20 @@ type Page struct {
 	Home   string  // where the logo leads
 	Place  string  // of the person, beside the role
 	Banner *Banner // above the content of a page that is seen in another's place; nil: there is none
+	Over   *Over   // above the content of a page about one record; nil: there is none
 	Menu   []Link  // empty: a page by itself, such as that for signing in
 	Who    *Who
 	Find   *Search  // the field for searching in its head; nil: there is none
 	Warn   []Notice // above what every page shows
 	Body   any      // what the template "content" of the page gets
+}
+
+// Over stands above the pages about one record, such as a customer: its name, its state and
+// what else there is of it.
+type Over struct {
+	Title, Href string
+	Tag         string // of a state that is not the usual one; empty: none
+	Tabs        Tabs
 }
 
 // Banner says in which way a page is seen, and has the form that ends this.

@@ -273,6 +273,7 @@ func (p *Portal) deleteEndpoint(c *call) error {
 // sentView is one webhook.
 type sentView struct {
 	Application string // its ID
+	Bench       bool   // the signature can be checked: not by staff
 	Notice      *pages.Notice
 	Endpoint    endpointView
 	Row         sentRow
@@ -308,7 +309,8 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	v := sentView{Notice: n, Application: string(page.App.ID), Endpoint: page.Endpoint, Row: rowOfSent(sent.WebhookDelivery),
+	v := sentView{Notice: n, Bench: ownPages(c),
+		Application: string(page.App.ID), Endpoint: page.Endpoint, Row: rowOfSent(sent.WebhookDelivery),
 		EventID:   string(sent.EventID),
 		MayResend: page.MayResend && shown.Enabled}
 	stamp := "(the second of each attempt)"

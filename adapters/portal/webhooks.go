@@ -118,6 +118,7 @@ type endpointsView struct {
 	ApplicationID, EnvironmentName string
 	Endpoints                      []endpointView
 	May                            bool
+	Bench                          bool   // a signature can be checked: not by staff
 	Once                           string // the ID of the endpoint that the form will make
 	URL, EventTypes, Description   pages.Field
 	Full                           bool
@@ -186,6 +187,7 @@ func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
 		v.Once = once
 	}
 	v.URL, v.EventTypes, v.Description = endpointFields(c, domain.WebhookEndpoint{EventTypes: []string{domain.DeliveryEvents}})
+	v.Bench = ownPages(c)
 	return p.Show(c, status, "webhooks", "Webhooks", v)
 }
 

@@ -29,6 +29,7 @@ type Call struct {
 	Faults map[string]string // of fields, by name
 
 	site     *Site
+	mount    *Mount // nil: the page is the site's own
 	mostForm int64
 	open     context.Context // lasts as long as the connection, for an answer that goes on
 	resumed  bool            // Form was typed in a session that was lost
@@ -53,8 +54,14 @@ func (s *Site) newCall(c *gin.Context) *Call {
 // Ctx ends when the page has taken too long, or its reader has left.
 func (c *Call) Ctx() context.Context { return c.Request.Context() }
 
-// Business is the one that the session shows; empty at the console.
-func (c *Call) Business() domain.ID { return c.Principal.Session.BusinessID }
+// Business is the one that the session shows, or whose pages are mounted; empty at the
+// console elsewhere.
+func (c *Call) Business() domain.ID {
+	if c.mount != nil {
+		return domain.ID(c.Param("business"))
+	}
+	return c.Principal.Session.BusinessID
+}
 
 // RequestID is how the answer calls the request.
 func (c *Call) RequestID() string { return requestID(c.Context) }
@@ -82,6 +89,9 @@ func (c *Call) checkIDs() error {
 
 // May reports whether the role includes an act, however old the sign-in is.
 func (c *Call) May(a domain.Act) bool {
+	if c.mount != nil {
+		a = c.mount.Act(a)
+	}
 	return domain.May(c.site.o.Site, c.Principal.Role, a) && (c.Principal.View == nil || a == domain.ActRead)
 }
 
@@ -156,7 +166,12 @@ func (c *Call) Told() *pages.Notice {
 }
 
 // At is the address of a path of the site.
-func (c *Call) At(path string) string { return c.site.o.Prefix + path }
+func (c *Call) At(path string) string {
+	if c.mount != nil {
+		path = c.mount.at(c.Business(), path)
+	}
+	return c.site.o.Prefix + path
+}
 
 // Lead sends the browser on to a path of the site after a change, so that a reload
 // repeats nothing.

@@ -21,6 +21,9 @@ func (s *Site) Show(c *Call, status int, name, title string, body any) error {
 	if page.Find != nil {
 		page.Find.Action = c.At(page.Find.Action)
 	}
+	if err := c.mountOver(&page); err != nil {
+		return err
+	}
 	page.Title, page.Body = title, body
 	page.Banner = s.banner(c, page.Place)
 	page.Who = &pages.Who{Name: c.Principal.Person.Name, Role: string(c.Principal.Role), Place: page.Place, SignOut: c.At("/signout")}
@@ -33,7 +36,7 @@ func (s *Site) entry(c *Call, l pages.Link) pages.Link {
 		return l
 	}
 	home := l.Href == "/"
-	l.Href = c.At(l.Href)
+	l.Href = s.o.Prefix + l.Href // never of what is mounted
 	path := c.Request.URL.Path
 	switch {
 	case path == l.Href:
@@ -58,12 +61,19 @@ func (s *Site) Notice(c *Call, status int, n pages.Notice) {
 
 func (s *Site) send(c *Call, status int, name string, page pages.Page) error {
 	page.Site, page.Home = s.o.Words.Name, c.At("/")
-	body, err := s.pages.Render(name, page)
+	set := s.pages
+	if c.mount != nil {
+		set = c.mount.set
+	}
+	body, err := set.Render(name, page)
 	if err != nil {
 		return domain.Internal(err)
 	}
 	if page.Who != nil && c.Business() != "" {
 		body = nameBusiness(body, c.Business())
+	}
+	if c.mount != nil {
+		body = c.rehome(body)
 	}
 	c.Header("Content-Length", strconv.Itoa(len(body)))
 	c.Data(status, html, body)

@@ -21,9 +21,9 @@ type People struct {
 }
 
 // people are the routes about people, below the path of their list.
-func (s *Site) people(read func(*Call) domain.Act) []Route {
+func (s *Site) people(read func(*Call) domain.Act, texts People) []Route {
 	const get, post = http.MethodGet, http.MethodPost
-	at, manage := s.o.People.Path, Always(s.o.People.Act)
+	at, manage := texts.Path, Always(texts.Act)
 	return []Route{
 		{Method: get, Path: at, Act: read, Handle: s.listPeople},
 		{Method: post, Path: at, Act: manage, Handle: s.invite},
@@ -36,6 +36,20 @@ func (s *Site) people(read func(*Call) domain.Act) []Route {
 		{Method: get, Path: at + "/:person/remove", Act: manage, Handle: s.askRemove},
 		{Method: post, Path: at + "/:person/remove", Act: manage, Handle: s.remove},
 	}
+}
+
+// people are the texts of the pages about people, and site the one that these sign in to:
+// those of a mount are not of the site that shows it.
+func (c *Call) people() (People, domain.Site) {
+	if c.mount != nil {
+		return c.mount.People, domain.Portal
+	}
+	return c.site.o.People, c.site.o.Site
+}
+
+func (c *Call) peoplePath() string {
+	texts, _ := c.people()
+	return texts.Path
 }
 
 type peopleView struct {
@@ -54,7 +68,7 @@ type memberView struct {
 	Roles                        []pages.Option
 }
 
-func (s *Site) showMember(m domain.Member, me domain.ID) memberView {
+func showMember(m domain.Member, me domain.ID) memberView {
 	v := memberView{
 		ID: string(m.Person.ID), Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role),
 		State: string(m.Person.State),
@@ -63,7 +77,7 @@ func (s *Site) showMember(m domain.Member, me domain.ID) memberView {
 	if m.Membership.AcceptedAt == nil {
 		v.State = string(domain.PersonInvited)
 	}
-	for _, role := range domain.Roles(s.o.Site) {
+	for _, role := range domain.Roles(m.Membership.Site()) {
 		v.Roles = append(v.Roles, pages.Option{Value: string(role), Text: string(role), Chosen: role == m.Membership.Role})
 	}
 	return v
@@ -86,19 +100,20 @@ func (s *Site) peoplePage(c *Call, status int, v peopleView) error {
 	if err != nil {
 		return err
 	}
-	v.Texts, v.May = s.o.People, c.May(s.o.People.Act)
+	texts, of := c.people()
+	v.Texts, v.May = texts, c.May(texts.Act)
 	for _, m := range members {
-		v.People = append(v.People, s.showMember(m, c.Principal.Person.ID))
+		v.People = append(v.People, showMember(m, c.Principal.Person.ID))
 	}
 	v.Name = c.Field(pages.Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
 	v.Email = c.Field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
 		Autocomplete: "off"})
 	role := pages.Field{Name: "role", Label: "Role"}
-	for _, r := range domain.Roles(s.o.Site) {
-		role.Options = append(role.Options, pages.Option{Value: string(r), Text: s.o.People.Roles[r], Chosen: r == s.o.People.First})
+	for _, r := range domain.Roles(of) {
+		role.Options = append(role.Options, pages.Option{Value: string(r), Text: texts.Roles[r], Chosen: r == texts.First})
 	}
 	v.Role = c.Field(role)
-	return s.Show(c, status, "people", s.o.People.Title, v)
+	return s.Show(c, status, "people", texts.Title, v)
 }
 
 func (s *Site) invite(c *Call) error {
@@ -125,7 +140,8 @@ func (s *Site) makeLink(c *Call) error {
 	if m.State == string(domain.PersonInvited) {
 		return s.sendInvitation(c, people.Invitation{Email: m.Email, Name: m.Name, Role: m.Role})
 	}
-	issued, err := s.o.Directory.Link(c.Ctx(), c.Actor(), domain.ID(m.ID), s.o.Site)
+	_, of := c.people()
+	issued, err := s.o.Directory.Link(c.Ctx(), c.Actor(), domain.ID(m.ID), of)
 	if err != nil {
 		return s.peopleConflict(c, err)
 	}
@@ -156,7 +172,11 @@ func (s *Site) issued(c *Call, i people.Issued, title, note string) peopleView {
 			"They have an account elsewhere too, so that their link is not shown here. " + s.mailedAlone(),
 		}}}
 	}
-	return peopleView{Link: &pages.Secret{Title: title, Note: note, Label: "The link", Secret: s.o.BaseURL + c.At("/enter/") + i.Secret}}
+	enter := s.o.BaseURL + c.At("/enter/")
+	if c.mount != nil {
+		enter = c.mount.BaseURL + "/enter/"
+	}
+	return peopleView{Link: &pages.Secret{Title: title, Note: note, Label: "The link", Secret: enter + i.Secret}}
 }
 
 // peopleConflict shows the page again with what stood in the way.
@@ -179,7 +199,7 @@ func (s *Site) setRole(c *Call) error {
 		c.Form = nil // the role is not the one of the form below
 		return s.peopleConflict(c, err)
 	}
-	return c.Lead(s.o.People.Path + "?done=role")
+	return c.Lead(c.peoplePath() + "?done=role")
 }
 
 // member is the person of the address.
@@ -190,7 +210,7 @@ func (s *Site) member(c *Call) (memberView, error) {
 	}
 	for _, m := range members {
 		if string(m.Person.ID) == c.Param("person") {
-			return s.showMember(m, c.Principal.Person.ID), nil
+			return showMember(m, c.Principal.Person.ID), nil
 		}
 	}
 	return memberView{}, domain.ErrNotFound
@@ -204,7 +224,7 @@ func (s *Site) endSessionsOf(c *Call) error {
 	if _, err := s.o.Directory.EndSessions(c.Ctx(), c.Actor(), domain.ID(c.Param("person"))); err != nil {
 		return err
 	}
-	return c.Lead(s.o.People.Path + "?done=sessions")
+	return c.Lead(c.peoplePath() + "?done=sessions")
 }
 
 type removeView struct {
@@ -218,12 +238,13 @@ func (s *Site) askRemove(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return s.Show(c, http.StatusOK, "remove", "Remove "+m.Name, removeView{Texts: s.o.People, Notice: c.Told(), Person: m})
+	texts, _ := c.people()
+	return s.Show(c, http.StatusOK, "remove", "Remove "+m.Name, removeView{Texts: texts, Notice: c.Told(), Person: m})
 }
 
 func (s *Site) remove(c *Call) error {
 	if _, err := s.o.Directory.Remove(c.Ctx(), c.Actor(), c.Business(), domain.ID(c.Param("person"))); err != nil {
 		return s.peopleConflict(c, err)
 	}
-	return c.Lead(s.o.People.Path + "?done=removed")
+	return c.Lead(c.peoplePath() + "?done=removed")
 }

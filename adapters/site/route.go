@@ -18,6 +18,8 @@ type Route struct {
 	AsksItself bool
 	MaxForm    int64         // bytes that the form may have; 0: maxForm
 	Within     time.Duration // what the answer may take; 0: readTimeout, and writeTimeout of a form
+
+	mount *Mount // that it is of; nil: of none
 }
 
 // Always is one act for all calls of a route.
@@ -29,6 +31,9 @@ func Described(o Options) *Site { return &Site{o: o} }
 // Routes are all that the site answers.
 func (s *Site) Routes() []Route {
 	routes := append(s.common(), s.o.Routes...)
+	if s.o.Mount != nil {
+		routes = append(routes, s.o.Mount.routes(s)...)
+	}
 	if s.o.Site != domain.Console {
 		routes = append(routes, s.viewRoutes()...)
 	}
@@ -45,7 +50,7 @@ func (s *Site) common() []Route {
 		read = Always(domain.ActReadEverything)
 	}
 	const get, post = http.MethodGet, http.MethodPost
-	return slices.Concat(s.people(read), s.ofCompany(read), []Route{
+	return slices.Concat(s.people(read, s.o.People), s.ofCompany(read), []Route{
 		{Method: get, Path: "/enter/:link", Handle: s.showLink},
 		{Method: post, Path: "/enter/:link", Handle: s.useLink},
 		{Method: get, Path: "/signin", Handle: s.showSignIn},

@@ -111,7 +111,7 @@ func (s *Site) answer(r Route) gin.HandlerFunc {
 		open := g.Request.Context()
 		g.Request = g.Request.WithContext(ctx)
 		c := s.newCall(g)
-		c.open, c.mostForm = open, cmp.Or(r.MaxForm, maxForm)
+		c.open, c.mostForm, c.mount = open, cmp.Or(r.MaxForm, maxForm), r.mount
 		if r.Method == http.MethodPost {
 			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, c.mostForm)
 			if err := c.readForm(); err != nil || !readable(g.Request.PostForm) {

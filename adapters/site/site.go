@@ -44,6 +44,7 @@ type Options struct {
 	Routes  []Route                         // beside those for signing in and the account
 	Records map[string]domain.Prefix        // the parameters of paths that are IDs
 	Done    map[string]string               // texts for the parameter done
+	Mount   *Mount                          // of the pages of another site; nil: none
 	// BusinessName is for the page of a link to a view; the console has none.
 	BusinessName func(context.Context, domain.ID) (string, error)
 	Businesses   func(*Call) ([]Business, error) // among which a person chooses; nil: there are none
@@ -82,6 +83,13 @@ func New(o Options) *Site {
 	s := &Site{o: o, pages: parse(o.Prefix, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base), streams: newStreams(),
 		done: maps.Clone(ownTexts)}
 	maps.Copy(s.done, o.Done)
+	if m := o.Mount; m != nil {
+		m.set = parse("", o.Pages, m.Pages) // where links lead is known with the business
+		m.Bind(s)
+		maps.Copy(s.done, m.Done)
+		s.o.Records = maps.Clone(m.Records)
+		maps.Copy(s.o.Records, o.Records)
+	}
 	s.router = s.newRouter()
 	// A form that another site sends comes with the cookie where a browser is old or a
 	// host beside ours is the same site.
@@ -95,8 +103,8 @@ func New(o Options) *Site {
 	return s
 }
 
-func parse(prefix string, own fs.FS) *pages.Set {
-	set, err := pages.Parse(prefix, files, own)
+func parse(prefix string, own ...fs.FS) *pages.Set {
+	set, err := pages.Parse(prefix, append([]fs.FS{files}, own...)...)
 	if err != nil {
 		panic(err) // the pages are part of the program
 	}

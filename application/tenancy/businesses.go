@@ -1,7 +1,9 @@
 package tenancy
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -13,13 +15,25 @@ import (
 // things with: one that works, one switched off, one incomplete. A nil limit
 // means the setting for all.
 func (t *Tenants) CreateBusiness(ctx context.Context, by domain.AuditActor, name string, limit *domain.RateLimit) (domain.Business, error) {
+	return t.CreateBusinessOnce(ctx, by, t.ids.ID(domain.PrefixBusiness), name, limit)
+}
+
+// CreateBusinessOnce is CreateBusiness under an ID that was drawn before, with the form
+// that asks for it. However often that is sent, one customer is made: all other answers are
+// FORM_ALREADY_SENT.
+func (t *Tenants) CreateBusinessOnce(ctx context.Context, by domain.AuditActor, once domain.ID, name string, limit *domain.RateLimit) (
+	domain.Business, error) {
 	name, err := properName(name)
 	if err != nil {
 		return domain.Business{}, err
 	}
-	business := domain.Business{ID: t.ids.ID(domain.PrefixBusiness), Name: name, RateLimit: limit, CreatedAt: t.clock.Now()}
+	business := domain.Business{ID: once, Name: name, RateLimit: limit, CreatedAt: t.clock.Now()}
 	sandbox := domain.Tenant{BusinessID: business.ID, Environment: domain.Sandbox}
 	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if _, err := tx.Tenancy.Business(ctx, once); !errors.Is(err, domain.ErrNotFound) {
+			return domain.AuditRecord{}, cmp.Or(err, error(&domain.Error{Kind: domain.KindConflict, Code: domain.CodeFormAlreadySent,
+				Message: "This form was sent already: the customer that it made is in the list. For another one send the form below."}))
+		}
 		if err := tx.Tenancy.InsertBusiness(ctx, business); err != nil {
 			return domain.AuditRecord{}, err
 		}

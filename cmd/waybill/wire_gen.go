@@ -233,19 +233,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Endpoints: endpointsEndpoints,
 		Reports:   reportsReports,
 		Map:       reportsMap,
+		Tenants:   tenants,
 	}
-	consoleConsole, err := newConsole(consoleUseCases, c, urls, clock, identifiers, log)
-	if err != nil {
-		cleanup7()
-		cleanup6()
-		cleanup5()
-		cleanup4()
-		cleanup3()
-		cleanup2()
-		cleanup()
-		return nil, nil, err
-	}
-	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
 	passkeys, err := newPasskeys(urls)
 	if err != nil {
 		cleanup7()
@@ -273,6 +262,18 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Readiness:       readinessReadiness,
 	}
 	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
+	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clock, identifiers, log)
+	if err != nil {
+		cleanup7()
+		cleanup6()
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)
 	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)

@@ -87,7 +87,9 @@ var testArrows = map[string][]string{
 	"adapters/opsapi":       {"adapters/storage/gormstore"},
 	"adapters/trackingpage": {"adapters/storage/gormstore"},
 	"adapters/docsite":      {"adapters/httpapi", "adapters/storage/gormstore"},
-	"adapters/console":      {"adapters/storage/gormstore", "adapters/passkeys/gowebauthn", "adapters/identity/oidcprovider"},
+	"adapters/console": {
+		"adapters/storage/gormstore", "adapters/passkeys/gowebauthn", "adapters/portal", "adapters/identity/oidcprovider",
+	},
 	"adapters/portal": {
 		"adapters/storage/gormstore", "adapters/passkeys/gowebauthn", "adapters/httpapi", "adapters/normalizer/international",
 		"adapters/sealer/aesgcm",

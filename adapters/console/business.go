@@ -1,0 +1,181 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/application/tenancy"
+	"waybill/domain"
+)
+
+// BusinessAt is where the pages of a customer are.
+const BusinessAt = "/businesses/:business"
+
+// businessRoutes are the pages of a customer that only the console has; the others are those
+// of the customer's own portal.
+func (p *Console) businessRoutes() []site.Route {
+	const get, post = http.MethodGet, http.MethodPost
+	read, manage, view := site.Always(domain.ActReadEverything), site.Always(domain.ActManageBusinesses), site.Always(domain.ActViewAsCustomer)
+	return []site.Route{
+		{Method: get, Path: "", Act: read, Handle: p.showBusiness},
+		{Method: get, Path: "/rename", Act: read, Handle: p.showBusiness},
+		{Method: post, Path: "/rename", Act: manage, Handle: p.renameBusiness},
+		{Method: get, Path: "/limits", Act: read, Handle: p.showBusiness},
+		{Method: post, Path: "/limits", Act: manage, Handle: p.limitBusiness},
+		{Method: get, Path: "/disable", Act: manage, Handle: p.askDisableBusiness},
+		{Method: post, Path: "/disable", Act: manage, Handle: p.disableBusiness},
+		{Method: get, Path: "/enable", Act: read, Handle: p.showBusiness},
+		{Method: post, Path: "/enable", Act: manage, Handle: p.enableBusiness},
+		{Method: get, Path: "/view", Act: view, Handle: p.showBusiness},
+		{Method: post, Path: "/view", Act: view, Handle: p.viewAsCustomer},
+	}
+}
+
+type businessView struct {
+	Notice       *pages.Notice
+	Business     domain.Business
+	Has          domain.Footprint
+	Most         int    // where counts end
+	Limit        string // as it is
+	May, MayView bool
+	Name         pages.Field
+	Number, Per  pages.Field // of a limit of its own
+	Reason       pages.Field // for a view
+	ViewMinutes  int
+	At           string // the address of the page
+}
+
+func (p *Console) showBusiness(c *call) error { return p.businessPage(c, http.StatusOK, c.Told()) }
+
+func (p *Console) businessPage(c *call, status int, n *pages.Notice) error {
+	b, err := p.Tenants.Business(c.Ctx(), c.Business())
+	if err != nil {
+		return err
+	}
+	v := businessView{
+		Notice: n, Business: b, Most: domain.MaxFootprint, May: c.May(domain.ActManageBusinesses), MayView: c.May(domain.ActViewAsCustomer),
+		At:   c.At("/businesses/" + string(b.ID)),
+		Name: c.Field(pages.Field{Name: "name", Label: "Name", Value: b.Name, Required: true, MaxLength: domain.NameRule.Most}),
+		Reason: c.Field(pages.Field{Name: "reason", Label: "Reason", Required: true, MinLength: domain.ViewReasonRule.Least,
+			MaxLength: domain.ViewReasonRule.Most, Hint: "The customer reads it in its audit log: 10 to 500 characters."}),
+		ViewMinutes: int(domain.ViewLifetime.Minutes()),
+		Number: pages.Field{Name: "limit", Label: "Requests",
+			Hint: "At most, of all its keys together. Leave both empty for the setting for all."},
+		Per:   pages.Field{Name: "window_seconds", Label: "In so many seconds", Hint: "1 to 3,600."},
+		Limit: rateText(p.options.PerBusiness) + ", the setting for all customers",
+	}
+	if b.RateLimit != nil {
+		v.Limit = rateText(*b.RateLimit) + ", its own"
+		v.Number.Value, v.Per.Value = strconv.Itoa(b.RateLimit.Limit), strconv.Itoa(int(b.RateLimit.Window.Seconds()))
+	}
+	v.Number, v.Per = c.Field(v.Number), c.Field(v.Per)
+	if v.Has, err = p.Tenants.Footprint(c.Ctx(), b.ID, ""); err != nil {
+		return err
+	}
+	return p.Show(c, status, "business", b.Name, v)
+}
+
+func rateText(l domain.RateLimit) string {
+	return pages.Count(int64(l.Limit)) + " requests in " + strings.TrimSuffix(strings.TrimSuffix(l.Window.String(), "0s"), "0m")
+}
+
+// to leads to the page of the customer, which says what was done.
+func (p *Console) toBusiness(c *call, done string) error {
+	return c.Lead("/businesses/" + string(c.Business()) + "?done=" + done)
+}
+
+func (p *Console) renameBusiness(c *call) error {
+	_, err := p.Tenants.ChangeBusiness(c.Ctx(), c.Actor(), c.Business(), tenancy.BusinessChange{Name: new(c.Form.Get("name"))})
+	if c.Wrong(err) {
+		return p.businessPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return p.toBusiness(c, "business-renamed")
+}
+
+// maxWindow is the longest window of a limit, in seconds.
+const maxWindow = 3600
+
+func (p *Console) limitBusiness(c *call) error {
+	number, per := strings.TrimSpace(c.Form.Get("limit")), strings.TrimSpace(c.Form.Get("window_seconds"))
+	change := tenancy.BusinessChange{DefaultLimit: number == "" && per == ""}
+	if !change.DefaultLimit {
+		faults := map[string]string{}
+		limit := whole(number, domain.MaxRateLimit, "limit", faults)
+		seconds := whole(per, maxWindow, "window_seconds", faults)
+		if len(faults) > 0 {
+			c.Faults = faults
+			return p.businessPage(c, http.StatusUnprocessableEntity, nil)
+		}
+		change.RateLimit = &domain.RateLimit{Limit: limit, Window: time.Duration(seconds) * time.Second}
+	}
+	if _, err := p.Tenants.ChangeBusiness(c.Ctx(), c.Actor(), c.Business(), change); err != nil {
+		return err
+	}
+	return p.toBusiness(c, "business-limited")
+}
+
+// whole reads a number from 1 to most, or notes what is wrong with its field.
+func whole(text string, most int, field string, faults map[string]string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		faults[field] = "A whole number from 1 to " + pages.Count(int64(most)) + "."
+	}
+	return n
+}
+
+func (p *Console) askDisableBusiness(c *call) error {
+	b, err := p.Tenants.Business(c.Ctx(), c.Business())
+	if err != nil {
+		return err
+	}
+	has, err := p.Tenants.Footprint(c.Ctx(), b.ID, "")
+	if err != nil {
+		return err
+	}
+	return p.Show(c, http.StatusOK, "business_disable", "Disable "+b.Name, businessView{Notice: c.Told(), Business: b, Has: has,
+		Most: domain.MaxFootprint, At: c.At("/businesses/" + string(b.ID))})
+}
+
+func (p *Console) disableBusiness(c *call) error {
+	if _, err := p.Tenants.SetBusinessDisabled(c.Ctx(), c.Actor(), c.Business(), true); err != nil {
+		return err
+	}
+	return p.toBusiness(c, "business-disabled")
+}
+
+func (p *Console) enableBusiness(c *call) error {
+	if _, err := p.Tenants.SetBusinessDisabled(c.Ctx(), c.Actor(), c.Business(), false); err != nil {
+		return err
+	}
+	return p.toBusiness(c, "business-enabled")
+}
+
+type viewLink struct {
+	Name, Reason, Href string
+	Seconds            int
+}
+
+// viewAsCustomer shows a link to the portal: a form may lead to no other origin.
+func (p *Console) viewAsCustomer(c *call) error {
+	v, err := p.Access.ViewAs(c.Ctx(), c.Principal, c.Business(), c.Form.Get("reason"))
+	if c.Wrong(err) {
+		return p.businessPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	if err != nil {
+		return err
+	}
+	b, err := p.Tenants.Business(c.Ctx(), c.Business())
+	if err != nil {
+		return err
+	}
+	return p.Show(c, http.StatusOK, "business_view", "View "+b.Name+" as its customer", viewLink{
+		Name: b.Name, Reason: v.Reason, Href: p.options.PortalBaseURL + "/view/" + v.Secret, Seconds: int(domain.ViewLinkLifetime.Seconds()),
+	})
+}

@@ -1,0 +1,324 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/adapters/console"
+	"waybill/adapters/portal"
+	"waybill/application/endpoints"
+	"waybill/application/handling"
+	"waybill/application/people"
+	"waybill/application/pickuplocations"
+	"waybill/application/readiness"
+	"waybill/application/requestlog"
+	"waybill/application/tenancy"
+	"waybill/application/webhooks"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
+	"waybill/test/stage"
+)
+
+const portalURL = "https://portal.example"
+
+func init() {
+	equip = append(equip, func(_ *testing.T, s *scene, u *console.UseCases) { u.Tenants = s.tenants })
+	arrange = append(arrange, func(_ *testing.T, s *scene, o *console.Options) {
+		o.PortalBaseURL, o.PerBusiness = portalURL, domain.RateLimit{Limit: 1200, Window: time.Minute}
+		o.Customer = portal.New(portal.UseCases{Access: s.access, Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
+			Requests: requestlog.NewRequests(s.Store, s.Clock), Handling: handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}),
+			PickupLocations: pickuplocations.New(s.Store, nil, s.Clock, s.IDs), Endpoints: endpoints.New(s.Store,
+				webhooks.New(s.Store, nil, nil, nil, stage.Renderer{}, s.Clock, s.IDs, false), s.Clock, s.IDs),
+			Readiness: readiness.New(s.Store, s.Clock),
+		}, portal.Options{BaseURL: portalURL, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1",
+			Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Normalizer: stage.FoldCase{},
+			PerKey: domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
+		}).Mounted(console.BusinessAt)
+	})
+	furnish = append(furnish, furnishCustomer)
+
+	at := func(path string) string { return console.BusinessAt + path }
+	page, form := func(paths ...string) {
+		for _, path := range paths {
+			add(map[string]row{"GET " + at(path): {may: everybody}})
+		}
+	}, func(path string, fields func(*scene) url.Values) {
+		add(map[string]row{"POST " + at(path): {may: admins, form: fields}})
+	}
+	key := func(s *scene) url.Values {
+		return url.Values{"once": {string(s.IDs.ID(domain.PrefixAPIKey))}, "scopes": {"quotes:read"}}
+	}
+	table := sent("csv", "name,address,active\nMain depot,1 Depot Road,false\nRidge,1 Ring Road,\n")
+	add(map[string]row{
+		"GET /businesses": {may: everybody}, "POST /businesses": {may: admins, form: sent("name", "Kofi Pharmacy")},
+		"GET " + at("/disable"): {may: admins}, "GET " + at("/view"): {may: readers},
+		"POST " + at("/view"):                             {may: readers, form: sent("reason", "Order 1001 is said to be missing")},
+		"GET " + at("/audit"):                             {may: readers},
+		"GET " + at("/audit.csv"):                         {may: readers},
+		"GET " + at("/apps/:app/disable"):                 {may: admins},
+		"GET " + at("/people/:person/remove"):             {may: admins},
+		"GET " + at("/pickup-locations/:env/import"):      {may: admins},
+		"GET " + at("/pickup-locations/:env/import/rows"): {may: admins},
+	})
+	page("", "/rename", "/limits", "/enable", "/apps", "/apps/:app", "/apps/:app/rename", "/apps/:app/enable", "/apps/:app/:env/keys",
+		"/apps/:app/:env/keys/:key/rotate", "/apps/:app/:env/keys/:key/revoke", "/people", "/people/:person/role", "/people/:person/link",
+		"/people/:person/sessions", "/pickup-locations", "/pickup-locations/:env", "/pickup-locations/:env/:location", "/webhooks",
+		"/webhooks/:endpoint", "/webhooks/:endpoint/sent/:sent", "/usage", "/usage.csv")
+	form("/rename", sent("name", "Adom Kitchens"))
+	form("/limits", sent("limit", "7", "window_seconds", "60"))
+	form("/disable", nil)
+	form("/enable", nil)
+	form("/apps", sent("name", "Another shop"))
+	form("/apps/:app/rename", sent("name", "Renamed shop"))
+	form("/apps/:app/disable", nil)
+	form("/apps/:app/enable", nil)
+	form("/apps/:app/:env/keys", key)
+	form("/apps/:app/:env/keys/:key/rotate", key)
+	form("/apps/:app/:env/keys/:key/revoke", nil)
+	form("/people", sent("email", "efua@new.example", "name", "Efua", "role", "viewer"))
+	form("/people/:person/role", sent("role", "developer"))
+	form("/people/:person/link", nil)
+	form("/people/:person/sessions", nil)
+	form("/people/:person/remove", nil)
+	form("/pickup-locations/:env", sent("name", "Ridge", "address", "1 Ring Road"))
+	form("/pickup-locations/:env/import", table)
+	form("/pickup-locations/:env/import/rows", table)
+	form("/pickup-locations/:env/:location", sent("active", "false"))
+}
+
+// furnishCustomer gives the customer of a scene one of everything.
+func furnishCustomer(t *testing.T, s *scene) {
+	t.Helper()
+	ctx, tenant := t.Context(), domain.Tenant{BusinessID: s.business.ID, ApplicationID: s.app.ID, Environment: domain.Sandbox}
+	key := must[tenancy.IssuedKey](t)(s.tenants.IssueKey(ctx, operator, s.app.ID, domain.Sandbox, domain.AllScopes(), nil))
+	place := must[domain.PickupLocation](t)(pickuplocations.New(s.Store, nil, s.Clock, s.IDs).Add(ctx, operator, tenant,
+		pickuplocations.Form{Name: "Tema depot", Address: "1 Depot Road", Contact: "+233302000001", Active: true}))
+	var e domain.WebhookEndpoint
+	var d domain.WebhookDelivery
+	s.Write(t, func(ctx context.Context, tx ports.Stores) (err error) {
+		if e, err = tx.Webhooks.InsertEndpoint(ctx, sample.WebhookEndpoint(tenant)); err != nil {
+			return err
+		}
+		d, err = tx.Webhooks.PublishTo(ctx, e, sample.EndpointEvent(domain.EventEndpointTest, func(f *domain.FeedEvent) {
+			f.OccurredAt, f.Payload = s.Clock.Now(), []byte(`{}`)
+		}))
+		return err
+	})
+	for name, id := range map[string]domain.ID{
+		":business": s.business.ID, ":app": s.app.ID, ":key": key.ID, ":location": place.ID, ":endpoint": e.ID, ":sent": d.ID,
+		":member": s.owner.ID,
+	} {
+		s.ids[name] = string(id)
+		s.records = append(s.records, string(id))
+	}
+	s.ids[":env"] = string(domain.Sandbox)
+	s.records = append(s.records, key.Secret, "…"+key.LastFour, place.Name, e.Host())
+}
+
+// customerAt is a page of the scene's customer.
+func (s *scene) customerAt(path string) string { return "/businesses/" + string(s.business.ID) + path }
+
+var rooted = regexp.MustCompile(`(?:href|action)="(/[^"]*)"`)
+
+func TestEachLinkOnThePagesOfACustomerStaysWithThatCustomer(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admin := s.signedIn(t, domain.RoleAdmin)
+	seen, todo, read := map[string]bool{}, []string{s.customerAt("")}, 0
+	for len(todo) > 0 {
+		path := todo[0]
+		todo = todo[1:]
+		p := admin.get(path)
+		if p.status != http.StatusOK {
+			t.Errorf("%s: %d", path, p.status)
+		}
+		read++
+		for _, m := range rooted.FindAllStringSubmatch(p.body, -1) {
+			to, ok := strings.CutPrefix(strings.ReplaceAll(m[1], "&amp;", "&"), console.Prefix)
+			if !ok {
+				t.Errorf("%s leads out of the console: %s", path, m[1])
+				continue
+			}
+			if to, _, _ = strings.Cut(to, "#"); strings.HasPrefix(to, s.customerAt("")) && !seen[to] &&
+				!strings.Contains(m[0], "action=") {
+				seen[to] = true
+				todo = append(todo, to)
+			}
+		}
+	}
+	if read < 20 {
+		t.Errorf("only %d pages were read: %v", read, seen)
+	}
+}
+
+func TestARecordOfOneCustomerIsNotFoundUnderAnother(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	other := must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Kofi Pharmacy", nil))
+	admin, before, asked := s.signedIn(t, domain.RoleAdmin), s.state(t), 0
+	for route, r := range matrix {
+		if !strings.Contains(route, console.BusinessAt) || strings.Count(route, "/:") < 2 ||
+			strings.Count(strings.ReplaceAll(route, "/:env", ""), "/:") < 2 {
+			continue
+		}
+		method, path, form := r.question(t, s, route)
+		path = strings.Replace(path, string(s.business.ID), string(other.ID), 1)
+		asked++
+		p := admin.ask(method, path, form)
+		if p.status != http.StatusNotFound {
+			t.Errorf("%s of a record of another customer: %d", route, p.status)
+		}
+	}
+	s.wantSame(t, before, "what was asked under another customer")
+	if asked < 20 {
+		t.Errorf("only %d routes were asked", asked)
+	}
+	for _, id := range []string{string(s.IDs.ID(domain.PrefixBusiness)), "biz_1", string(s.app.ID)} {
+		for _, path := range []string{"", "/apps", "/people", "/usage", "/audit", "/webhooks", "/pickup-locations", "/disable"} {
+			if p := admin.get("/businesses/" + id + path); p.status != http.StatusNotFound {
+				t.Errorf("%s of %s: %d", path, id, p.status)
+			}
+		}
+	}
+}
+
+func TestACustomerIsCreatedOnceFoundAndGivenToItsOwner(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admin := s.signedIn(t, domain.RoleAdmin)
+	to, form := admin.get("/businesses").form(t, "Create customer")
+	form.Set("name", "   ")
+	if p := admin.post(to, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="name-error"`) {
+		t.Errorf("without a name: %d", p.status)
+	}
+	form.Set("name", "Kofi <Pharmacy>")
+	made := admin.post(to, form)
+	if made.status != http.StatusOK || !strings.Contains(made.body, "Kofi &lt;Pharmacy&gt;") {
+		t.Fatalf("%d at %s", made.status, made.at)
+	}
+	if again := admin.post(to, form); again.status != http.StatusConflict || !strings.Contains(again.body, "No second customer was made") {
+		t.Errorf("sent twice: %d", again.status)
+	}
+	for q, want := range map[string]bool{"q=pharm": true, "q=" + strings.TrimPrefix(made.at, "/businesses/"): true, "q=nothing": false,
+		"state=disabled": false, "q=pharm&state=active": true} {
+		if p := admin.get("/businesses?" + q); strings.Contains(p.body, "Kofi &lt;Pharmacy&gt;") != want {
+			t.Errorf("%s finds it: %v, want %v", q, !want, want)
+		}
+	}
+	to, form = admin.get(made.at+"/people").form(t, "Invite person")
+	form.Set("email", "ama@kofi.example")
+	form.Set("name", "Ama")
+	form.Set("role", "owner")
+	invited := admin.post(to, form)
+	link := regexp.MustCompile(`<output[^>]*data-secret[^>]*>` + portalURL + `/enter/([^<]+)<`).FindStringSubmatch(invited.body)
+	if link == nil {
+		t.Fatalf("no link: %d %s", invited.status, invited.body)
+	}
+	entered := must[people.Entered](t)(s.access.Enter(t.Context(), people.Browser{}, link[1]))
+	if entered.Role != domain.RoleOwner || "/businesses/"+string(entered.Session.BusinessID) != made.at {
+		t.Errorf("the link lets in as %s of %s", entered.Role, entered.Session.BusinessID)
+	}
+	entries := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), entered.Session.BusinessID, domain.AuditFilter{},
+		domain.PageRequest{Limit: 10}))
+	for _, e := range entries {
+		if slices.Contains([]domain.Action{domain.ActionBusinessCreate, domain.ActionPersonInvite}, e.Action) &&
+			(e.Actor.ID != s.staff[domain.RoleAdmin].ID || e.Actor.Kind() != domain.ActorOperator) {
+			t.Errorf("%s by %+v", e.Action, e.Actor)
+		}
+	}
+}
+
+func TestACustomerIsDisabledWithWhatItStopsAndEnabled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admin := s.signedIn(t, domain.RoleAdmin)
+	asked := admin.get(s.customerAt("/disable"))
+	has := must[domain.Footprint](t)(s.tenants.Footprint(t.Context(), s.business.ID, ""))
+	if has.SandboxKeys != 1 || has.People != 1 || has.OpenDeliveries == 0 || has.Endpoints == 0 {
+		t.Errorf("the customer has %+v", has)
+	}
+	for name, n := range map[string]int{"Live keys": has.LiveKeys, "Sandbox keys": has.SandboxKeys, "People": has.People,
+		"Open live deliveries": has.OpenDeliveries, "Webhook endpoints": has.Endpoints} {
+		text := fmt.Sprintf("<dt>%s</dt><dd>%d:", name, n)
+		if !strings.Contains(asked.body, text) {
+			t.Errorf("what it stops is shown without %q", text)
+		}
+	}
+	to, form := asked.form(t, "Disable "+s.business.Name)
+	if p := admin.post(to, form); p.at != s.customerAt("") || !strings.Contains(p.body, "The customer was disabled") {
+		t.Errorf("%d at %s", p.status, p.at)
+	}
+	if b := must[domain.Business](t)(s.tenants.Business(t.Context(), s.business.ID)); !b.Disabled {
+		t.Error("it is not disabled")
+	}
+	to, form = admin.get(s.customerAt("")).form(t, "Enable "+s.business.Name)
+	admin.post(to, form)
+	if b := must[domain.Business](t)(s.tenants.Business(t.Context(), s.business.ID)); b.Disabled {
+		t.Error("it is not enabled")
+	}
+}
+
+func TestALimitOfACustomerHasBoundsAndGoesBackToTheSetting(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admin := s.signedIn(t, domain.RoleAdmin)
+	for _, c := range []struct {
+		limit, window string
+		want          *domain.RateLimit
+		refused       bool
+	}{
+		{"30", "60", &domain.RateLimit{Limit: 30, Window: time.Minute}, false},
+		{"0", "60", &domain.RateLimit{Limit: 30, Window: time.Minute}, true},
+		{"", "60", &domain.RateLimit{Limit: 30, Window: time.Minute}, true},
+		{"999999999", "60", &domain.RateLimit{Limit: 30, Window: time.Minute}, true},
+		{"5", "3601", &domain.RateLimit{Limit: 30, Window: time.Minute}, true},
+		{"x", "y", &domain.RateLimit{Limit: 30, Window: time.Minute}, true},
+		{"", "", nil, false},
+	} {
+		to, form := admin.get(s.customerAt("")).form(t, "Save limit")
+		form.Set("limit", c.limit)
+		form.Set("window_seconds", c.window)
+		p := admin.post(to, form)
+		if refused := p.status == http.StatusUnprocessableEntity && strings.Contains(p.body, `role="alert"`); refused != c.refused {
+			t.Errorf("%q in %q: %d", c.limit, c.window, p.status)
+		}
+		b := must[domain.Business](t)(s.tenants.Business(t.Context(), s.business.ID))
+		if (b.RateLimit == nil) != (c.want == nil) || b.RateLimit != nil && *b.RateLimit != *c.want {
+			t.Errorf("%q in %q: the limit is %+v", c.limit, c.window, b.RateLimit)
+		}
+	}
+}
+
+func TestStaffViewACustomerWithAReasonByALinkToThePortal(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	support := s.signedIn(t, domain.RoleSupport)
+	to, form := support.get(s.customerAt("")).form(t, "View as customer")
+	form.Set("reason", "because")
+	if p := support.post(to, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="reason-error"`) {
+		t.Errorf("a short reason: %d", p.status)
+	}
+	form.Set("reason", "Order 1001 is said to be missing")
+	p := support.post(to, form)
+	link := regexp.MustCompile(`href="` + portalURL + `/view/([^"]+)"`).FindStringSubmatch(p.body)
+	if link == nil {
+		t.Fatalf("%d %s", p.status, p.body)
+	}
+	opened := must[people.OpenedView](t)(s.access.OpenView(t.Context(), people.Browser{}, link[1]))
+	if _, err := s.access.IdentifyView(t.Context(), opened.Secret); err != nil {
+		t.Fatal(err)
+	}
+	support.post("/signout", nil)
+	if _, err := s.access.IdentifyView(t.Context(), opened.Secret); !domain.HasCode(err, domain.CodeSessionEnded) {
+		t.Errorf("behind the console it goes on: %v", err)
+	}
+}

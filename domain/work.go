@@ -15,9 +15,10 @@ func (s Status) Open() bool { return slices.Contains(OpenStatuses(), s) }
 type Age struct{ From, Until time.Duration }
 
 const (
-	// FailedWindow is how long after its failure a delivery counts as work, and
-	// SandboxWindow after its last move one that no rider waits for.
-	FailedWindow  = day
+	// FailedWindow is how long after its failure a delivery counts as work.
+	FailedWindow = day
+	// SandboxWindow is how long after its last move a delivery counts as work that no
+	// rider waits for.
 	SandboxWindow = 7 * day
 )
 

@@ -56,7 +56,7 @@ type shifted struct {
 
 func (p shifted) Finish(ctx context.Context, r ports.IdentityRequest, code string) (domain.Identity, error) {
 	i, err := p.IdentityProvider.Finish(ctx, r, code)
-	i.AuthenticatedAt = i.AuthenticatedAt.Add(p.clock.Now().Sub(time.Now()))
+	i.AuthenticatedAt = i.AuthenticatedAt.Add(-time.Until(p.clock.Now()))
 	return i, err
 }
 

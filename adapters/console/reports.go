@@ -92,10 +92,11 @@ func (n *narrowing) choice(c *call, name, label string, options []pages.Option) 
 // and a value.
 func (n *narrowing) address(c *call, path string, changed ...string) string {
 	values := maps.Clone(n.values)
-	for i := 0; i < len(changed); i += 2 {
-		values.Set(changed[i], changed[i+1])
-		if changed[i+1] == "" {
-			values.Del(changed[i])
+	for pair := range slices.Chunk(changed, 2) {
+		if pair[1] == "" {
+			values.Del(pair[0])
+		} else {
+			values.Set(pair[0], pair[1])
 		}
 	}
 	if len(values) > 0 {

@@ -141,7 +141,7 @@ func (p *Provider) userInfo(ctx context.Context, f *found, token *oauth2.Token, 
 // lookup is the provider as it described itself within lookupKept, or before that while
 // it does not answer.
 func (p *Provider) lookup(ctx context.Context) (*found, error) {
-	if f, err, known := p.known(); known {
+	if f, known, err := p.known(); known {
 		return f, err
 	}
 	select {
@@ -150,7 +150,7 @@ func (p *Provider) lookup(ctx context.Context) (*found, error) {
 	case <-ctx.Done():
 		return nil, unavailable(ctx.Err())
 	}
-	if f, err, known := p.known(); known { // by the one we waited for
+	if f, known, err := p.known(); known { // by the one we waited for
 		return f, err
 	}
 	f, err := p.discover()
@@ -167,7 +167,7 @@ func (p *Provider) lookup(ctx context.Context) (*found, error) {
 }
 
 // known is what the last look brought, as long as it counts.
-func (p *Provider) known() (f *found, err error, known bool) {
+func (p *Provider) known() (f *found, known bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failure != nil {
@@ -176,9 +176,9 @@ func (p *Provider) known() (f *found, err error, known bool) {
 		known = p.found != nil && time.Since(p.at) < lookupKept
 	}
 	if p.found != nil {
-		return p.found, nil, known
+		return p.found, known, nil
 	}
-	return nil, p.failure, known
+	return nil, known, p.failure
 }
 
 // discover asks the provider to describe itself. It goes on when the caller who needs it

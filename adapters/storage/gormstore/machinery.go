@@ -102,7 +102,7 @@ func (s machinery) Endpoints(ctx context.Context, f domain.EndpointFilter, now t
 }
 
 func (s machinery) Endpoint(ctx context.Context, id domain.ID) (domain.WebhookEndpoint, error) {
-	return webhooks{s.session}.takeEndpoint(s.with(ctx).Where("slot IS NOT NULL AND NOT listener"), id)
+	return webhooks(s).takeEndpoint(s.with(ctx).Where("slot IS NOT NULL AND NOT listener"), id)
 }
 
 func (s machinery) addWaiting(ctx context.Context, shown []domain.EndpointShown) error {

@@ -76,8 +76,8 @@ func (r *reportRow) addTo(f *domain.Figures) error {
 func durationBytes(h domain.Durations) []byte {
 	b := []byte{}
 	for _, bucket := range slices.Sorted(maps.Keys(h)) {
-		b = binary.AppendUvarint(b, uint64(bucket)) //nolint:gosec // never negative
-		b = binary.AppendUvarint(b, uint64(h[bucket]))
+		b = binary.AppendUvarint(b, uint64(bucket))    //nolint:gosec // never negative
+		b = binary.AppendUvarint(b, uint64(h[bucket])) //nolint:gosec // never negative
 	}
 	return b
 }

@@ -41,9 +41,9 @@ func testReports(t *testing.T, b ports.Database) {
 		}
 		for range 2 {
 			counting.Go(func() {
-				for more := true; ; {
+				for {
 					ctx, kill := context.WithTimeout(t.Context(), time.Duration(rand.IntN(8_000))*time.Microsecond) //nolint:gosec // spreads
-					_, more, _ = b.CountReports(ctx, 7)
+					_, more, _ := b.CountReports(ctx, 7)
 					kill()
 					select {
 					case <-ended:

@@ -68,8 +68,8 @@ func edgeText(d time.Duration) string {
 	return strings.TrimSuffix(d.String(), "0m0s")
 }
 
-// bound narrows a search to deliveries that are of this age at a moment.
-func (a Age) bound(s *DeliverySearch, at time.Time) {
+// Bound narrows a search to deliveries that are of this age at a moment.
+func (a Age) Bound(s *DeliverySearch, at time.Time) {
 	if a.From > 0 {
 		s.UpdatedBefore = new(at.Add(-a.From))
 	}
@@ -106,7 +106,7 @@ func (f WorkFilter) Bounded() WorkFilter {
 func (f WorkFilter) Search(at time.Time) DeliverySearch {
 	f = f.Bounded()
 	s := DeliverySearch{Environment: f.Environment, BusinessID: f.BusinessID, Status: f.Status, Open: f.Status != Failed}
-	f.Age.bound(&s, at)
+	f.Age.Bound(&s, at)
 	return s
 }
 

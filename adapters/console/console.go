@@ -10,11 +10,14 @@ import (
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
 	"waybill/application/audit"
+	"waybill/application/board"
 	"waybill/application/endpoints"
 	"waybill/application/machinery"
 	"waybill/application/moves"
+	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/reports"
+	"waybill/application/requestlog"
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
@@ -28,17 +31,20 @@ var files embed.FS
 
 // UseCases are what the pages show and do.
 type UseCases struct {
-	Access    *people.Access
-	Directory *people.Directory
-	Audit     *audit.Log
-	Moves     *moves.Moves
-	Machinery *machinery.Machinery
-	Endpoints *endpoints.Endpoints
-	Reports   *reports.Reports
-	Map       *reports.Map
-	Tenants   *tenancy.Tenants
-	Passkeys  *people.Passkeys `wire:"-"` // those of the console's host
-	Company   *people.Company  `wire:"-"`
+	Access     *people.Access
+	Directory  *people.Directory
+	Audit      *audit.Log
+	Moves      *moves.Moves
+	Machinery  *machinery.Machinery
+	Endpoints  *endpoints.Endpoints
+	Reports    *reports.Reports
+	Map        *reports.Map
+	Tenants    *tenancy.Tenants
+	Passkeys   *people.Passkeys `wire:"-"` // those of the console's host
+	Company    *people.Company  `wire:"-"`
+	Operations *operations.Operations
+	Requests   *requestlog.Requests
+	Board      *board.Board
 }
 
 // Options are what the console needs to know about where it is.
@@ -53,6 +59,7 @@ type Options struct {
 	Customer      *site.Mount
 	PortalBaseURL string // begins links to views of it
 	PerBusiness   domain.RateLimit
+	Normalizer    ports.Normalizer
 }
 
 // Console serves the pages.
@@ -60,6 +67,7 @@ type Console struct {
 	*site.Site
 	UseCases
 	options Options
+	boards  boards
 }
 
 // call is one request.

@@ -2,25 +2,143 @@ package console
 
 import (
 	"net/http"
+	"slices"
+	"strconv"
+	"time"
 
 	"waybill/adapters/pages"
+	"waybill/domain"
 )
 
-// homeView is the start page.
+// When a delivery needs attention, unless the address says otherwise.
+const (
+	unassignedFor = 15 * time.Minute
+	withoutNews   = 4 * time.Hour
+	firstOfQueue  = 5 // deliveries that the page itself shows of each kind
+)
+
+// homeView is the attention queue.
 type homeView struct {
-	Notice *pages.Notice
-	Name   string
-	Places []placeView
+	Notice    *pages.Notice
+	Name      string
+	At        time.Time
+	Fields    []pages.Field
+	Queues    []queueView
+	Down      []string
+	Endpoints []endpointView
+	More      bool // endpoints than are shown
+	Unknown   bool // how endpoints and services are
+	Quiet     bool // nothing needs attention
 }
 
-type placeView struct{ Href, Text, What string }
+// queueView is one kind of deliveries that need attention, the oldest ones first.
+type queueView struct {
+	ID, Title, Href, Tone string
+	N                     int64
+	Deliveries            []deliveryRow
+}
 
-func (p *Console) home(c *call) error {
-	v := homeView{Notice: c.Told(), Name: c.Principal.Person.Name}
-	for _, e := range menu {
-		if e.what != "" && c.May(e.act) {
-			v.Places = append(v.Places, placeView{c.At(e.Href), e.Text, e.what})
-		}
+type endpointView struct {
+	ID, URL, Business, BusinessID, Environment, Why string
+	Since                                           time.Time
+}
+
+// edgeOf is an age edge of the address, or the default.
+func edgeOf(c *call, name string, otherwise time.Duration) (time.Duration, error) {
+	text := c.Query(name)
+	if text == "" {
+		return otherwise, nil
 	}
-	return p.Show(c, http.StatusOK, "home", "Home", v)
+	a, sound := domain.ParseAge(text + "-")
+	if !sound {
+		return 0, domain.ErrNotFound
+	}
+	return a.From, nil
+}
+
+// edges is a field to choose when something needs attention.
+func edges(name, label string, chosen time.Duration) pages.Field {
+	f := pages.Field{ID: name, Name: name, Label: label}
+	for _, edge := range domain.AgeEdges() {
+		text := domain.Age{From: edge}.String()
+		f.Options = append(f.Options, pages.Option{Value: text[:len(text)-1], Text: span(edge), Chosen: edge == chosen})
+	}
+	return f
+}
+
+// home is the attention queue of live.
+func (p *Console) home(c *call) error {
+	unassigned, err := edgeOf(c, "unassigned", unassignedFor)
+	if err != nil {
+		return err
+	}
+	quiet, err := edgeOf(c, "quiet", withoutNews)
+	if err != nil {
+		return err
+	}
+	w, err := p.Board.Work(c.Ctx(), domain.Live)
+	if err != nil && w.At.IsZero() {
+		return err
+	}
+	v := homeView{Notice: c.Told(), Name: c.Principal.Person.Name, At: w.At, Quiet: true, Fields: []pages.Field{
+		edges("unassigned", "Booked and not assigned for", unassigned), edges("quiet", "Outsourced without news for", quiet),
+	}}
+	if err != nil {
+		v.Notice = staleBoard(w.At)
+	}
+	for _, q := range []struct {
+		id, title string
+		f         domain.WorkFilter
+	}{
+		{"unassigned", "Booked and not assigned for more than " + span(unassigned),
+			domain.WorkFilter{Status: domain.Booked, Age: domain.Age{From: unassigned}}},
+		{"failed", "Failed in the last " + span(domain.FailedWindow), domain.WorkFilter{Status: domain.Failed}},
+		{"quiet", "Outsourced without news for more than " + span(quiet),
+			domain.WorkFilter{Status: domain.Outsourced, Age: domain.Age{From: quiet}}},
+	} {
+		q.f.Environment = domain.Live
+		shown := queueView{ID: q.id, Title: q.title, Href: c.At(workPath(q.f, w.At)), N: int64(w.Count(q.f))}
+		if shown.N > 0 {
+			v.Quiet, shown.Tone = false, "bad"
+			if shown.Deliveries, err = p.firstOf(c, q.f, w.At); err != nil {
+				return err
+			}
+		}
+		v.Queues = append(v.Queues, shown)
+	}
+	p.alarms(c, &v)
+	return p.Show(c, http.StatusOK, "home", "Attention", v)
+}
+
+func (p *Console) firstOf(c *call, f domain.WorkFilter, at time.Time) (rows []deliveryRow, err error) {
+	found, err := p.Operations.Search(c.Ctx(), f.Search(at), domain.PageRequest{Limit: firstOfQueue})
+	if err != nil {
+		return nil, err
+	}
+	all := found.Deliveries[:min(len(found.Deliveries), firstOfQueue)]
+	names, err := p.Operations.BusinessNames(c.Ctx(), all)
+	for _, d := range all {
+		rows = append(rows, rowOf(d, names))
+	}
+	return rows, err
+}
+
+// alarms adds what is down. Without an answer the page has all the rest, and says so.
+func (p *Console) alarms(c *call, v *homeView) {
+	a, err := p.Board.Alarms(c.Ctx())
+	v.Unknown = err != nil && a.At.IsZero()
+	v.Down, v.More = a.Down, a.More
+	for _, e := range a.Endpoints {
+		shown := endpointView{ID: string(e.ID), URL: e.URL, Business: a.Names[e.Tenant.BusinessID], BusinessID: string(e.Tenant.BusinessID),
+			Environment: string(e.Tenant.Environment), Since: e.UpdatedAt, Why: "disabled: it failed for days"}
+		switch {
+		case e.Enabled:
+			shown.Why, shown.Since = "failing: "+strconv.Itoa(e.Health.Failures)+" attempts in a row", *e.Health.FailingSince
+		case e.Disabled == domain.DisabledGone:
+			shown.Why = "disabled: it answered 410"
+		}
+		v.Endpoints = append(v.Endpoints, shown)
+	}
+	slices.SortStableFunc(v.Endpoints, func(a, b endpointView) int { return a.Since.Compare(b.Since) })
+	v.Quiet = v.Quiet && len(v.Down) == 0 && len(v.Endpoints) == 0 && !v.Unknown
 }

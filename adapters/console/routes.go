@@ -10,7 +10,9 @@ import (
 
 // menu is what stands beside every page.
 var menu = []entry{
-	{pages.Link{Href: "/", Text: "Home", Icon: "home"}, domain.ActReadEverything, ""},
+	{pages.Link{Href: "/", Text: "Attention", Icon: "home"}, domain.ActReadEverything, ""},
+	{pages.Link{Href: boardAt, Text: "Board", Icon: "usage"}, domain.ActReadEverything, ""},
+	{pages.Link{Href: deliveriesAt, Text: "Deliveries", Icon: "deliveries"}, domain.ActReadEverything, ""},
 	{pages.Link{Href: "/businesses", Text: "Customers", Icon: "apps"}, domain.ActReadEverything,
 		"Customers with their limits, applications, keys, people, pickup locations and webhooks."},
 	{pages.Link{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"}, domain.ActReadEverything,
@@ -32,7 +34,8 @@ var menu = []entry{
 // none gets no further than the table: the database never hears of it.
 var records = map[string]domain.Prefix{"business": domain.PrefixBusiness, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
 	"run":      domain.PrefixMoveRun,
-	"endpoint": domain.PrefixWebhookEndpoint, "sent": domain.PrefixWebhookDelivery, "mail": domain.PrefixMail}
+	"endpoint": domain.PrefixWebhookEndpoint, "sent": domain.PrefixWebhookDelivery, "mail": domain.PrefixMail,
+	"delivery": domain.PrefixDelivery}
 
 // done are the texts for the parameter of the same name.
 var done = map[string]string{
@@ -50,6 +53,7 @@ var done = map[string]string{
 	"business-limited":  "The limit was saved. Servers go by it within two seconds.",
 	"business-disabled": "The customer was disabled. None of its keys works any more, within two seconds everywhere, and its people are out.",
 	"business-enabled":  "The customer was enabled. Its keys work again, and its people may sign in.",
+	"delivery-moved":    "The delivery was moved, and its customer’s webhooks are on their way.",
 }
 
 // routes are all pages and forms beside those of package site.
@@ -60,6 +64,13 @@ func (p *Console) routes() []site.Route {
 		{Method: get, Path: "/", Act: read, Handle: p.home},
 		{Method: get, Path: "/businesses", Act: read, Handle: p.listBusinesses},
 		{Method: post, Path: "/businesses", Act: site.Always(domain.ActManageBusinesses), Handle: p.createBusiness},
+		{Method: get, Path: boardAt, Act: read, Handle: p.showBoard},
+		{Method: get, Path: boardAt + "/events", Act: read, Handle: p.streamBoard},
+		{Method: get, Path: deliveriesAt, Act: read, Handle: p.listDeliveries},
+		{Method: get, Path: deliveriesAt + ".csv", Act: read, Handle: p.csvDeliveries},
+		{Method: get, Path: deliveriesAt + "/:delivery", Act: read, Handle: p.showDelivery},
+		{Method: get, Path: deliveriesAt + "/:delivery/move", Act: read, Handle: p.showDelivery},
+		{Method: post, Path: deliveriesAt + "/:delivery/move", Act: site.Always(domain.ActMoveDeliveries), Handle: p.moveDelivery},
 
 		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadEveryAudit), Handle: p.listAudit},
 		{Method: get, Path: "/audit.csv", Act: site.Always(domain.ActReadEveryAudit), Handle: p.auditCSV},

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"waybill/adapters/console"
+	"waybill/adapters/normalizer/international"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/application/audit"
 	"waybill/application/people"
@@ -149,7 +150,9 @@ func (s *scene) serve(t *testing.T) string {
 	for _, add := range equip {
 		add(t, s, &u)
 	}
-	o := console.Options{BaseURL: at, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true}
+	normalizer := must[*international.Normalizer](t)(international.New("GH"))
+	o := console.Options{BaseURL: at, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true,
+		Normalizer: normalizer}
 	for _, add := range arrange {
 		add(t, s, &o)
 	}

@@ -46,7 +46,8 @@ var assets = sync.OnceValue(func() map[string]asset {
 	all := map[string]asset{}
 	for file, kind := range map[string]string{
 		"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8",
-		"passkeys.js": "text/javascript; charset=utf-8", "inbox.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+		"passkeys.js": "text/javascript; charset=utf-8", "inbox.js": "text/javascript; charset=utf-8",
+		"board.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
 	} {
 		content := read(file)
 		if file == "pages.css" {

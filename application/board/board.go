@@ -77,10 +77,35 @@ func (w *Work) Businesses() []domain.ID {
 	})
 }
 
+// ByStatus is what Count says of each status of each business; "" is any open one.
+func (w *Work) ByStatus() map[domain.ID]map[domain.Status]int {
+	all := map[domain.ID]map[domain.Status]int{}
+	for _, t := range w.Tallies {
+		of := all[t.BusinessID]
+		if of == nil {
+			of = map[domain.Status]int{}
+			all[t.BusinessID] = of
+		}
+		of[t.Status] += t.Count
+		if t.Status.Open() {
+			of[""] += t.Count
+		}
+	}
+	return all
+}
+
 // Work is at most RefreshEvery old, but for a failure: then it is the last that there
 // was, with the error. Without any its At is zero.
 func (b *Board) Work(ctx context.Context, e domain.Environment) (Work, error) {
 	return b.work[e].get(ctx)
+}
+
+// Moved has the next reader count anew, so that a person who moved a delivery finds it
+// where it is now.
+func (b *Board) Moved() {
+	for _, w := range b.work {
+		w.forget()
+	}
 }
 
 func (b *Board) count(ctx context.Context, e domain.Environment) (Work, error) {
@@ -106,7 +131,8 @@ type shared[T any] struct {
 	mu    sync.Mutex
 	under chan struct{} // closed when the fetch that is under way has ended; nil: none is
 	last  T
-	at    time.Time // of the last fetch, by this process's clock
+	at    time.Time // of the last fetch, by this process's clock; zero: it does not count any more
+	gone  bool      // what the fetch under way reads may not count any more
 	err   error     // of the last fetch
 }
 
@@ -151,6 +177,16 @@ func (s *shared[T]) fetch(ctx context.Context) {
 		s.last = next
 	}
 	s.at, s.err = time.Now(), err
+	if s.gone {
+		s.at = time.Time{}
+	}
 	close(s.under)
-	s.under = nil
+	s.under, s.gone = nil, false
+}
+
+// forget has the next reader fetch anew.
+func (s *shared[T]) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at, s.gone = time.Time{}, s.under != nil
 }

@@ -139,6 +139,29 @@ func TestAFailureShowsTheLastCountAndIsTriedAgainOnceASecond(t *testing.T) {
 	})
 }
 
+// A count that was under way when a delivery was moved may have read it as it was.
+func TestAPersonWhoMovedADeliveryIsShownACountFromAfterIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, p := counted(time.Second)
+		var first sync.WaitGroup
+		first.Go(func() { _, _ = b.Work(t.Context(), domain.Live) })
+		synctest.Wait() // it counts
+		moved := time.Now()
+		time.Sleep(time.Millisecond)
+		b.Moved()
+		for range 2 { // the second reader gets the count of the first
+			if w, err := b.Work(t.Context(), domain.Live); err != nil || !w.At.After(moved) {
+				t.Errorf("a count of %v before the move, %v", moved.Sub(w.At), err)
+			}
+		}
+		first.Wait()
+		if n := p.reads.Load(); n != 2 {
+			t.Errorf("%d counts", n)
+		}
+	})
+}
+
 func TestACountThatHangsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,9 @@ import (
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/upstream"
+	"waybill/application/board"
 	"waybill/configs"
+	"waybill/ports"
 )
 
 // dependencies are the readiness checks of the services behind prices: without one
@@ -26,6 +28,15 @@ func newDependencies(c *configs.Config, routing routingEngine) dependencies {
 		beside = append(beside, opsapi.Check{Name: "routing", Informational: true, Run: routing.Ping})
 	}
 	return beside
+}
+
+// newBoard tells people also which of these do not answer.
+func newBoard(s ports.Storage, c ports.Clock, beside dependencies) *board.Board {
+	var services []board.Service
+	for _, check := range beside {
+		services = append(services, board.Service{Name: check.Name, Check: check.Run})
+	}
+	return board.New(s, c, services...)
 }
 
 // warn logs, a line each, which services do not answer as a process starts. The

@@ -52,12 +52,12 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 
 // newConsole is the site of the staff, which is on the operations listener.
 func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
-	log *slog.Logger) (*console.Console, error) {
+	n ports.Normalizer, log *slog.Logger) (*console.Console, error) {
 	party, err := gowebauthn.New(urls.Console)
 	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party), newCompany(u.Access, c, urls, clock)
 	return console.New(u, console.Options{BaseURL: urls.Console, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
 		Mails: c.MailsAreRead(), Identifiers: ids, Customer: o.Mounted(console.BusinessAt), PortalBaseURL: urls.Portal,
-		PerBusiness: rateLimit(c.RateLimitPerBusiness)}), err
+		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n}), err
 }
 
 // newCompany are the sign-ins at the company's identity provider, if there is one.

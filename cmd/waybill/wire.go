@@ -100,7 +100,7 @@ var operating = wire.NewSet(
 	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New,
 	machinery.New, newSharedQueue,
 	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
-	wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap,
+	wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap, newBoard,
 	admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.

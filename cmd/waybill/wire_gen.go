@@ -224,16 +224,20 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	endpointsEndpoints := endpoints.New(portsStorage, webhooksWebhooks, clock, identifiers)
 	reportsReports := reports.New(portsStorage, clock)
 	reportsMap := reports.NewMap(portsStorage, clock, area)
+	board := newBoard(portsStorage, clock, mainDependencies)
 	consoleUseCases := console.UseCases{
-		Access:    access,
-		Directory: directory,
-		Audit:     auditLog,
-		Moves:     movesMoves,
-		Machinery: machineryMachinery,
-		Endpoints: endpointsEndpoints,
-		Reports:   reportsReports,
-		Map:       reportsMap,
-		Tenants:   tenants,
+		Access:     access,
+		Directory:  directory,
+		Audit:      auditLog,
+		Moves:      movesMoves,
+		Machinery:  machineryMachinery,
+		Endpoints:  endpointsEndpoints,
+		Reports:    reportsReports,
+		Map:        reportsMap,
+		Tenants:    tenants,
+		Operations: operationsOperations,
+		Requests:   requests,
+		Board:      board,
 	}
 	passkeys, err := newPasskeys(urls)
 	if err != nil {
@@ -262,7 +266,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Readiness:       readinessReadiness,
 	}
 	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
-	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clock, identifiers, log)
+	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clock, identifiers, normalizer, log)
 	if err != nil {
 		cleanup7()
 		cleanup6()
@@ -636,7 +640,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, machinery.New, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, machinery.New, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap, newBoard, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

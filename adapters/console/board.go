@@ -1,0 +1,288 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/application/board"
+	"waybill/domain"
+)
+
+const (
+	boardAt         = "/board"
+	boardBusinesses = 50 // of a page
+)
+
+// boardAges are the columns of the board; each begins and ends at an age edge.
+var boardAges = []domain.Age{
+	{Until: 15 * time.Minute}, {From: 15 * time.Minute, Until: 30 * time.Minute}, {From: 30 * time.Minute, Until: time.Hour},
+	{From: time.Hour, Until: 4 * time.Hour}, {From: 4 * time.Hour, Until: 24 * time.Hour},
+	{From: 24 * time.Hour, Until: 72 * time.Hour}, {From: 72 * time.Hour},
+}
+
+// boardStatuses are the rows.
+func boardStatuses() []domain.Status { return append(domain.OpenStatuses(), domain.Failed) }
+
+// boardView is the board as a page.
+type boardView struct {
+	Notice        *pages.Notice
+	Environment   domain.Environment
+	Environments  pages.Tabs
+	At            time.Time
+	Business      string // whose alone; empty: all
+	All           string // the board of all customers
+	Ages          []string
+	Statuses      []string
+	Rows          []boardLine // a status each, and their sum
+	Businesses    []boardLine
+	Customers     int64
+	Newest, Older string
+	Stream        string
+}
+
+// boardLine is a row of numbers.
+type boardLine struct {
+	Name, Href, ID string
+	Cells          []boardCell
+}
+
+// boardCell is a number, and the list that it counts.
+type boardCell struct {
+	Key, Label, Href string
+	N                int64
+	filter           domain.WorkFilter
+}
+
+// looked is what a board is asked for.
+type looked struct {
+	environment domain.Environment
+	business    domain.ID
+	page        int
+}
+
+func lookedFor(c *call) (l looked, err error) {
+	l.environment = domain.Environment(cmp.Or(c.Query("environment"), string(domain.Live)))
+	if _, sound := domain.ParseEnvironment(string(l.environment)); !sound {
+		return l, domain.ErrNotFound
+	}
+	if text := c.Query("business"); text != "" {
+		if l.business, err = domain.ParseID(domain.PrefixBusiness, text); err != nil {
+			return l, err
+		}
+	}
+	if text := c.Query("page"); text != "" {
+		if l.page, err = strconv.Atoi(text); err != nil || l.page < 0 || l.page > 1_000_000 {
+			return l, domain.ErrNotFound
+		}
+	}
+	return l, nil
+}
+
+func (l looked) query() string {
+	q := url.Values{"environment": {string(l.environment)}}
+	if l.business != "" {
+		q.Set("business", string(l.business))
+	}
+	if l.page > 0 {
+		q.Set("page", strconv.Itoa(l.page))
+	}
+	return q.Encode()
+}
+
+// drawn is a board with all its numbers, made once for all who look at the same.
+type drawn struct {
+	at         time.Time
+	rows       []boardLine
+	businesses []boardLine
+	customers  int
+	business   string // the name of the one that was asked for
+	numbers    string // as JSON, by key; without those that are 0
+}
+
+// boards keeps what was drawn last of each board that is looked at.
+type boards struct {
+	mu   sync.Mutex
+	made map[looked]*drawn
+}
+
+// mostBoards is how many different ones are kept.
+const mostBoards = 64
+
+// of draws the work unless that was done.
+func (b *boards) of(w *board.Work, l looked) *drawn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if d := b.made[l]; d != nil && d.at.Equal(w.At) {
+		return d
+	}
+	if b.made == nil || len(b.made) >= mostBoards {
+		b.made = map[looked]*drawn{}
+	}
+	d := draw(w, l)
+	b.made[l] = d
+	return d
+}
+
+func draw(w *board.Work, l looked) *drawn {
+	d := &drawn{at: w.At}
+	numbers := map[string]int{}
+	cell := func(key, label string, n int, f domain.WorkFilter) boardCell {
+		f.Environment = l.environment
+		if n != 0 {
+			numbers[key] = n
+		}
+		return boardCell{Key: key, Label: label, Href: workPath(f, w.At), N: int64(n), filter: f}
+	}
+	for _, status := range append(boardStatuses(), "") {
+		line := boardLine{Name: cmp.Or(site.Spaced(string(status)), "All open")}
+		if status == domain.Failed {
+			line.Name = "failed, last " + span(domain.FailedWindow)
+		}
+		for i, age := range append(boardAges, domain.Age{}) {
+			f := domain.WorkFilter{Environment: l.environment, BusinessID: l.business, Status: status, Age: age}
+			if status == domain.Failed && age.From >= domain.FailedWindow {
+				line.Cells = append(line.Cells, boardCell{}) // these are no work any more
+				continue
+			}
+			line.Cells = append(line.Cells, cell("a/"+string(status)+"/"+strconv.Itoa(i), line.Name+", "+ageName(age), w.Count(f), f))
+		}
+		d.rows = append(d.rows, line)
+	}
+	d.business = w.Names[l.business]
+	if l.business == "" {
+		all := w.Businesses()
+		d.customers = len(all)
+		first := min(l.page*boardBusinesses, len(all))
+		counts := w.ByStatus()
+		for _, id := range all[first:min(first+boardBusinesses, len(all))] {
+			line := boardLine{Name: cmp.Or(w.Names[id], string(id)), ID: string(id),
+				Href: boardAt + "?" + looked{environment: l.environment, business: id}.query()}
+			for _, status := range append(boardStatuses(), "") {
+				f := domain.WorkFilter{BusinessID: id, Status: status}
+				line.Cells = append(line.Cells, cell(string(id)+"/"+string(status), line.Name+", "+cmp.Or(site.Spaced(string(status)), "all open"),
+					counts[id][status], f))
+			}
+			d.businesses = append(d.businesses, line)
+		}
+	}
+	text, err := json.Marshal(numbers)
+	if err != nil {
+		panic(err) // numbers and texts have a form as JSON
+	}
+	d.numbers = string(text)
+	return d
+}
+
+// ageName is a column in words.
+func ageName(a domain.Age) string {
+	switch {
+	case a == domain.Age{}:
+		return "all ages"
+	case a.From == 0:
+		return "up to " + span(a.Until)
+	case a.Until == 0:
+		return "over " + span(a.From)
+	}
+	return span(a.From) + " to " + span(a.Until)
+}
+
+func (p *Console) showBoard(c *call) error {
+	l, err := lookedFor(c)
+	if err != nil {
+		return err
+	}
+	w, err := p.Board.Work(c.Ctx(), l.environment)
+	if err != nil && w.At.IsZero() {
+		return err
+	}
+	d := p.boards.of(&w, l)
+	v := boardView{Environment: l.environment, At: w.At, Rows: d.rows, Businesses: d.businesses, Customers: int64(d.customers),
+		Stream: c.At(boardAt+"/events") + "?" + l.query()}
+	if err != nil {
+		v.Notice = staleBoard(w.At)
+	}
+	if l.business != "" {
+		v.Business, v.All = cmp.Or(d.business, string(l.business)), c.At(boardAt)+"?"+looked{environment: l.environment}.query()
+	}
+	for _, age := range append(boardAges, domain.Age{}) {
+		v.Ages = append(v.Ages, ageName(age))
+	}
+	for _, status := range append(boardStatuses(), "") {
+		v.Statuses = append(v.Statuses, cmp.Or(site.Spaced(string(status)), "all open"))
+	}
+	v.Environments.Label = "Environment"
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		tab := pages.Link{Href: c.At(boardAt) + "?" + looked{environment: e, business: l.business}.query(), Text: string(e)}
+		if e == l.environment {
+			tab.Current = "page"
+		}
+		v.Environments.Tabs = append(v.Environments.Tabs, tab)
+	}
+	next := l
+	if next.page = l.page + 1; l.business == "" && next.page*boardBusinesses < d.customers {
+		v.Older = c.At(boardAt) + "?" + next.query()
+	}
+	if next.page = 0; l.page > 0 {
+		v.Newest = c.At(boardAt) + "?" + next.query()
+	}
+	return p.Show(c, http.StatusOK, "board", "Board", v)
+}
+
+func staleBoard(at time.Time) *pages.Notice {
+	return &pages.Notice{Tone: "warn", Title: "These numbers are old",
+		Lines: []string{"They are of " + at.UTC().Format("15:04:05 UTC") + ": the database does not answer at the moment."}}
+}
+
+// streamBoard tells of the numbers of a board as they change.
+func (p *Console) streamBoard(c *call) error {
+	l, err := lookedFor(c)
+	if err != nil {
+		return err
+	}
+	if !c.WantsStream(boardAt + "?" + l.query()) {
+		return nil
+	}
+	var last *drawn
+	stale := false
+	return p.Stream(c, func(ctx context.Context) (string, error) {
+		if last != nil {
+			select {
+			case <-time.After(board.RefreshEvery):
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+		for {
+			w, err := p.Board.Work(ctx, l.environment)
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			if err == nil {
+				d := p.boards.of(&w, l)
+				same := last != nil && d.numbers == last.numbers && !stale
+				last, stale = d, false
+				if same {
+					return "event: same\ndata: " + domain.FormatTime(d.at) + "\n\n", nil
+				}
+				return "event: board\ndata: {\"at\":\"" + domain.FormatTime(d.at) + "\",\"numbers\":" + d.numbers + "}\n\n", nil
+			}
+			if !stale {
+				stale = true
+				return "event: stale\ndata: " + domain.FormatTime(w.At) + "\n\n", nil
+			}
+			select {
+			case <-time.After(board.RefreshEvery):
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+	})
+}

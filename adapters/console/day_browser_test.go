@@ -1,0 +1,189 @@
+package console_test
+
+import (
+	"bufio"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"waybill/domain"
+	"waybill/test/browser"
+)
+
+func init() {
+	states = append(states, []state{
+		{name: "attention", role: domain.RoleDispatcher, path: "/", heading: "Kofi dispatcher", before: busy},
+		{name: "board", role: domain.RoleDispatcher, path: "/board", heading: "Board", before: busy},
+		{name: "board-empty", role: domain.RoleViewer, path: "/board?environment=sandbox", heading: "Board"},
+		{name: "deliveries", role: domain.RoleSupport, path: "/deliveries?status=open&age=1h-&order=oldest", heading: "Deliveries", before: busy},
+		{name: "deliveries-nothing", role: domain.RoleViewer, path: "/deliveries?q=nothing", heading: "Deliveries"},
+		{name: "delivery", role: domain.RoleDispatcher, path: "/deliveries/:delivery", heading: "-"},
+		{name: "delivery-viewer", role: domain.RoleViewer, path: "/deliveries/:delivery", heading: "-"},
+		{name: "delivery-unreasoned", role: domain.RoleDispatcher, path: "/deliveries/:delivery", heading: "-", then: func(p *tab) {
+			p.choose("#status", "cancelled")
+			p.click(`form[action$="/move"] button`, "-")
+			p.want("Say why it is cancelled")
+		}},
+		{name: "delivery-stale", role: domain.RoleDispatcher, path: "/deliveries/:delivery", heading: "-", then: func(p *tab) {
+			p.elsewhere("assigned", "")
+			p.choose("#status", "outsourced")
+			p.click(`form[action$="/move"] button`, "-")
+			p.want("The delivery is assigned by now")
+		}},
+	}...)
+	journeys = append(journeys, []journey{
+		{"a delivery is found from the board and moved until it is delivered", false, fromTheBoard},
+		{"a delivery fails with a reason and is tried again", false, failedOnce},
+		{"the board shows a move of somebody else by itself", true, liveBoard},
+		{"a delivery is moved by the keyboard alone", true, byKeyboard},
+	}...)
+}
+
+// elsewhere moves the delivery of the scene in another window.
+func (w *walk) elsewhere(status, reason string) {
+	w.Helper()
+	r := w.signedIn(w.T, domain.RoleAdmin)
+	if p := moved(w.T, r, r.get("/deliveries/"+w.ids[":delivery"]), status, reason); p.status != http.StatusOK {
+		w.Fatalf("%d", p.status)
+	}
+}
+
+func (p *tab) step(status, reason string) {
+	p.Helper()
+	p.choose("#status", status)
+	if reason != "" {
+		p.choose("#reason", reason)
+	}
+	p.Page.Click(p.T, `form[action$="/move"] button`)
+	p.at(status)
+	p.want("The delivery was moved")
+}
+
+// at waits until the page shows the delivery in a status.
+func (p *tab) at(status string) {
+	p.Helper()
+	p.Eventually(p.T, "the delivery is "+status, "document.readyState === 'complete' && "+
+		"document.querySelector('[data-status]')?.textContent === "+browser.Quoted(strings.ReplaceAll(status, "_", " ")))
+}
+
+// cell is a number of the board.
+func (p *tab) cell(key string) int {
+	p.Helper()
+	return browser.Eval[int](p.T, p.Page, `Number(document.querySelector('a[data-cell="`+key+`"]').textContent)`)
+}
+
+func fromTheBoard(w *walk) {
+	p := w.as(domain.RoleDispatcher)
+	p.click(`nav a[href="/console/board"]`, "Board")
+	before := p.cell("a//7")
+	p.click(`a[data-cell="a/booked/0"]`, "Deliveries")
+	p.click(`tr[data-id="`+w.ids[":delivery"]+`"] th a`, "-")
+	for _, status := range []string{"assigned", "picked_up", "in_transit", "delivered"} {
+		p.step(status, "")
+	}
+	p.want("Nothing can follow delivered")
+	p.want("by Kofi dispatcher of the staff")
+	p.to("/board", "Board")
+	if now := p.cell("a//7"); now != before-1 {
+		w.Errorf("the board counts %d open deliveries, and %d before it was delivered", now, before)
+	}
+}
+
+func failedOnce(w *walk) {
+	p := w.as(domain.RoleDispatcher)
+	p.to("/deliveries?q="+string(w.delivery.Reference), "-")
+	p.step("assigned", "")
+	p.step("failed", "pickup_unavailable")
+	p.want("reason: pickup unavailable")
+	w.wait(time.Minute)
+	p.to("/", "Kofi dispatcher")
+	p.click(`tr[data-id="`+w.ids[":delivery"]+`"] th a`, "-")
+	p.step("assigned", "")
+}
+
+func liveBoard(w *walk) {
+	p := w.as(domain.RoleViewer)
+	p.to("/board", "Board")
+	p.want("Live")
+	booked, assigned := p.cell("a/booked/7"), p.cell("a/assigned/7")
+	w.elsewhere("assigned", "")
+	for cell, want := range map[string]int{"a/assigned/7": assigned + 1, "a/booked/7": booked - 1} {
+		p.Eventually(w.T, "the board counts it in "+cell, `document.querySelector('a[data-cell="`+cell+`"]').textContent === "`+
+			strconv.Itoa(want)+`"`)
+	}
+}
+
+func byKeyboard(w *walk) {
+	p := w.as(domain.RoleDispatcher)
+	p.to("/deliveries/"+w.ids[":delivery"], "-")
+	for range 60 {
+		if browser.Eval[bool](w.T, p.Page, `document.activeElement.id === "status"`) {
+			break
+		}
+		p.Press(w.T, "\t")
+	}
+	p.Press(w.T, kb.ArrowDown) // from assigned to outsourced
+	p.Press(w.T, "\t")
+	p.Press(w.T, "\t")
+	p.Press(w.T, "\r")
+	p.at("outsourced")
+}
+
+// events reads a stream of the board until it ends, and sends what it says.
+func events(t *testing.T, r *reader) <-chan string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/board/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := r.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		t.Fatalf("%d, %s", res.StatusCode, res.Header.Get("Content-Type"))
+	}
+	said := make(chan string, 100)
+	go func() {
+		defer close(said)
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			said <- lines.Text()
+		}
+	}()
+	return said
+}
+
+func TestAStreamOfTheBoardEndsWithTheSessionWithinSeconds(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	said := events(t, s.signedIn(t, domain.RoleViewer))
+	deadline := time.After(20 * time.Second)
+	begun, ended := false, time.Time{}
+	for {
+		select {
+		case line, open := <-said:
+			switch {
+			case !open && begun:
+				t.Logf("out after %v", time.Since(ended))
+				return
+			case !open:
+				t.Fatal("it ended before it began")
+			case strings.HasPrefix(line, "data: {") && strings.Contains(line, `"a/booked/0":`) && !begun:
+				begun, ended = true, time.Now()
+				must[int](t)(s.directory.EndSessions(t.Context(), operator, s.staff[domain.RoleViewer].ID))
+			case line == "data: session":
+				if late := time.Since(ended); late > 10*time.Second {
+					t.Errorf("a person whose sessions were ended was told after %v", late)
+				}
+			}
+		case <-deadline:
+			t.Fatalf("begun: %v, and the stream goes on", begun)
+		}
+	}
+}

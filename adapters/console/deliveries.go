@@ -1,0 +1,284 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/application/operations"
+	"waybill/domain"
+)
+
+const (
+	deliveriesAt   = "/deliveries"
+	deliveriesPage = 50
+	csvPage        = 500
+	anyEnvironment = "any"
+	openStatus     = "open"
+	oldestFirst    = "oldest"
+)
+
+// deliveriesView is a list of deliveries of all customers.
+type deliveriesView struct {
+	Notice             *pages.Notice
+	Query              pages.Field
+	Fields             []pages.Field // selects
+	Typed              []pages.Field
+	Deliveries         []deliveryRow
+	Searched           string // what was searched for; empty: nothing
+	At                 *time.Time
+	Now                string // the same list with ages of now; empty: it has
+	Since              *time.Time
+	Newest, Older, CSV string
+	Filtered           bool
+}
+
+// deliveryRow is a line of the list. It names no recipient.
+type deliveryRow struct {
+	ID, Reference, ExternalID, Environment, Status, Tone, To string
+	Business, BusinessID                                     string
+	Since, CreatedAt                                         time.Time
+}
+
+func rowOf(d *domain.Delivery, names map[domain.ID]string) deliveryRow {
+	id := d.Tenant.BusinessID
+	return deliveryRow{
+		ID: string(d.ID), Reference: string(d.Reference), ExternalID: d.ExternalID, Environment: string(d.Tenant.Environment),
+		Status: site.Spaced(string(d.Status())), Tone: site.StatusTones[d.Status()], To: cmp.Or(d.Dropoff.Municipality, "—"),
+		Business: cmp.Or(names[id], string(id)), BusinessID: string(id), Since: d.UpdatedAt(), CreatedAt: d.CreatedAt,
+	}
+}
+
+// asked is what the address of the list asks for.
+type asked struct {
+	typed  operations.Typed
+	search domain.DeliverySearch
+	age    domain.Age
+	at     *time.Time // of which the ages are; nil: of now
+}
+
+// ask reads the address. What no form writes is domain.ErrNotFound.
+func (p *Console) ask(c *call) (a asked, err error) {
+	q := c.Query
+	a.typed.Text = strings.TrimSpace(q("q"))
+	if phone, sound := p.options.Normalizer.PhoneNumber(a.typed.Text); sound {
+		a.typed.Phone = phone
+	}
+	s := &a.search
+	s.NewestFirst = q("order") != oldestFirst
+	s.CreatedAfter, s.CreatedBefore, a.at = site.MomentOf(q("created_after")), site.MomentOf(q("created_before")), site.MomentOf(q("at"))
+	for param, id := range map[string]struct {
+		prefix domain.Prefix
+		into   *domain.ID
+	}{"business": {domain.PrefixBusiness, &s.BusinessID}, "application": {domain.PrefixApplication, &s.ApplicationID}} {
+		if text := strings.TrimSpace(q(param)); text != "" {
+			if *id.into, err = domain.ParseID(id.prefix, text); err != nil {
+				return a, err
+			}
+		}
+	}
+	switch e := q("environment"); {
+	case e == "" && a.typed.Text == "":
+		s.Environment = domain.Live
+	case e != "" && e != anyEnvironment:
+		sound := false
+		if s.Environment, sound = domain.ParseEnvironment(e); !sound {
+			return a, domain.ErrNotFound
+		}
+	}
+	switch status := domain.Status(q("status")); {
+	case status == openStatus:
+		s.Open = true
+	case status != "":
+		if !slices.Contains(domain.Statuses(), status) {
+			return a, domain.ErrNotFound
+		}
+		s.Status, s.Open = status, status.Open()
+	}
+	if text := q("age"); text != "" {
+		sound := false
+		if a.age, sound = domain.ParseAge(text); !sound {
+			return a, domain.ErrNotFound
+		}
+		at := p.options.Clock.Now()
+		if a.at != nil {
+			at = *a.at
+		}
+		a.age.Bound(s, at)
+	}
+	return a, nil
+}
+
+// workPath leads to the list of what a number on the board counts.
+func workPath(f domain.WorkFilter, at time.Time) string {
+	f = f.Bounded()
+	q := url.Values{"environment": {string(f.Environment)}, "status": {cmp.Or(string(f.Status), openStatus)}, "order": {oldestFirst}}
+	if f.BusinessID != "" {
+		q.Set("business", string(f.BusinessID))
+	}
+	if f.Age != (domain.Age{}) {
+		q.Set("age", f.Age.String())
+		q.Set("at", domain.FormatTime(at))
+	}
+	return deliveriesAt + "?" + q.Encode()
+}
+
+func (p *Console) listDeliveries(c *call) error {
+	a, err := p.ask(c)
+	if err != nil {
+		return err
+	}
+	page := domain.PageRequest{Limit: deliveriesPage}
+	if text := c.Query("after"); text != "" {
+		id, err := domain.ParseID(domain.PrefixDelivery, text)
+		if err != nil {
+			return err
+		}
+		page.After = &domain.Position{ID: id}
+	}
+	found, err := p.Operations.Find(c.Ctx(), a.typed, a.search, page)
+	if err != nil {
+		return err
+	}
+	all := found.Deliveries
+	if a.typed.Text != "" && page.After == nil && len(all) == 1 {
+		return c.Lead(deliveriesAt + "/" + string(all[0].ID))
+	}
+	query := c.Request.URL.Query()
+	v := deliveriesView{Searched: a.typed.Text, Since: found.Since, Filtered: len(query) > 0}
+	if len(all) > deliveriesPage {
+		all = all[:deliveriesPage]
+		v.Older = c.At(deliveriesAt) + "?" + with(query, "after", string(all[deliveriesPage-1].ID))
+	}
+	if page.After != nil {
+		v.Newest = c.At(deliveriesAt) + "?" + with(query, "after", "")
+	}
+	v.CSV = c.At(deliveriesAt+".csv") + "?" + with(query, "after", "")
+	if a.at != nil && a.age != (domain.Age{}) {
+		v.At, v.Now = a.at, c.At(deliveriesAt)+"?"+with(query, "at", "")
+	}
+	names, err := p.Operations.BusinessNames(c.Ctx(), all)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		v.Deliveries = append(v.Deliveries, rowOf(d, names))
+	}
+	p.filterForm(c, a, &v)
+	return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
+}
+
+// with is an address's query with another value of a parameter; empty: without it.
+func with(q url.Values, name, value string) string {
+	changed := url.Values{}
+	for n, values := range q {
+		if n != name {
+			changed[n] = values
+		}
+	}
+	if value != "" {
+		changed.Set(name, value)
+	}
+	return changed.Encode()
+}
+
+// filterForm are the fields as the address says.
+func (p *Console) filterForm(c *call, a asked, v *deliveriesView) {
+	v.Query = pages.Field{ID: "q", Name: "q", Type: "search", Label: "Find a delivery", Value: c.Query("q"),
+		Hint: "Reference, external_id, recipient’s phone number in any spelling, or ID: of any customer."}
+	choice := func(name, label, chosen string, options ...pages.Option) {
+		for i := range options {
+			options[i].Chosen = options[i].Value == chosen
+		}
+		v.Fields = append(v.Fields, pages.Field{ID: name, Name: name, Label: label, Options: options})
+	}
+	statuses := []pages.Option{{Text: "Any"}, {Value: openStatus, Text: "Open: any that waits for a move"}}
+	for _, s := range domain.Statuses() {
+		statuses = append(statuses, pages.Option{Value: string(s), Text: site.Spaced(string(s))})
+	}
+	choice("status", "Status", c.Query("status"), statuses...)
+	ages := []pages.Option{{Text: "Any time"}}
+	for _, edge := range domain.AgeEdges() {
+		ages = append(ages, pages.Option{Value: domain.Age{From: edge}.String(), Text: "More than " + span(edge)})
+	}
+	for _, edge := range domain.AgeEdges() {
+		ages = append(ages, pages.Option{Value: domain.Age{Until: edge}.String(), Text: "Up to " + span(edge)})
+	}
+	if a.age.From > 0 && a.age.Until > 0 {
+		ages = append(ages, pages.Option{Value: a.age.String(), Text: span(a.age.From) + " to " + span(a.age.Until)})
+	}
+	choice("age", "In this status for", c.Query("age"), ages...)
+	choice("environment", "Environment", cmp.Or(c.Query("environment"), string(a.search.Environment), anyEnvironment),
+		pages.Option{Value: string(domain.Live), Text: "live"}, pages.Option{Value: string(domain.Sandbox), Text: "sandbox"},
+		pages.Option{Value: anyEnvironment, Text: "both"})
+	choice("order", "Order", c.Query("order"), pages.Option{Value: "", Text: "Newest first"},
+		pages.Option{Value: oldestFirst, Text: "Oldest first"})
+	typed := func(name, label, kind string) {
+		v.Typed = append(v.Typed, pages.Field{ID: name, Name: name, Type: kind, Label: label, Value: c.Query(name)})
+	}
+	typed("business", "Customer’s ID", "text")
+	typed("application", "Application’s ID", "text")
+	typed("created_after", "Booked from, UTC", "date")
+	typed("created_before", "Booked before, UTC", "date")
+}
+
+// span is a time as people say it.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return plural(int(d.Minutes()), "minute")
+	case d < 48*time.Hour:
+		return plural(int(d.Hours()), "hour")
+	}
+	return plural(int(d.Hours()/24), "day")
+}
+
+func plural(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return pages.Count(int64(n)) + " " + unit + "s"
+}
+
+// csvDeliveries is the whole list. Rows come while they are read; one that stays in the
+// list meanwhile is in the file exactly once, and a file that could not be finished is
+// a download that failed.
+func (p *Console) csvDeliveries(c *call) error {
+	a, err := p.ask(c)
+	if err != nil {
+		return err
+	}
+	page := domain.PageRequest{Limit: csvPage}
+	return p.StreamCSV(c, "deliveries.csv", func(ctx context.Context, write func(cells ...string) error) (more bool, err error) {
+		if page.After == nil {
+			if err := write("id", "reference", "external_id", "environment", "status", "in_status_since", "business_id", "business",
+				"application_id", "vehicle_type", "municipality", "fee", "created_at"); err != nil {
+				return false, err
+			}
+		}
+		found, err := p.Operations.Find(ctx, a.typed, a.search, page)
+		if err != nil {
+			return false, err
+		}
+		all := found.Deliveries[:min(len(found.Deliveries), csvPage)]
+		names, err := p.Operations.BusinessNames(ctx, all)
+		if err != nil {
+			return false, err
+		}
+		for _, d := range all {
+			if err := write(string(d.ID), string(d.Reference), d.ExternalID, string(d.Tenant.Environment), string(d.Status()),
+				domain.FormatTime(d.UpdatedAt()), string(d.Tenant.BusinessID), names[d.Tenant.BusinessID], string(d.Tenant.ApplicationID),
+				string(d.VehicleType), d.Dropoff.Municipality, site.FeeOf(d.Quote), domain.FormatTime(d.CreatedAt)); err != nil {
+				return false, err
+			}
+			page.After = &domain.Position{ID: d.ID}
+		}
+		return len(found.Deliveries) > csvPage, nil
+	})
+}

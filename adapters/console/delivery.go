@@ -1,0 +1,221 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/application/deliveries"
+	"waybill/application/operations"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// deliveryView is a delivery with all that became of it.
+type deliveryView struct {
+	Notice                             *pages.Notice
+	Row                                deliveryRow
+	Delivery                           *domain.Delivery
+	Business, Application              string
+	Recipient, Phone, Contact, Address string
+	Fee, Distance, Payment             string
+	Steps                              []site.Step
+	NoRequests                         bool // the log does not answer
+	Simulating                         *domain.Simulation
+	Scenario                           string
+	Move                               *moveView // nil: not for this person
+	Over                               bool      // nothing can follow
+}
+
+// moveView is the form for the next step.
+type moveView struct {
+	Sequence       int
+	Status, Reason pages.Field
+}
+
+func (p *Console) showDelivery(c *call) error { return p.deliveryPage(c, http.StatusOK, c.Told()) }
+
+func (p *Console) deliveryPage(c *call, status int, n *pages.Notice) error {
+	story, err := p.Operations.Story(c.Ctx(), domain.ID(c.Param("delivery")))
+	if err != nil {
+		return err
+	}
+	requests, answered, err := p.requestsOf(c, story.Delivery)
+	if err != nil {
+		return err
+	}
+	d := story.Delivery
+	v := deliveryView{
+		Notice: n, Row: rowOf(d, map[domain.ID]string{d.Tenant.BusinessID: story.Business.Name}), Delivery: d,
+		Business: story.Business.Name, Application: story.Application.Name, Steps: timeline(story, requests), NoRequests: !answered,
+		Fee: site.FeeOf(d.Quote), Distance: site.DistanceOf(d.Quote.Distance), Payment: site.PaymentOf(d.Payment),
+		Recipient: d.Recipient.Name, Phone: string(d.Recipient.PhoneNumber), Contact: string(d.Pickup.Contact), Address: d.Dropoff.Address,
+		Over: len(story.Next) == 0,
+	}
+	if !c.May(domain.ActMoveDeliveries) && !c.May(domain.ActViewAsCustomer) { // neither dispatches nor supports
+		v.Recipient, v.Phone, v.Contact = maskedName(v.Recipient), maskedPhone(v.Phone), maskedPhone(v.Contact)
+		v.Delivery = withoutNotes(d)
+	}
+	if d.Simulating() {
+		v.Simulating, v.Scenario = d.Simulation(), site.Spaced(string(d.Simulation().Scenario))
+	}
+	if c.May(domain.ActMoveDeliveries) && len(story.Next) > 0 {
+		v.Move = moveForm(c, d, story.Next, status)
+	}
+	return p.Show(c, status, "delivery", "Delivery "+string(d.Reference), v)
+}
+
+// withoutNotes is a delivery without the texts in which customers write phone numbers.
+func withoutNotes(d *domain.Delivery) *domain.Delivery {
+	b := d.Booking
+	b.Instructions, b.Dropoff.DeliveryNotes = "", ""
+	return domain.RestoreDelivery(b, d.Lifecycle())
+}
+
+// maskedName is the first letter of a name, and maskedPhone the country and the last digits
+// of a number: enough to tell two of them apart.
+func maskedName(name string) string {
+	for _, r := range name {
+		return string(r) + "…"
+	}
+	return ""
+}
+
+func maskedPhone(number string) string {
+	if len(number) < 8 {
+		return ""
+	}
+	return number[:4] + " … " + number[len(number)-2:]
+}
+
+// moveForm keeps what was typed, unless the delivery has moved on meanwhile.
+func moveForm(c *call, d *domain.Delivery, next []domain.Status, status int) *moveView {
+	m := &moveView{Sequence: d.Lifecycle().Sequence}
+	to := pages.Field{Name: "status", Label: "Move to"}
+	for _, s := range next {
+		to.Options = append(to.Options, pages.Option{Value: string(s), Text: site.Spaced(string(s))})
+	}
+	why := pages.Field{Name: "reason", Label: "Reason", Hint: "Needed for failed and cancelled, where the customer sees it.",
+		Options: []pages.Option{{Text: "None"}}}
+	for _, r := range domain.ReasonCodes() {
+		if r != domain.ReasonCancelledByCaller { // the customer's own
+			why.Options = append(why.Options, pages.Option{Value: string(r), Text: site.Spaced(string(r))})
+		}
+	}
+	if status == http.StatusConflict {
+		m.Status, m.Reason = to, why
+		m.Status.ID, m.Reason.ID = "status", "reason"
+		return m
+	}
+	m.Status, m.Reason = c.Field(to), c.Field(why)
+	return m
+}
+
+func (p *Console) moveDelivery(c *call) error {
+	m := operations.Move{DeliveryID: domain.ID(c.Param("delivery")), To: domain.Status(c.Form.Get("status")),
+		Reason: domain.ReasonCode(c.Form.Get("reason"))}
+	var fields []domain.FieldError
+	if !slices.Contains(domain.Statuses()[1:], m.To) {
+		fields = append(fields, domain.FieldError{Field: "status", Code: domain.FieldNotAllowed, Message: "choose one of the list"})
+	}
+	if m.Reason != "" && !slices.Contains(domain.ReasonCodes(), m.Reason) {
+		fields = append(fields, domain.FieldError{Field: "reason", Code: domain.FieldNotAllowed, Message: "choose one of the list"})
+	}
+	var err error
+	if text := c.Form.Get("sequence"); text != "" {
+		if m.Sequence, err = strconv.Atoi(text); err != nil || m.Sequence < 1 {
+			return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeValidation,
+				Message: "Open the page again and send its form once more."}
+		}
+	}
+	if err = domain.Invalid(fields...); len(fields) == 0 {
+		_, err = p.Operations.Move(c.Ctx(), c.Actor(), m)
+	}
+	var e *domain.Error
+	switch {
+	case err == nil:
+		p.Board.Moved()
+		return c.Lead(deliveriesAt + "/" + string(m.DeliveryID) + "?done=delivery-moved")
+	case c.Wrong(err):
+		if fault := c.Faults["reason_code"]; fault != "" {
+			c.Faults["reason"] = fault
+		}
+		return p.deliveryPage(c, http.StatusUnprocessableEntity, nil)
+	case errors.As(err, &e) && e.Kind == domain.KindConflict:
+		return p.deliveryPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "Nothing was moved", Lines: []string{e.Message}})
+	}
+	return err
+}
+
+const (
+	// logTimeout is how long a page waits for the request log that has more to show, and
+	// requestsTold how many calls about a delivery it shows: the last ones.
+	logTimeout   = time.Second
+	requestsTold = 50
+)
+
+// requestsOf are the last calls about a delivery. Where the log does not answer soon the
+// page has all the rest, and answered is false.
+func (p *Console) requestsOf(c *call, d *domain.Delivery) (requests []domain.RequestRecord, answered bool, err error) {
+	ctx, cancel := context.WithTimeout(c.Ctx(), logTimeout)
+	defer cancel()
+	requests, err = p.Requests.List(ctx, d.Tenant.BusinessID,
+		domain.RequestFilter{DeliveryID: d.ID, CreatedAfter: new(d.CreatedAt.Add(-time.Minute))}, domain.PageRequest{Limit: requestsTold})
+	if ports.StorageUnavailable(err) {
+		return nil, false, nil
+	}
+	return requests[:min(len(requests), requestsTold)], true, err
+}
+
+// timeline is everything that became of a delivery, with the person or program behind it.
+func timeline(s operations.Story, requests []domain.RequestRecord) []site.Step {
+	left := slices.Clone(s.Changes)
+	slices.Reverse(left) // oldest first, as events are
+	return site.Timeline{
+		Events: s.Timeline, Webhooks: s.Webhooks, Requests: requests,
+		By: func(e domain.Event) string {
+			for i, change := range left {
+				if reached(change) == e.Status && change.At.Sub(e.OccurredAt).Abs() < time.Minute {
+					left = slices.Delete(left, i, i+1)
+					return madeBy(change)
+				}
+			}
+			return ""
+		},
+		OfRequest: func(domain.RequestRecord) string { return "" },
+		OfWebhook: func(deliveries.SentWebhook) string { return "" },
+	}.Steps()
+}
+
+// reached is the status to which a change brought a delivery; empty: to none.
+func reached(change domain.AuditEntry) domain.Status {
+	switch change.Action {
+	case domain.ActionDeliveryBook:
+		return domain.Booked
+	case domain.ActionDeliveryCancel:
+		return domain.Cancelled
+	}
+	return domain.Status(change.Details["to"])
+}
+
+// madeBy says who made a change, and why where the customer was not told.
+func madeBy(change domain.AuditEntry) string {
+	by := "by " + change.Actor.Name
+	switch {
+	case change.Actor.Kind() == domain.ActorPerson:
+		by += " of the customer"
+	case change.Actor.IsPerson():
+		by += " of the staff"
+	case change.Actor.Kind() == domain.ActorOperator:
+		by += ", a program of the delivery company"
+	}
+	if why := change.Details["reason_code"]; why != "" {
+		by += ", reason given: " + site.Spaced(why)
+	}
+	return by
+}

@@ -1,0 +1,111 @@
+// Keeps the numbers of the board as they are. Without it the board is complete, and
+// reloaded by hand.
+(() => {
+  "use strict";
+
+  const board = document.querySelector("[data-board]");
+  if (!board || !window.EventSource) return;
+
+  const at = document.querySelector("[data-at] time");
+  const live = document.querySelector("[data-live]");
+  const again = 15000; // after a refusal, in milliseconds
+  const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const count = new Intl.NumberFormat("en-GB");
+  const ends = {
+    session: "You are not signed in any more. Load the page again.",
+    displaced: "Followed in another window. Come back to this one to go on here.",
+  };
+  let source = null;
+  let later = 0;
+  let over = false;
+
+  function say(text) {
+    if (live.textContent !== text) live.textContent = text;
+  }
+
+  // Lists count as of the same moment as the numbers that lead to them.
+  function asOf(time) {
+    at.dateTime = time;
+    at.title = time;
+    at.textContent = clock.format(new Date(time));
+    for (const cell of board.querySelectorAll('[data-cell][href*="at="]')) {
+      const to = new URL(cell.href);
+      to.searchParams.set("at", time);
+      cell.href = to.pathname + to.search;
+    }
+  }
+
+  function show(cell, n) {
+    const text = count.format(n);
+    if (cell.textContent === text) return;
+    cell.textContent = text;
+    cell.className = n ? "" : "over";
+    cell.setAttribute("aria-label", cell.getAttribute("aria-label").replace(/[^ ]*$/, text));
+  }
+
+  // Rows of customers come and go: the page is fetched once more for those.
+  let fetching = false;
+  async function redraw() {
+    if (fetching) return;
+    fetching = true;
+    try {
+      const answer = await fetch(window.location.href);
+      const fresh = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-board]");
+      if (fresh) {
+        const focused = board.contains(document.activeElement) && document.activeElement.dataset.cell;
+        board.replaceChildren(...document.adoptNode(fresh).childNodes);
+        const same = focused && board.querySelector(`[data-cell="${CSS.escape(focused)}"]`);
+        if (same) same.focus({ preventScroll: true });
+      }
+    } catch { /* the next numbers bring it */ }
+    fetching = false;
+  }
+
+  function take(event) {
+    const { at: time, numbers } = JSON.parse(event.data);
+    const known = new Set();
+    for (const cell of board.querySelectorAll("[data-cell]")) {
+      known.add(cell.dataset.cell);
+      show(cell, numbers[cell.dataset.cell] || 0);
+    }
+    asOf(time);
+    say("Live");
+    if (Object.keys(numbers).some((key) => !known.has(key))) redraw();
+  }
+
+  function close() {
+    clearTimeout(later);
+    if (source) source.close();
+    source = null;
+    if (!over) say("");
+  }
+
+  function open() {
+    if (source || document.hidden) return;
+    clearTimeout(later);
+    over = false;
+    source = new EventSource(board.dataset.board);
+    source.addEventListener("board", take);
+    source.addEventListener("same", (event) => { asOf(event.data); say("Live"); });
+    source.addEventListener("stale", () => say("Old: the database does not answer at the moment."));
+    source.addEventListener("end", (event) => {
+      over = true;
+      close();
+      say(ends[event.data] || "");
+    });
+    source.addEventListener("error", () => {
+      say("Not connected. It goes on by itself.");
+      if (source && source.readyState === EventSource.CLOSED) {
+        close();
+        later = setTimeout(open, again);
+      }
+    });
+  }
+
+  // A tab that is not seen needs no connection, of which a browser has six for all of them.
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  window.addEventListener("focus", open);
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", open);
+  open();
+})();

@@ -152,6 +152,9 @@ func TestTheTablesAreThoseOfTheProgram(t *testing.T) {
 	contains("/docs/mails", "<td>A person is invited: by an owner, by an operator, or by a command.</td><td>the person</td><td>7 days</td>",
 		"An API key is revoked.</td><td>owners and developers of the business</td><td>3 days</td>",
 		"after 10 seconds, 30 seconds, 2 minutes, 5 minutes, 15 minutes, 30 minutes, 1 hour, and then every 2 hours,", "kept for 30 days")
+	for _, outcome := range domain.MoveOutcomes() {
+		contains("/docs/dispatch", `<th scope="row"><code>`+string(outcome)+"</code></th><td>", "<td>200</td>", "<td>30 days</td>")
+	}
 	contains("/docs/limits", "601 in 1 minute", "1203 in 1 min 30 s", "61 in 1 minute", "36 hours", "30 days",
 		"in each environment</td><td>50</td>", "<td>4; the next one waits, for 1 second</td>", "Bulk creates among them</td><td>4</td>",
 		"<code>concurrency</code>",

@@ -40,6 +40,10 @@ type facts struct {
 	SandboxAttempts           int
 	Mails                     []mailRow
 	MailWaits, MailKept       string
+	Outcomes                  []outcomeRow // of moves of many
+	DispatchLimits            []limitRow
+	Dispatch                  sample
+	EventsKept, MovesKept     string
 }
 
 type scenarioRow struct {
@@ -83,6 +87,8 @@ func newFacts(o Options, d *description, root string) *facts {
 		WarnAfter: duration(domain.WarnAfter),
 		Forced:    d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
 		SandboxAttempts: len(o.Schedules[domain.Sandbox]) + 1, Mails: mailRows(), MailWaits: mailWaits(), MailKept: duration(domain.MailKept),
+		Outcomes: outcomeRows(), DispatchLimits: dispatchLimits(d), Dispatch: readSample("Python", "dispatch.py"),
+		EventsKept: duration(domain.RecoverableFor), MovesKept: duration(domain.MoveRunKept),
 	}
 }
 
@@ -200,17 +206,15 @@ func coarse(d time.Duration) time.Duration {
 }
 
 func samples() []sample {
-	list := []sample{{Language: "Go", File: "verify.go.txt"}, {Language: "Node.js", File: "verify.mjs"},
-		{Language: "Python", File: "verify.py"}}
-	for i := range list {
-		text, err := sampleFiles.ReadFile("samples/" + list[i].File)
-		if err != nil {
-			panic(err) // they are in the program
-		}
-		list[i].Text = string(text)
-		list[i].File = strings.TrimSuffix(list[i].File, ".txt")
+	return []sample{readSample("Go", "verify.go.txt"), readSample("Node.js", "verify.mjs"), readSample("Python", "verify.py")}
+}
+
+func readSample(language, file string) sample {
+	text, err := sampleFiles.ReadFile("samples/" + file)
+	if err != nil {
+		panic(err) // they are in the program
 	}
-	return list
+	return sample{Language: language, File: strings.TrimSuffix(file, ".txt"), Text: string(text)}
 }
 
 func rate(l domain.RateLimit) string {

@@ -47,6 +47,8 @@ var guides = []guide{
 		"Every page as Markdown, an index of them, and `waybill mcp`: tools over this API for agents."},
 	{"mails", "/mails", "Mails", "Mails, for operators",
 		"How mails are set up, who is told what, and what happens while the mail server is away."},
+	{"dispatch", "/dispatch", "Dispatch", "Connect your dispatch, for operators",
+		"One feed of the deliveries of all customers, one call that moves many of them, and what to do when an answer is lost."},
 	{"reference", "/reference", "Reference", "API reference", "Every call, field and example, with a console that calls the sandbox."},
 }
 

@@ -174,7 +174,7 @@ func (s *Server) RotateKeys(ctx context.Context) error {
 
 // Hang stops the process in the middle of what it does, so that it takes connections and
 // answers none; Resume lets it go on.
-func (s *Server) Hang() error { return s.process.Signal(syscall.SIGSTOP) }
+func (s *Server) Hang() error { return s.process.Suspend() }
 
 // Resume ends Hang.
 func (s *Server) Resume() error { return s.process.Signal(syscall.SIGCONT) }

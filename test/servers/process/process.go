@@ -6,6 +6,8 @@ package process
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -63,6 +65,27 @@ func (p *Process) Err() error { return p.err }
 
 // Signal sends a signal. The error says that the process is gone.
 func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
+
+// Suspend stops the process until it gets a SIGCONT. When it returns, none of its
+// threads runs any more; after the signal alone, some still may on a busy machine.
+func (p *Process) Suspend() error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(p.PID(), &status, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return fmt.Errorf("wait for process %d to stop: %w", p.PID(), err)
+		case !status.Stopped():
+			return fmt.Errorf("process %d ended when it should have stopped", p.PID())
+		default:
+			return nil
+		}
+	}
+}
 
 // End signals the process and waits until it is gone; past the limit it kills
 // it and reports true.

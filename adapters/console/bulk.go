@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
@@ -133,6 +134,8 @@ func bulkOrders(c *call) (orders []moves.Order, sound bool) {
 	to, reason := domain.Status(c.Form.Get("status")), domain.ReasonCode(c.Form.Get("reason_code"))
 	longest := slices.ContainsFunc(names, func(n string) bool { return len(n) > domain.MaxTypedReference })
 	switch {
+	case !utf8.Valid(c.File):
+		c.Faults["references"] = "The file is no text in UTF-8. Save it as CSV in UTF-8, and send it again."
 	case len(names) == 0:
 		c.Faults["references"] = "Scan, paste or upload at least one reference."
 	case len(names) > domain.MaxMoves:

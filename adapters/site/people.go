@@ -140,8 +140,7 @@ func (s *Site) makeLink(c *Call) error {
 	if m.State == string(domain.PersonInvited) {
 		return s.sendInvitation(c, people.Invitation{Email: m.Email, Name: m.Name, Role: m.Role})
 	}
-	_, of := c.people()
-	issued, err := s.o.Directory.Link(c.Ctx(), c.Actor(), domain.ID(m.ID), of)
+	issued, err := s.o.Directory.LinkTo(c.Ctx(), c.Actor(), c.Business(), domain.ID(m.ID))
 	if err != nil {
 		return s.peopleConflict(c, err)
 	}

@@ -176,6 +176,21 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 // person joined first, or to the console. Where the actor is not shown it, one goes to
 // the person by mail.
 func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, site domain.Site) (issued Issued, err error) {
+	return d.link(ctx, by, person, func(m domain.Membership) bool {
+		return m.Site() == site && (by.BusinessID == "" || m.BusinessID == by.BusinessID)
+	})
+}
+
+// LinkTo is Link to one business, or with none to the console: where the person who asks
+// for it sees that person.
+func (d *Directory) LinkTo(ctx context.Context, by domain.AuditActor, business, person domain.ID) (Issued, error) {
+	return d.link(ctx, by, person, func(m domain.Membership) bool {
+		return m.BusinessID == business && (by.BusinessID == "" || by.BusinessID == business)
+	})
+}
+
+func (d *Directory) link(ctx context.Context, by domain.AuditActor, person domain.ID, leads func(domain.Membership) bool) (issued Issued,
+	err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if _, err := tx.Persons.Lock(ctx, person); err != nil {
 			return domain.AuditRecord{}, err
@@ -186,7 +201,7 @@ func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domai
 		}
 		there := false
 		for _, m := range all {
-			if m.Site() != site || by.BusinessID != "" && m.BusinessID != by.BusinessID {
+			if !leads(m) {
 				continue
 			}
 			if there = true; m.AcceptedAt == nil {

@@ -66,6 +66,10 @@ func TestAnOwnerReachesNoMemberOfAnotherBusiness(t *testing.T) {
 			_, err := s.Directory.Link(t.Context(), owner, foreign.Person.ID, domain.Portal)
 			return err
 		},
+		"link to there": func() error {
+			_, err := s.LinkTo(t.Context(), owner, s.other, foreign.Person.ID)
+			return err
+		},
 		"role": func() error {
 			_, err := s.SetRole(t.Context(), owner, s.other, foreign.Person.ID, "viewer")
 			return err

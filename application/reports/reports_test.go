@@ -110,6 +110,23 @@ func TestALookAtTheMapThatFailsIsNotKept(t *testing.T) {
 	})
 }
 
+func TestTextsThatAreNoEnvironmentAskNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &storage{reader: reader{open: 3}}
+		m := reports.NewMap(s, clock{}, nowhere{})
+		for _, text := range []string{"", "liv", "LIVE", "\x00", "\xff"} {
+			got, err := m.Snapshot(t.Context(), domain.Environment(text))
+			if err != nil || len(got.Open) != 0 || !got.At.Equal(time.Now()) {
+				t.Errorf("%q: %d at %s (%v)", text, len(got.Open), got.At, err)
+			}
+		}
+		if s.reader.asked != 0 {
+			t.Errorf("the storage was asked %d times", s.reader.asked)
+		}
+	})
+}
+
 func TestAReportByDayHasALineForEachDay(t *testing.T) {
 	t.Parallel()
 	first := domain.ReportDay(sample.Now)

@@ -6,7 +6,10 @@ package configs
 type Connections struct {
 	Live, LiveLists       int // requests of live; lists, searches and feeds among them
 	Sandbox, SandboxLists int
-	Background            int // operations API, tracking pages, jobs; in `waybill dev` webhooks too
+	Background            int // operations API, web sites, tracking pages, jobs; in `waybill dev` webhooks too
+	// BackgroundLists are for lists, searches, reports and the map among these. With 0, of
+	// few connections, they take those of Background.
+	BackgroundLists int
 }
 
 // RequestLogConnections come on top in each process: writing the request log and
@@ -17,8 +20,9 @@ const RequestLogConnections = 1
 func ConnectionsOf(all int) Connections {
 	c := Connections{
 		LiveLists: max(1, all/8), SandboxLists: max(1, all/12),
-		Sandbox: max(2, all/5), Background: max(2, all/4),
+		Sandbox: max(2, all/5), Background: max(2, all/4), BackgroundLists: all / 12,
 	}
 	c.Live = all - c.LiveLists - c.SandboxLists - c.Sandbox - c.Background
+	c.Background -= c.BackgroundLists
 	return c
 }

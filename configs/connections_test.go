@@ -10,7 +10,7 @@ func TestConnectionsAreSharedOutToTheLast(t *testing.T) {
 	t.Parallel()
 	for all := 8; all <= 500; all++ {
 		c := configs.ConnectionsOf(all)
-		shares := []int{c.Live, c.LiveLists, c.Sandbox, c.SandboxLists, c.Background}
+		shares := []int{c.Live, c.LiveLists, c.Sandbox, c.SandboxLists, c.Background, c.BackgroundLists}
 		sum := 0
 		for _, n := range shares {
 			sum += n
@@ -19,7 +19,8 @@ func TestConnectionsAreSharedOutToTheLast(t *testing.T) {
 			t.Errorf("of %d: %+v", all, c)
 		}
 	}
-	if c := configs.ConnectionsOf(24); c != (configs.Connections{Live: 9, LiveLists: 3, Sandbox: 4, SandboxLists: 2, Background: 6}) {
+	described := configs.Connections{Live: 9, LiveLists: 3, Sandbox: 4, SandboxLists: 2, Background: 4, BackgroundLists: 2}
+	if c := configs.ConnectionsOf(24); c != described {
 		t.Errorf("the setting's description is wrong: %+v", c)
 	}
 }

@@ -99,14 +99,14 @@ func gormOptions(c *configs.Config, log *slog.Logger) gormstore.Options {
 	return gormstore.Options{PoolSize: c.DatabasePoolSize, TransactionPooler: c.DatabasePooler == "transaction", Logger: log}
 }
 
-// listTimeout is how long the database may take for a page of a list, a search or
-// the feed.
-const listTimeout = time.Second
+// How long the database may take for a page of a list, a search or the feed; and where
+// they are over all customers.
+const listTimeout, pageTimeout = time.Second, 3 * time.Second
 
 func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d databases, err error) {
 	sizes := configs.ConnectionsOf(c.DatabasePoolSize)
 	o := gormOptions(c, log)
-	o.Name, o.PoolSize = "background", sizes.Background
+	o.Name, o.PoolSize, o.ListPoolSize, o.ListTimeout = "background", sizes.Background, sizes.BackgroundLists, pageTimeout
 	root, err := gormstore.Open(ctx, c.DatabaseURL.Reveal(), o)
 	if err != nil {
 		return d, err
@@ -124,7 +124,7 @@ func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d data
 	if err != nil {
 		return d, errors.Join(err, live.Close(), root.Close())
 	}
-	o.Name, o.PoolSize, o.SQLiteReaders = "request_log", configs.RequestLogConnections, 1
+	o.Name, o.PoolSize, o.ListPoolSize, o.SQLiteReaders = "request_log", configs.RequestLogConnections, 0, 1
 	requests, err := root.Share(ctx, o)
 	if err != nil {
 		return d, errors.Join(err, sandbox.Close(), live.Close(), root.Close())

@@ -100,7 +100,8 @@ func TestMetricsTellOfPricesKeysAndConnections(t *testing.T) {
 			}
 		}
 		if s.dialect == postgres { // as the description of database_pool_size shares out 24
-			for pool, most := range map[string]string{"live": "9", "live_lists": "3", "sandbox": "4", "sandbox_lists": "2", "background": "6"} {
+			for pool, most := range map[string]string{"live": "9", "live_lists": "3", "sandbox": "4", "sandbox_lists": "2",
+				"background": "4", "background_lists": "2"} {
 				if want := `waybill_database_connections_max{pool="` + pool + `"} ` + most + "\n"; !strings.Contains(figures, "\n"+want) {
 					t.Errorf("there is no %s", want)
 				}

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 
 	"waybill/application/people"
 	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
 )
 
 func TestALinkForAPersonOfTwoCustomersLeadsToTheOneOnWhosePageItIsMade(t *testing.T) {
@@ -54,4 +57,28 @@ func TestAFileThatIsNoTextIsRefusedAndNotStored(t *testing.T) {
 		}
 	}
 	s.wantSame(t, before, "a file that is no text")
+}
+
+func TestAViewerDoesNotReadInAWebhookWhomADeliveryIsFor(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	var sent domain.WebhookDelivery
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		e, err := tx.Webhooks.InsertEndpoint(ctx, sample.WebhookEndpoint(s.delivery.Tenant))
+		if err == nil {
+			sent, err = tx.Webhooks.PublishTo(ctx, e, sample.EndpointEvent(domain.EventEndpointTest, func(f *domain.FeedEvent) {
+				f.OccurredAt, f.Payload = s.Clock.Now(), []byte(`{"recipient":{"phone_number":"0277123456"}}`)
+			}))
+		}
+		return err
+	})
+	path := s.customerAt("/webhooks/" + string(sent.EndpointID) + "/sent/" + string(sent.ID))
+	for role, may := range map[domain.Role]bool{
+		domain.RoleAdmin: true, domain.RoleDispatcher: true, domain.RoleSupport: true, domain.RoleViewer: false,
+	} {
+		p := s.signedIn(t, role).get(path)
+		if p.status != http.StatusOK || strings.Contains(p.body, "0277123456") != may {
+			t.Errorf("%s: %d, reads the phone number: %t, want %t", role, p.status, !may, may)
+		}
+	}
 }

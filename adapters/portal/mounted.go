@@ -68,6 +68,12 @@ func staffAct(a domain.Act) domain.Act {
 // ownPages reports whether the reader is in the portal, and not a person of the staff.
 func ownPages(c *call) bool { return c.Principal.Session.BusinessID != "" }
 
+// namesRecipients reports whether the reader may know names and phone numbers of recipients:
+// all people of a customer may, and of the staff those who move deliveries or support.
+func namesRecipients(c *call) bool {
+	return ownPages(c) || c.May(domain.ActMoveDeliveries) || c.May(domain.ActViewAsCustomer)
+}
+
 // owns answers domain.ErrNotFound where there is no such business, or where the path names
 // an application, a key or a person of another one: staff may act on all of them, each on its
 // own pages.

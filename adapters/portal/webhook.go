@@ -330,6 +330,12 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 		domain.HeaderWebhookID + ": " + v.EventID + "\n" + domain.HeaderWebhookTimestamp + ": " + stamp + "\n" +
 		domain.HeaderWebhookSignature + ": v1,… (made for each attempt, and not kept)\n" + domain.HeaderWebhookAttempt + ": " + number}
 	v.Body = pages.Code{ID: "body", Text: string(sent.Body)}
+	if !namesRecipients(c) {
+		v.Body.Text = "Your role does not include whom deliveries are for, which is told here."
+		for i := range v.Attempts {
+			v.Attempts[i].Excerpt = "" // programs answer with what they were sent
+		}
+	}
 	return p.Show(c, status, "webhook_sent", "Webhook "+v.Row.EventType, v)
 }
 

@@ -94,6 +94,7 @@ type ProcessFacts struct {
 	Host     string         `json:"host"`
 	PID      int            `json:"pid"`
 	Version  string         `json:"version"`
+	Ended    bool           `json:"ended,omitempty"` // it was told to end, and this is its last word
 	Jobs     []JobRun       `json:"jobs,omitempty"`
 	Pools    []PoolState    `json:"pools,omitempty"`
 	Services []ServiceState `json:"services,omitempty"`
@@ -105,9 +106,8 @@ type JobRun struct {
 	Every     time.Duration `json:"every"`
 	EndedAt   time.Time     `json:"ended_at"` // of the last run; zero: none has ended
 	Took      time.Duration `json:"took"`
-	Succeeded time.Time     `json:"succeeded"` // the end of the last run that did; zero: none did
-	Failed    string        `json:"failed,omitempty"`
-	Done      int           `json:"done,omitempty"` // records, since the process started
+	Succeeded time.Time     `json:"succeeded"`        // the end of the last run that did; zero: none did
+	Failed    string        `json:"failed,omitempty"` // why the last run did; empty: it succeeded, or none has ended
 }
 
 // PoolState is how busy the connections of a process to the database are.
@@ -126,10 +126,10 @@ type ServiceState struct {
 }
 
 // ProcessEvery is how often a process tells of itself, ProcessSilent after how long
-// without a word it counts as gone, and ProcessKept how long it is shown then.
+// without a word it counts as gone, and ProcessKept how long it is remembered then.
 const (
-	ProcessEvery  = 5 * time.Second
-	ProcessSilent = 30 * time.Second
+	ProcessEvery  = 10 * time.Second
+	ProcessSilent = 45 * time.Second
 	ProcessKept   = 24 * time.Hour
 )
 

@@ -27,6 +27,9 @@ type queuesView struct {
 	DataGone  *pages.Notice
 	FeedLag   time.Duration
 	Took      string
+
+	Processes     []processRow
+	ProcessesGone *pages.Notice
 }
 
 type workRow struct {
@@ -60,6 +63,7 @@ func (p *Console) showQueues(c *call) error {
 	if v.DataGone = gone("The database", o.Database); v.DataGone == nil {
 		v.DataGone = gone("The lag of the feed", o.FeedLag)
 	}
+	v.Processes, v.ProcessesGone = processRows(o.Processes.Value, o.At), gone("What processes tell of themselves", o.Processes)
 	v.Evicts = v.Queue != nil && v.Queue.Eviction != "noeviction"
 	for _, w := range o.Work.Value {
 		row := workRow{What: workTexts[w.Kind], Environment: string(w.Environment), Waiting: counted(w.Waiting), Due: counted(w.Due),

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/domain"
 )
 
 // Job is something that a process does again and again by itself.
@@ -40,6 +43,9 @@ func (b *Job) once(ctx context.Context) (next time.Duration, err error) {
 type Jobs struct {
 	succeeded, intervals *prometheus.GaugeVec
 	log                  *slog.Logger
+
+	mu   sync.Mutex
+	runs map[string]domain.JobRun
 }
 
 // New registers the metrics of background jobs.
@@ -52,7 +58,7 @@ func New(r prometheus.Registerer, log *slog.Logger) *Jobs {
 		intervals: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "waybill_job_interval_seconds", Help: "Interval in seconds between two runs of a background job.",
 		}, []string{"name"}),
-		log: log,
+		log: log, runs: map[string]domain.JobRun{},
 	}
 	r.MustRegister(j.succeeded, j.intervals)
 	return j
@@ -63,7 +69,10 @@ func (j *Jobs) Watch(name string, every time.Duration) (succeeded func()) {
 	j.intervals.WithLabelValues(name).Set(every.Seconds())
 	last := j.succeeded.WithLabelValues(name)
 	last.SetToCurrentTime()
-	return last.SetToCurrentTime
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.runs[name] = domain.JobRun{Name: name, Every: every}
+	return func() { last.SetToCurrentTime(); j.ran(name, time.Now(), nil) }
 }
 
 const (
@@ -104,11 +113,14 @@ func (j *Jobs) Run(ctx context.Context, b Job) {
 	once := func(ctx context.Context) (next time.Duration) {
 		within, cancel := context.WithTimeout(ctx, b.Limit)
 		defer cancel()
+		begun := time.Now()
 		next, err := b.once(within)
 		switch {
 		case err == nil:
 			succeeded()
+			j.ran(b.Name, begun, nil)
 		case ctx.Err() == nil: // else the process ends
+			j.ran(b.Name, begun, err)
 			j.log.Log(ctx, b.Level, "background job failed", "job", b.Name, "error", err)
 		}
 		return next

@@ -45,6 +45,7 @@ type service struct {
 	key        *secretKey
 	beside     dependencies
 	jobs       *periodic.Jobs
+	teller     *periodic.Teller
 	kept       domain.RequestLogKeeping
 
 	products      products
@@ -62,16 +63,18 @@ func (s *service) hearFanouts(ctx context.Context) {
 }
 
 // serve answers requests; workers do the jobs that become due.
-func (s *service) serve(ctx context.Context, l *listeners) error { return s.process(l).Run(ctx) }
+func (s *service) serve(ctx context.Context, l *listeners) error {
+	return s.process(l, "serve").Run(ctx)
+}
 
 // serveAndWork does everything in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
-	p := s.process(l)
+	p := s.process(l, "dev")
 	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)), s.jobs.Task(periodic.Reports(s.store)))
 	return p.Run(ctx)
 }
 
-func (s *service) process(l *listeners) *process.Process {
+func (s *service) process(l *listeners, role string) *process.Process {
 	s.products.each(func(u httpapi.UseCases) { s.notifier.Beside(u.Listeners.Notify) })
 	servers := []process.Server{
 		{Name: "live", Listener: l.live, Serve: s.apis.live.Serve, Shutdown: s.apis.live.Shutdown},
@@ -83,7 +86,7 @@ func (s *service) process(l *listeners) *process.Process {
 	return &process.Process{
 		Servers: servers, Ops: s.ops, At: l.ops, Log: s.log, Leaving: s.products.stop,
 		Tasks: []process.Task{
-			s.jobs.Task(periodic.Cleaning(s.store, s.log)),
+			s.teller.Task(role, version), s.jobs.Task(periodic.Cleaning(s.store, s.log)),
 			s.jobs.Task(periodic.Statistics(s.store, s.log)),
 			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.products.forget); return nil },
 			s.jobs.Task(periodic.KeyUses("key_uses_live", s.products.live.Admission)),

@@ -78,7 +78,7 @@ var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), 
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, serviceArea, newDependencies, newBulkLease,
+	newLimits, newRateLimiter, newPricing, tracedRoutingEngine, newRouting, serviceArea, newDependencies, newBulkLease,
 	newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
@@ -105,7 +105,8 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, gauges.NewRegistry,
+	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, gauges.NewRegistry, gauges.NewOutages, periodic.NewTeller,
+	wire.Bind(new(periodic.Services), new(*gauges.Outages)),
 	wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 

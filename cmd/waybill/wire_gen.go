@@ -313,6 +313,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		config: c,
 		log:    log,
 	}
+	teller := periodic.NewTeller(jobs, database, v, outages, clock, identifiers)
 	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainService := &service{
 		apis:          mainApis,
@@ -327,6 +328,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		key:           mainSecretKey,
 		beside:        mainDependencies,
 		jobs:          jobs,
+		teller:        teller,
 		kept:          requestLogKeeping,
 		products:      mainProducts,
 		invalidations: invalidations,
@@ -478,6 +480,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		config: c,
 		log:    log,
 	}
+	outages := gauges.NewOutages(registry, log)
+	teller := periodic.NewTeller(jobs, database, v, outages, clock, identifiers)
 	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainWorker := &worker{
 		background: mainBackgroundJobs,
@@ -487,6 +491,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		clock:      clock,
 		key:        mainSecretKey,
 		jobs:       jobs,
+		teller:     teller,
 		kept:       requestLogKeeping,
 		log:        log,
 	}
@@ -624,7 +629,7 @@ var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), 
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, serviceArea, newDependencies, newBulkLease,
+	newLimits, newRateLimiter, newPricing, tracedRoutingEngine, newRouting, serviceArea, newDependencies, newBulkLease,
 	newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
@@ -644,5 +649,5 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, gauges.NewRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, gauges.NewRegistry, gauges.NewOutages, periodic.NewTeller, wire.Bind(new(periodic.Services), new(*gauges.Outages)), wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

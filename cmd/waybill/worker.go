@@ -30,6 +30,7 @@ type worker struct {
 	clock      *databaseclock.Clock
 	key        *secretKey
 	jobs       *periodic.Jobs
+	teller     *periodic.Teller
 	kept       domain.RequestLogKeeping
 	log        *slog.Logger
 }
@@ -101,7 +102,7 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 	p := &process.Process{
 		Ops: w.ops, At: l.ops, Log: w.log,
 		Tasks: []process.Task{
-			w.background.run,
+			w.background.run, w.teller.Task("worker", version),
 			func(ctx context.Context) error { w.notifier.Run(ctx); return nil },
 			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
 			w.jobs.Task(periodic.LateWebhooks(w.store, w.log)),

@@ -152,7 +152,7 @@ func testMachineryWork(t *testing.T, b ports.Database) {
 func testProcesses(t *testing.T, b ports.Database) {
 	p := domain.Process{ID: sample.ID(domain.PrefixProcess), StartedAt: sample.Now, SeenAt: sample.Now, ProcessFacts: domain.ProcessFacts{
 		Role: "worker", Host: "a", PID: 7, Version: "1", Jobs: []domain.JobRun{{Name: "cleaning", Every: time.Minute, EndedAt: sample.Now,
-			Took: time.Second, Failed: "the disk is full", Done: 3}},
+			Took: time.Second, Failed: "the disk is full"}},
 		Pools:    []domain.PoolState{{Name: "live", Open: 2, InUse: 1, Most: 4, Waited: time.Second}},
 		Services: []domain.ServiceState{{Name: "pricing", Environment: domain.Live, GoneSince: &sample.Now}},
 	}}

@@ -1,0 +1,57 @@
+package console
+
+import (
+	"strconv"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/domain"
+)
+
+// processRow is a process as it last told of itself.
+type processRow struct {
+	ID, Role, Where, Version string
+	StartedAt, SeenAt        time.Time
+	State, Tone              string
+	Gone                     []string // services that it takes for gone
+	Failing                  []domain.JobRun
+	Jobs                     []domain.JobRun
+	Pools                    []poolRow
+}
+
+type poolRow struct {
+	Name, Use string
+	Busy      bool // no connection is left
+	Waited    string
+}
+
+func processRows(all []domain.Process, now time.Time) (rows []processRow) {
+	for _, p := range all {
+		row := processRow{ID: string(p.ID), Role: p.Role, Where: p.Host + ", PID " + strconv.Itoa(p.PID), Version: p.Version,
+			StartedAt: p.StartedAt, SeenAt: p.SeenAt, State: "runs", Tone: "good", Jobs: p.Jobs}
+		switch {
+		case p.Ended:
+			row.State, row.Tone = "was ended", ""
+		case now.Sub(p.SeenAt) > domain.ProcessSilent:
+			row.State, row.Tone = "is silent", "bad"
+		}
+		for _, s := range p.Services {
+			if s.GoneSince != nil {
+				row.Gone = append(row.Gone, s.Name+" ("+string(s.Environment)+") is gone since "+s.GoneSince.UTC().Format("15:04:05 UTC"))
+			}
+		}
+		for _, j := range p.Jobs {
+			if j.Failed != "" {
+				row.Failing = append(row.Failing, j)
+			}
+		}
+		for _, pool := range p.Pools {
+			row.Pools = append(row.Pools, poolRow{Name: pool.Name, Busy: pool.Most > 0 && pool.InUse >= pool.Most,
+				Use: pages.Count(int64(pool.InUse)) + " in use, " + pages.Count(int64(pool.Open)) + " open, " +
+					pages.Count(int64(pool.Most)) + " at most",
+				Waited: pool.Waited.Round(time.Millisecond).String()})
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

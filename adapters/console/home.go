@@ -140,5 +140,7 @@ func (p *Console) alarms(c *call, v *homeView) {
 		v.Endpoints = append(v.Endpoints, shown)
 	}
 	slices.SortStableFunc(v.Endpoints, func(a, b endpointView) int { return a.Since.Compare(b.Since) })
-	v.Quiet = v.Quiet && len(v.Down) == 0 && len(v.Endpoints) == 0 && !v.Unknown
+	pauses, err := p.Machinery.Pauses(c.Ctx()) // the frame shows them on every page
+	v.Unknown = v.Unknown || err != nil
+	v.Quiet = v.Quiet && len(pauses) == 0 && len(v.Down) == 0 && len(v.Endpoints) == 0 && !v.Unknown
 }

@@ -227,6 +227,27 @@ func TestAPauseStandsOnEveryPageOfEveryProcessWithItsPersonAndReason(t *testing.
 	}
 }
 
+func TestNothingWaitsForNobodyWhileTheSendingIsPaused(t *testing.T) {
+	t.Parallel()
+	for paused, quiet := range map[bool]bool{false: true, true: false} {
+		s := newScene(t)
+		for _, e := range must[[]domain.EndpointShown](t)(s.Store.Read().Machinery.Endpoints(t.Context(), domain.EndpointFilter{Unwell: true},
+			s.Clock.Now(), nil, 100)) {
+			e.Health = domain.WebhookHealth{}
+			s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+				return tx.Webhooks.UpdateEndpoint(ctx, e.WebhookEndpoint)
+			})
+		}
+		if paused {
+			pauseLive(t, s)
+		}
+		p := s.signedIn(t, domain.RoleViewer).get("/")
+		if strings.Contains(p.body, "Nothing waits for you") != quiet || strings.Contains(p.body, "All live webhooks wait") != paused {
+			t.Errorf("paused %v: the attention queue has the wrong words\n%s", paused, p.body)
+		}
+	}
+}
+
 func TestQueuesTellOfARedisThatIsGoneOrHangsWithinThreeSeconds(t *testing.T) {
 	t.Parallel()
 	for name, break_ := range map[string]func(*redis){

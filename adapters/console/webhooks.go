@@ -19,6 +19,7 @@ const hooksPage = 25
 type hooksView struct {
 	Notice    *pages.Notice
 	Sending   []sendingView
+	Unknown   bool // whether it is paused
 	May       bool
 	Filters   []pages.Field
 	Endpoints []hookRow
@@ -52,9 +53,7 @@ func (p *Console) listHooks(c *call) error { return p.hooksPage(c, http.StatusOK
 func (p *Console) hooksPage(c *call, status int, n *pages.Notice) error {
 	v := hooksView{Notice: n, May: c.May(domain.ActRepairQueues), Known: true}
 	pauses, err := p.Machinery.Pauses(c.Ctx())
-	if err != nil {
-		return err
-	}
+	v.Unknown = err != nil
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
 		s := sendingView{Environment: string(e), Reason: pages.Field{ID: "reason-" + string(e), Name: "reason",
 			Label: "Why all " + string(e) + " webhooks wait", Required: true, MaxLength: domain.PauseReasonRule.Most}}

@@ -3,15 +3,26 @@ package machinery
 import (
 	"context"
 	"strings"
+	"time"
 
 	"waybill/domain"
 	"waybill/ports"
 )
 
+// pausesWithin is for how long a page waits to know of pauses.
+const pausesWithin = 300 * time.Millisecond
+
 // Pauses lists the environments in which no webhooks are sent, as they were within keepFor.
+// It answers within 300 ms: ErrTookTooLong where that is not known by then.
 func (m *Machinery) Pauses(ctx context.Context) ([]domain.SendingPause, error) {
-	p := m.pauses.get(ctx)
-	return p.Value, p.Err
+	came := make(chan Part[[]domain.SendingPause], 1)
+	go func() { came <- m.pauses.get(ctx) }() // ends with its read, within readFor
+	select {
+	case p := <-came:
+		return p.Value, p.Err
+	case <-time.After(pausesWithin):
+		return nil, ports.ErrTookTooLong
+	}
 }
 
 // PauseSending stops the sending of webhooks of an environment to all customers: every

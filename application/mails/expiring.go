@@ -2,6 +2,7 @@ package mails
 
 import (
 	"context"
+	"slices"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -23,14 +24,20 @@ func (s *Sender) TellExpiring(ctx context.Context) error {
 }
 
 // TellFailing tells of each webhook endpoint that will be disabled because it fails, each
-// person once for each time of failing. It may be called as TellExpiring.
+// person once for each time of failing. Where people have paused the sending nothing is told:
+// no endpoint can show there that it has recovered. It may be called as TellExpiring.
 func (s *Sender) TellFailing(ctx context.Context) error {
 	now := s.clock.Now()
+	pauses, err := s.storage.Read().Sending.Pauses(ctx)
+	if err != nil {
+		return err
+	}
 	return tellEach(ctx, s, func(after domain.ID) ([]domain.WebhookEndpoint, error) {
 		return s.storage.Read().Webhooks.Unhealthy(ctx, "", now.Add(-domain.WarnAfter), after, keysAtOnce)
 	}, func(e domain.WebhookEndpoint) (domain.ID, domain.Notice, bool) {
 		notice, told := domain.FailingNotice(e, now)
-		return e.ID, notice, told
+		paused := slices.ContainsFunc(pauses, func(p domain.SendingPause) bool { return p.Environment == e.Tenant.Environment })
+		return e.ID, notice, told && !paused
 	})
 }
 

@@ -155,6 +155,16 @@ func TestEachOwnerAndDeveloperIsToldOnceOfAnEndpointBeforeItIsDisabled(t *testin
 	}
 	want("at once", 0)
 	s.Clock.GoOn(domain.WarnAfter)
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		_, err := tx.Sending.Pause(ctx, domain.SendingPause{Environment: domain.Live, Since: s.Clock.Now(), By: "Kofi", Reason: "Flooded"})
+		return err
+	})
+	want("while people have paused the sending", 0)
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		_, err := tx.Sending.Resume(ctx, domain.Live, s.Clock.Now())
+		return err
+	})
+	health(e.Health) // resuming began the time anew
 	want("a day later", 2)
 	s.Clock.GoOn(time.Hour)
 	want("once more", 0)

@@ -13,7 +13,7 @@ type processRow struct {
 	ID, Role, Where, Version string
 	StartedAt, SeenAt        time.Time
 	State, Tone              string
-	Gone                     []string // services that it takes for gone
+	Gone                     []domain.ServiceState
 	Failing                  []domain.JobRun
 	Jobs                     []domain.JobRun
 	Pools                    []poolRow
@@ -37,7 +37,7 @@ func processRows(all []domain.Process, now time.Time) (rows []processRow) {
 		}
 		for _, s := range p.Services {
 			if s.GoneSince != nil {
-				row.Gone = append(row.Gone, s.Name+" ("+string(s.Environment)+") is gone since "+s.GoneSince.UTC().Format("15:04:05 UTC"))
+				row.Gone = append(row.Gone, s)
 			}
 		}
 		for _, j := range p.Jobs {

@@ -86,7 +86,9 @@ func (m *Moves) Advance(ctx context.Context, o Orders) (run domain.MoveRun, repl
 	err = m.step(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.MoveRuns.Begin(ctx, run, hold) })
 	switch {
 	case errors.Is(err, ports.ErrKeyTaken):
-		if known, err = m.storage.Read().MoveRuns.FindByKey(ctx, o.Key); err != nil {
+		reading, cancel := context.WithTimeout(ctx, stepBudget)
+		defer cancel()
+		if known, err = m.RunOf(reading, o.Key); err != nil {
 			return run, false, err
 		}
 		return m.again(ctx, known, o)

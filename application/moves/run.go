@@ -51,6 +51,8 @@ func (m *Moves) resume(ctx context.Context, run domain.MoveRun, patience time.Du
 
 // asItIs is the run that another process works on, or has finished.
 func (m *Moves) asItIs(ctx context.Context, id domain.ID) (domain.MoveRun, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepBudget)
+	defer cancel()
 	run, err := m.Run(ctx, id)
 	if err == nil && run.FinishedAt == nil {
 		err = inProgress()
@@ -108,13 +110,13 @@ func (m *Moves) work(ctx context.Context, run domain.MoveRun, hold ports.MoveHol
 
 // settle moves one delivery and records what became of it, in one transaction.
 func (m *Moves) settle(ctx context.Context, run domain.MoveRun, hold ports.MoveHold, item *domain.MoveItem) error {
+	ctx, cancel := context.WithTimeout(ctx, stepBudget)
+	defer cancel()
 	tenant, err := m.storage.Read().Deliveries.Owner(ctx, item.DeliveryID)
 	if err != nil {
 		return err
 	}
 	var done domain.MoveItem
-	ctx, cancel := context.WithTimeout(ctx, stepBudget)
-	defer cancel()
 	err = idempotency.Insist(ctx, m.warnings, func(ctx context.Context) error {
 		return m.log.Change(ctx, run.By, func(ctx context.Context, tx ports.Stores) (record domain.AuditRecord, err error) {
 			if err := tx.MoveRuns.Extend(ctx, hold); err != nil {

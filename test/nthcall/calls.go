@@ -125,6 +125,7 @@ func (s storage) Read() ports.Readers {
 		Memberships:     between[ports.MembershipReader](s.Calls, mocks.NewMockMembershipReader(s.ctrl), r.Memberships),
 		Links:           between[ports.LinkReader](s.Calls, mocks.NewMockLinkReader(s.ctrl), r.Links),
 		Sessions:        between[ports.SessionReader](s.Calls, mocks.NewMockSessionReader(s.ctrl), r.Sessions),
+		MoveRuns:        between[ports.MoveRunReader](s.Calls, mocks.NewMockMoveRunReader(s.ctrl), r.MoveRuns),
 	}
 }
 
@@ -148,6 +149,7 @@ func (s storage) InTx(ctx context.Context, fn func(context.Context, ports.Stores
 				Sessions:        between[ports.SessionStore](s.Calls, mocks.NewMockSessionStore(s.ctrl), tx.Sessions),
 				Mails:           between[ports.MailStore](s.Calls, mocks.NewMockMailStore(s.ctrl), tx.Mails),
 				Devices:         between[ports.DeviceStore](s.Calls, mocks.NewMockDeviceStore(s.ctrl), tx.Devices),
+				MoveRuns:        between[ports.MoveRunStore](s.Calls, mocks.NewMockMoveRunStore(s.ctrl), tx.MoveRuns),
 			})
 		})
 	})

@@ -36,6 +36,16 @@ func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, many i
 	exec(t, s, "INSERT INTO webhook_attempts SELECT id, id, 1, 'schedule', 200, '', 1, '', created_at, NULL FROM webhook_deliveries")
 }
 
+// fillMoveRuns makes runs of moves, of which every thousandth is under way.
+func fillMoveRuns(t testing.TB, s *gormstore.Store, many int, id func(ms, n string) string, instant func(ms string) string, blob string) {
+	t.Helper()
+	now := fmt.Sprint(time.Now().UnixMilli())
+	exec(t, s, "INSERT INTO move_runs (id, key, fingerprint, actor_id, actor_name, request_id, created_at, finished_at) "+
+		fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", many)+
+		"SELECT "+id(now, "i")+", 'dispatch-' || i, "+strings.ReplaceAll(blob, "600", "32")+", '', '', '', "+instant(now)+
+		", CASE WHEN i % 1000 > 0 THEN "+instant(now)+" END FROM n")
+}
+
 // A table of events grows without end: a search for the few that matter must not
 // read the others.
 func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
@@ -50,20 +60,23 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 		explain, analyze string
 		reads            *regexp.Regexp // of a whole table
 		behind           string         // an index is read from a position on
+		keyed            string         // the index of the keys of runs
 	}{
 		"SQLite": {
 			openSQLite,
 			func(ms, n string) string { return "printf('%012x70008000%012x', " + ms + ", " + n + ")" },
 			func(ms string) string { return "strftime('%Y-%m-%dT%H:%M:%fZ', " + ms + " / 1000.0, 'unixepoch')" },
 			"zeroblob(600)", "EXPLAIN QUERY PLAN ", "SELECT 'nobody analyzes it in production either'",
-			regexp.MustCompile(`SCAN (d|f|webhook_deliveries|webhook_attempts|feed_events)( |\n|$)(USING INDEX feed|[^U]|$)`),
+			regexp.MustCompile(`SCAN (d|f|webhook_deliveries|webhook_attempts|feed_events|move_runs)( |\n|$)(USING INDEX feed|[^U]|$)`),
 			"feed_events_feed_idx (application_id=? AND environment=? AND position>?",
+			"SEARCH move_runs USING INDEX sqlite_autoindex_move_runs_",
 		},
 		"Postgres": {
 			openPostgres,
 			postgresID, postgresInstant, "decode(repeat('ab', 600), 'hex')", "EXPLAIN ", "VACUUM ANALYZE",
-			regexp.MustCompile(`Seq Scan on (webhook_deliveries|webhook_attempts|feed_events)`),
+			regexp.MustCompile(`Seq Scan on (webhook_deliveries|webhook_attempts|feed_events|move_runs)`),
 			`("position" > `,
+			"move_runs_key_key",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +93,7 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 			}
 			fillWebhooks(t, s, tenant, 2500, c.id, c.instant, c.blob)
 			fillFeed(t, s, newTenant(t, s), name, 20_000)
+			fillMoveRuns(t, s, 20_000, c.id, c.instant, c.blob)
 			exec(t, s, c.analyze)
 			var plans []string
 			_, read := s.Pools()
@@ -127,6 +141,15 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 				{"a delivery in the feed", "", func() error {
 					return errorOf(s.Read().Feed.Events(ctx, tenant, domain.FeedFilter{DeliveryID: w.Delivery.ID}, nil, 50))
 				}},
+				{"a page of the feed over all customers", "feed_events_all_idx", func() error {
+					return errorOf(s.Read().Feed.OfAll(ctx, domain.PlatformFeedFilter{Environment: domain.Sandbox}, &position, 50))
+				}},
+				{"a type in the feed over all customers", "feed_events_all_idx", func() error {
+					return errorOf(s.Read().Feed.OfAll(ctx, domain.PlatformFeedFilter{Environment: domain.Sandbox,
+						Types: []domain.EventType{"delivery.failed"}}, &position, 50))
+				}},
+				{"a run of moves by its key", c.keyed, func() error { return errorOf(s.Read().MoveRuns.FindByKey(ctx, "dispatch-7000")) }},
+				{"runs of moves that were left", "move_runs_left_idx", func() error { return errorOf(s.Read().MoveRuns.Left(ctx, 1)) }},
 				{"a page of the list", "webhook_deliveries_list_idx", list(domain.WebhookDeliveryFilter{})},
 				{"what is pending", "webhook_deliveries_", list(domain.WebhookDeliveryFilter{Status: domain.WebhookPending})},
 				{"what failed", "webhook_deliveries_recoverable_idx", list(domain.WebhookDeliveryFilter{Status: domain.WebhookFailed})},

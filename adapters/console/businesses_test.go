@@ -3,8 +3,11 @@ package console_test
 import (
 	"context"
 	"fmt"
+	"html"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -28,23 +31,13 @@ import (
 	"waybill/test/stage"
 )
 
-const portalURL = "https://portal.example"
-
 func init() {
 	equip = append(equip, func(_ *testing.T, s *scene, u *console.UseCases) { u.Tenants = s.tenants })
 	arrange = append(arrange, func(_ *testing.T, s *scene, o *console.Options) {
-		o.PortalBaseURL, o.PerBusiness = portalURL, domain.RateLimit{Limit: 1200, Window: time.Minute}
-		o.Customer = portal.New(portal.UseCases{Access: s.access, Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
-			Requests: requestlog.NewRequests(s.Store, s.Clock), Handling: handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}),
-			PickupLocations: pickuplocations.New(s.Store, nil, s.Clock, s.IDs), Endpoints: endpoints.New(s.Store,
-				webhooks.New(s.Store, nil, nil, nil, stage.Renderer{}, s.Clock, s.IDs, false), s.Clock, s.IDs),
-			Readiness: readiness.New(s.Store, s.Clock),
-		}, portal.Options{BaseURL: portalURL, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1",
-			Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Normalizer: stage.FoldCase{},
-			PerKey: domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
-		}).Mounted(console.BusinessAt)
+		o.PortalBaseURL, o.PerBusiness, o.Customer = s.portal, domain.RateLimit{Limit: 1200, Window: time.Minute},
+			s.newPortal(s.portal).Mounted(console.BusinessAt)
 	})
-	furnish = append(furnish, furnishCustomer)
+	furnish = append(furnish, furnishCustomer, servePortal)
 
 	at := func(path string) string { return console.BusinessAt + path }
 	page, form := func(paths ...string) {
@@ -95,6 +88,35 @@ func init() {
 	form("/pickup-locations/:env/:location", sent("active", "false"))
 }
 
+// newPortal is the portal of the customers.
+func (s *scene) newPortal(at string) *portal.Portal {
+	return portal.New(portal.UseCases{Access: s.access, Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
+		Requests: requestlog.NewRequests(s.Store, s.Clock), Handling: handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}),
+		PickupLocations: pickuplocations.New(s.Store, nil, s.Clock, s.IDs), Endpoints: endpoints.New(s.Store,
+			webhooks.New(s.Store, nil, nil, nil, stage.Renderer{}, s.Clock, s.IDs, false), s.Clock, s.IDs),
+		Readiness: readiness.New(s.Store, s.Clock),
+	}, portal.Options{BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1",
+		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Normalizer: stage.FoldCase{},
+		PerKey: domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
+	})
+}
+
+// servePortal has the portal on a listener of its own.
+func servePortal(t *testing.T, s *scene) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	s.portal = "http://localhost:" + port
+	p := s.newPortal(s.portal)
+	server.Config.Handler = p.Handler()
+	server.Start()
+	t.Cleanup(func() {
+		p.EndStreams()
+		server.CloseClientConnections()
+		server.Close()
+	})
+}
+
 // furnishCustomer gives the customer of a scene one of everything.
 func furnishCustomer(t *testing.T, s *scene) {
 	t.Helper()
@@ -129,34 +151,85 @@ func (s *scene) customerAt(path string) string { return "/businesses/" + string(
 
 var rooted = regexp.MustCompile(`(?:href|action)="(/[^"]*)"`)
 
-func TestEachLinkOnThePagesOfACustomerStaysWithThatCustomer(t *testing.T) {
+func TestEachLinkOnThePagesOfACustomerLeadsToAPageOfTheConsole(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	admin := s.signedIn(t, domain.RoleAdmin)
-	seen, todo, read := map[string]bool{}, []string{s.customerAt("")}, 0
-	for len(todo) > 0 {
-		path := todo[0]
-		todo = todo[1:]
-		p := admin.get(path)
-		if p.status != http.StatusOK {
-			t.Errorf("%s: %d", path, p.status)
-		}
-		read++
-		for _, m := range rooted.FindAllStringSubmatch(p.body, -1) {
-			to, ok := strings.CutPrefix(strings.ReplaceAll(m[1], "&amp;", "&"), console.Prefix)
-			if !ok {
-				t.Errorf("%s leads out of the console: %s", path, m[1])
+	s.called(t)
+	for _, role := range everybody {
+		caller, seen, todo, read := s.signedIn(t, role), map[string]bool{}, []string{s.customerAt("")}, 0
+		for len(todo) > 0 {
+			path := todo[0]
+			todo = todo[1:]
+			p := caller.get(path)
+			if p.status != http.StatusOK {
+				t.Errorf("%s: %s, which a page leads to: %d", role, path, p.status)
+			}
+			if !strings.HasPrefix(path, s.customerAt("")) {
 				continue
 			}
-			if to, _, _ = strings.Cut(to, "#"); strings.HasPrefix(to, s.customerAt("")) && !seen[to] &&
-				!strings.Contains(m[0], "action=") {
-				seen[to] = true
-				todo = append(todo, to)
+			read++
+			for _, m := range rooted.FindAllStringSubmatch(p.body, -1) {
+				to, ok := strings.CutPrefix(html.UnescapeString(m[1]), console.Prefix)
+				if !ok {
+					t.Errorf("%s: %s leads out of the console: %s", role, path, m[1])
+					continue
+				}
+				if to, _, _ = strings.Cut(to, "#"); !seen[to] && !strings.Contains(m[0], "action=") {
+					seen[to] = true
+					todo = append(todo, to)
+				}
+			}
+		}
+		if read < 14 {
+			t.Errorf("%s: only %d pages were read: %v", role, read, seen)
+		}
+	}
+}
+
+func TestAPageOfACustomerLeadsOnlyWhereTheConsoleHasAPage(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.called(t)
+	keys := s.signedIn(t, domain.RoleAdmin).get(s.customerAt("/apps/" + s.ids[":app"] + "/sandbox/keys"))
+	if !strings.Contains(keys.body, "POST /v1/deliveries") {
+		t.Fatalf("the calls of a key are not shown:\n%s", keys.body)
+	}
+	for _, head := range []string{"deliveries", "requests", "errors", "sandbox"} {
+		there := s.signedIn(t, domain.RoleAdmin).get("/"+head).status == http.StatusOK
+		for _, path := range []string{"", "/apps/" + s.ids[":app"] + "/sandbox/keys", "/usage", "/webhooks/" + s.ids[":endpoint"]} {
+			p := s.signedIn(t, domain.RoleAdmin).get(s.customerAt(path))
+			for _, m := range rooted.FindAllStringSubmatch(p.body, -1) {
+				to, below := strings.CutPrefix(html.UnescapeString(m[1]), console.Prefix+"/"+head)
+				if below && (!there || strings.HasPrefix(to, "?") && !strings.Contains(to, "business="+string(s.business.ID))) {
+					t.Errorf("%s leads to %s", path, m[1])
+				}
 			}
 		}
 	}
-	if read < 20 {
-		t.Errorf("only %d pages were read: %v", read, seen)
+}
+
+func TestNoPageOfACustomerSpeaksToStaffAsToThatCustomer(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.called(t)
+	for _, role := range []domain.Role{domain.RoleAdmin, domain.RoleViewer} {
+		caller, read := s.signedIn(t, role), 0
+		for route, r := range matrix {
+			if !strings.HasPrefix(route, "GET "+console.BusinessAt) || !slices.Contains(r.may, role) {
+				continue
+			}
+			_, path, _ := r.question(t, s, route)
+			p := caller.get(path)
+			read++
+			for _, text := range []string{"your business", "your program", "Your new", "your colleagues"} {
+				if strings.Contains(strings.ToLower(p.body), strings.ToLower(text)) {
+					t.Errorf("%s, %s: says %q", role, route, text)
+				}
+			}
+		}
+		if read < 20 {
+			t.Errorf("%s: only %d pages were read", role, read)
+		}
 	}
 }
 
@@ -219,7 +292,7 @@ func TestACustomerIsCreatedOnceFoundAndGivenToItsOwner(t *testing.T) {
 	form.Set("name", "Ama")
 	form.Set("role", "owner")
 	invited := admin.post(to, form)
-	link := regexp.MustCompile(`<output[^>]*data-secret[^>]*>` + portalURL + `/enter/([^<]+)<`).FindStringSubmatch(invited.body)
+	link := regexp.MustCompile(`<output[^>]*data-secret[^>]*>` + s.portal + `/enter/([^<]+)<`).FindStringSubmatch(invited.body)
 	if link == nil {
 		t.Fatalf("no link: %d %s", invited.status, invited.body)
 	}
@@ -309,7 +382,7 @@ func TestStaffViewACustomerWithAReasonByALinkToThePortal(t *testing.T) {
 	}
 	form.Set("reason", "Order 1001 is said to be missing")
 	p := support.post(to, form)
-	link := regexp.MustCompile(`href="` + portalURL + `/view/([^"]+)"`).FindStringSubmatch(p.body)
+	link := regexp.MustCompile(`href="` + s.portal + `/view/([^"]+)"`).FindStringSubmatch(p.body)
 	if link == nil {
 		t.Fatalf("%d %s", p.status, p.body)
 	}

@@ -59,6 +59,7 @@ type scene struct {
 	guard       guard
 	log         stage.Log
 	url, second string // of the processes, with the console's prefix
+	portal      string // of the customers
 
 	staff    map[domain.Role]domain.Person
 	owner    domain.Person // of the customer

@@ -134,14 +134,25 @@ func Count(n int64) string {
 // Set are the pages of an edge.
 type Set struct{ byName map[string]*template.Template }
 
+// Reader is whom the pages of a business are for.
+type Reader bool
+
+// The two readers: the people of the business, and staff to whom its pages are shown.
+const (
+	ForReader Reader = false
+	ForStaff  Reader = true
+)
+
 // Parse reads the pages of an edge, the files of folders named html: each of them defines
 // "content" and may use the parts. The prefix is in front of the edge's paths, and of
-// /assets/, below which it calls ServeAsset; pages write {{at "/path"}} for a path of the edge.
-func Parse(prefix string, edge ...fs.FS) (*Set, error) {
+// /assets/, below which it calls ServeAsset; pages write {{at "/path"}} for a path of the edge, and
+// {{if staff}} before what they say to staff alone.
+func Parse(prefix string, who Reader, edge ...fs.FS) (*Set, error) {
 	kit, err := template.New("").Funcs(template.FuncMap{
 		"asset": func(file string) string { return prefix + "/assets/" + assets()[file].name },
 		"at":    func(to string) string { return prefix + to },
 		"count": Count,
+		"staff": func() bool { return who == ForStaff },
 	}).ParseFS(parts, "parts/*.html")
 	if err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func TestEveryTextCanBeReadOnEveryGroundInBothSchemes(t *testing.T) {
 func page(t *testing.T, content string, body any) string {
 	t.Helper()
 	files := fstest.MapFS{"html/one.html": {Data: []byte(`{{define "content"}}` + content + `{{end}}`)}}
-	set, err := pages.Parse("", files)
+	set, err := pages.Parse("", pages.ForReader, files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -214,7 +214,7 @@ func (p *Portal) appsPage(c *call, status int, n *pages.Notice) error {
 	return p.Show(c, status, "apps", "Applications", appsView{
 		Notice: n, Apps: apps, More: next, Later: after != "", May: c.May(domain.ActManageApplications),
 		Once: p.OnceShown(c, domain.PrefixApplication, status),
-		Name: c.Field(pages.Field{Name: "name", Label: "Name", Hint: "What your colleagues will know it by, such as Web shop.", Required: true,
+		Name: c.Field(pages.Field{Name: "name", Label: "Name", Hint: "What people will know it by, such as Web shop.", Required: true,
 			MaxLength: domain.NameRule.Most}),
 	})
 }

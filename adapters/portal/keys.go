@@ -320,11 +320,14 @@ func (p *Portal) showNewKey(c *call, app domain.Application, k tenancy.IssuedKey
 	if k.Environment == domain.Live {
 		base = p.options.LiveBaseURL
 	}
+	note := "It is shown this once. Keep it where your program reads its secrets, never in its source."
+	if !ownPages(c) {
+		note = "It is shown this once. Hand it to the customer in a way that nobody else reads, and keep no copy."
+	}
 	v := newKeyView{
 		App: app, Key: showKey(k.APIKey, p.options.Clock.Now(), keyHistory{}, nil), Old: old, List: at, Env: string(k.Environment),
-		Secret: pages.Secret{Title: "Copy the key now", Note: "It is shown this once. Keep it where your program reads its secrets, never in " +
-			"its source.", Label: "The new key", Secret: k.Secret},
-		Call: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + base + "/api-key"},
+		Secret: pages.Secret{Title: "Copy the key now", Note: note, Label: "The new key", Secret: k.Secret},
+		Call:   pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + base + "/api-key"},
 	}
 	return p.Show(c, http.StatusOK, "key", "The new key", v)
 }

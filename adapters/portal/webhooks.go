@@ -33,7 +33,7 @@ type health struct {
 
 // disabledTexts are why an endpoint gets nothing.
 var disabledTexts = map[domain.DisabledReason]string{
-	domain.DisabledByCaller: "nothing is sent until you resume it", domain.DisabledGone: "it answered 410 Gone",
+	domain.DisabledByCaller: "nothing is sent until it is resumed", domain.DisabledGone: "it answered 410 Gone",
 	domain.DisabledFailing: "it failed for days",
 }
 

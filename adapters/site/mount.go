@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 
 	"waybill/adapters/pages"
 	"waybill/domain"
+
+	"github.com/gin-gonic/gin"
 )
 
 // Mount is a part of one site below a path of another: the pages of a business, which the
@@ -68,17 +71,59 @@ func (m *Mount) at(business domain.ID, path string) string {
 
 // rooted are links and forms of a page that begin at the root of the listener. Text of other
 // people cannot look like one: the template has escaped its quotes.
-var rooted = regexp.MustCompile(` (href|action|src)="(/[^"/][^"]*)"`)
+var (
+	rooted = regexp.MustCompile(` (href|action|src)="(/[^"/][^"]*)"`)
+	anchor = regexp.MustCompile(`(?s)<a [^>]*href="(/[^"]*)"[^>]*>(.*?)</a>`)
+	button = regexp.MustCompile(`^<a [^>]*class="button\b`)
+)
 
-// rehome leads links of a mounted page to where they are mounted.
+// rehome leads links of a mounted page to where they are mounted, or to the site's own page
+// of that name with the business as its filter. One that leads nowhere here, or nowhere that
+// the reader may go, is shown as its text; a button is left out.
 func (c *Call) rehome(body []byte) []byte {
-	return rooted.ReplaceAllFunc(body, func(found []byte) []byte {
+	body = rooted.ReplaceAllFunc(body, func(found []byte) []byte {
 		parts := rooted.FindSubmatch(found)
 		if bytes.HasPrefix(parts[2], []byte(c.site.o.Prefix+"/")) {
 			return found
 		}
-		return []byte(" " + string(parts[1]) + `="` + c.At(string(parts[2])) + `"`)
+		path := string(parts[2])
+		to := c.At(path)
+		if list, query, filtered := strings.Cut(path, "?"); to == c.site.o.Prefix+path && strings.Count(list, "/") == 1 &&
+			string(parts[1]) == "href" {
+			to = c.At(list) + "?business=" + string(c.Business())
+			if filtered {
+				to += "&amp;" + query
+			}
+		}
+		return []byte(" " + string(parts[1]) + `="` + to + `"`)
 	})
+	return anchor.ReplaceAllFunc(body, func(found []byte) []byte {
+		parts := anchor.FindSubmatch(found)
+		switch {
+		case c.leads(string(parts[1])):
+			return found
+		case button.Match(found):
+			return nil
+		}
+		return slices.Concat([]byte("<span>"), parts[2], []byte("</span>"))
+	})
+}
+
+// leads reports whether an address of the site is a page that the reader may open.
+func (c *Call) leads(to string) bool {
+	path, below := strings.CutPrefix(to, c.site.o.Prefix)
+	if !below {
+		return false
+	}
+	path, _, _ = strings.Cut(path, "#")
+	path, _, _ = strings.Cut(path, "?")
+	for _, r := range c.site.routes {
+		if params, ok := r.matches(path); ok && r.Method == http.MethodGet {
+			there := &Call{Context: &gin.Context{Params: params}, site: c.site, mount: r.mount, Principal: c.Principal}
+			return r.Act == nil || domain.May(c.site.o.Site, c.Principal.Role, r.Act(there))
+		}
+	}
+	return false
 }
 
 // mountOver puts what stands above mounted pages onto one.
@@ -91,15 +136,19 @@ func (c *Call) mountOver(page *pages.Page) error {
 		return err
 	}
 	here := c.Request.URL.Path
-	for i, tab := range over.Tabs.Tabs {
+	var tabs []pages.Link
+	for _, tab := range over.Tabs.Tabs {
 		tab.Href = c.At(tab.Href)
 		if here == tab.Href {
 			tab.Current = "page"
 		} else if strings.HasPrefix(here, tab.Href+"/") && tab.Href != c.At(over.Href) {
 			tab.Current = "true"
 		}
-		over.Tabs.Tabs[i] = tab
+		if c.leads(tab.Href) {
+			tabs = append(tabs, tab)
+		}
 	}
+	over.Tabs.Tabs = tabs
 	over.Href = c.At(over.Href)
 	page.Over = &over
 	return nil

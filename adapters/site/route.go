@@ -3,9 +3,12 @@ package site
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"waybill/domain"
+
+	"github.com/gin-gonic/gin"
 )
 
 // Route is a page, or what a form does.
@@ -20,6 +23,24 @@ type Route struct {
 	Within     time.Duration // what the answer may take; 0: readTimeout, and writeTimeout of a form
 
 	mount *Mount // that it is of; nil: of none
+}
+
+// matches reports whether a path is one of the route's, with the values of its parameters.
+func (r Route) matches(path string) (params gin.Params, ok bool) {
+	pattern, parts := strings.Split(r.Path, "/"), strings.Split(path, "/")
+	if len(pattern) != len(parts) {
+		return nil, false
+	}
+	for i, part := range pattern {
+		name, param := strings.CutPrefix(part, ":")
+		if !param && part != parts[i] || param && parts[i] == "" {
+			return nil, false
+		}
+		if param {
+			params = append(params, gin.Param{Key: name, Value: parts[i]})
+		}
+	}
+	return params, true
 }
 
 // Always is one act for all calls of a route.

@@ -31,7 +31,7 @@ const (
 func (s *Site) newRouter() *gin.Engine {
 	router := web.NewRouter(s.o.TrustedProxies)
 	router.Use(s.protect)
-	for _, r := range s.Routes() {
+	for _, r := range s.routes {
 		router.Handle(r.Method, s.o.Prefix+r.Path, s.answer(r))
 		if r.Method == http.MethodGet {
 			router.Handle(http.MethodHead, s.o.Prefix+r.Path, s.answer(r))

@@ -72,6 +72,7 @@ type Site struct {
 	handler http.Handler
 	streams *streams
 	done    map[string]string // texts for the parameter of the same name
+	routes  []Route
 }
 
 // New makes a site.
@@ -80,16 +81,17 @@ func New(o Options) *Site {
 	if err != nil {
 		panic(err) // the settings were checked
 	}
-	s := &Site{o: o, pages: parse(o.Prefix, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base), streams: newStreams(),
+	s := &Site{o: o, pages: parse(o.Prefix, pages.ForReader, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base), streams: newStreams(),
 		done: maps.Clone(ownTexts)}
 	maps.Copy(s.done, o.Done)
 	if m := o.Mount; m != nil {
-		m.set = parse("", o.Pages, m.Pages) // where links lead is known with the business
+		m.set = parse("", pages.ForStaff, o.Pages, m.Pages) // where links lead is known with the business
 		m.Bind(s)
 		maps.Copy(s.done, m.Done)
 		s.o.Records = maps.Clone(m.Records)
 		maps.Copy(s.o.Records, o.Records)
 	}
+	s.routes = s.Routes()
 	s.router = s.newRouter()
 	// A form that another site sends comes with the cookie where a browser is old or a
 	// host beside ours is the same site.
@@ -103,8 +105,8 @@ func New(o Options) *Site {
 	return s
 }
 
-func parse(prefix string, own ...fs.FS) *pages.Set {
-	set, err := pages.Parse(prefix, append([]fs.FS{files}, own...)...)
+func parse(prefix string, who pages.Reader, own ...fs.FS) *pages.Set {
+	set, err := pages.Parse(prefix, who, append([]fs.FS{files}, own...)...)
 	if err != nil {
 		panic(err) // the pages are part of the program
 	}
@@ -119,7 +121,7 @@ func (s *Site) EndStreams() { s.streams.end() }
 
 // NotYet is what answers before the database was reached: one page, with 503.
 func NotYet(prefix string, w Words) http.Handler {
-	body, err := parse(prefix, files).Render("notice", pages.Page{Title: "Not yet", Site: w.Name, Home: prefix + "/", Body: pages.Notice{
+	body, err := parse(prefix, pages.ForReader, files).Render("notice", pages.Page{Title: "Not yet", Site: w.Name, Home: prefix + "/", Body: pages.Notice{
 		Title: "Not yet", Lines: []string{strings.ToUpper(w.To[:1]) + w.To[1:] + " is starting and waits for its database. Try again in a few " +
 			"seconds."}}})
 	if err != nil {

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"strings"
 	"testing"
 
 	"waybill/application/people"
@@ -70,7 +71,11 @@ func everyState(t *testing.T, b *browser.Browser) {
 // fill puts the records of a scene into a path.
 func fill(t *testing.T, s *scene, path string) string {
 	t.Helper()
+	path, query, asked := strings.Cut(path, "?")
 	_, filled, _ := row{}.question(t, s, "GET "+path)
+	if asked {
+		filled += "?" + query
+	}
 	return filled
 }
 

@@ -80,7 +80,14 @@ func (p *Console) businessPage(c *call, status int, n *pages.Notice) error {
 }
 
 func rateText(l domain.RateLimit) string {
-	return pages.Count(int64(l.Limit)) + " requests in " + strings.TrimSuffix(strings.TrimSuffix(l.Window.String(), "0s"), "0m")
+	window, unit := int64(l.Window.Seconds()), "second"
+	if window%60 == 0 {
+		window, unit = window/60, "minute"
+	}
+	if window > 1 {
+		unit += "s"
+	}
+	return pages.Count(int64(l.Limit)) + " requests in " + pages.Count(window) + " " + unit
 }
 
 // to leads to the page of the customer, which says what was done.

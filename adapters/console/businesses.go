@@ -43,7 +43,7 @@ func (p *Console) businessesPage(c *call, status int, n *pages.Notice) error {
 		Notice: n, Filtered: search != domain.CustomerSearch{} || request.After != nil, May: c.May(domain.ActManageBusinesses),
 		Once: p.OnceShown(c, domain.PrefixBusiness, status),
 		Q: pages.Field{ID: "q", Name: "q", Label: "Search", Type: "search", Value: search.Text, MaxLength: domain.MaxCustomerSearch,
-			Hint: "A name, an ID, an application, or a person's e-mail address."},
+			Hint: "Name, ID, application or e-mail address."},
 		State: pages.Field{ID: "state", Name: "state", Label: "State", Options: []pages.Option{
 			{Value: "", Text: "All"}, {Value: string(domain.CustomerActive), Text: "Active", Chosen: search.State == domain.CustomerActive},
 			{Value: string(domain.CustomerDisabled), Text: "Disabled", Chosen: search.State == domain.CustomerDisabled},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"waybill/adapters/console"
+	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
 	"waybill/application/endpoints"
 	"waybill/application/handling"
@@ -33,9 +34,9 @@ import (
 
 func init() {
 	equip = append(equip, func(_ *testing.T, s *scene, u *console.UseCases) { u.Tenants = s.tenants })
-	arrange = append(arrange, func(_ *testing.T, s *scene, o *console.Options) {
+	arrange = append(arrange, func(t *testing.T, s *scene, o *console.Options) {
 		o.PortalBaseURL, o.PerBusiness, o.Customer = s.portal, domain.RateLimit{Limit: 1200, Window: time.Minute},
-			s.newPortal(s.portal).Mounted(console.BusinessAt)
+			s.newPortal(t, s.portal).Mounted(console.BusinessAt)
 	})
 	furnish = append(furnish, furnishCustomer, servePortal)
 
@@ -89,15 +90,18 @@ func init() {
 }
 
 // newPortal is the portal of the customers.
-func (s *scene) newPortal(at string) *portal.Portal {
-	return portal.New(portal.UseCases{Access: s.access, Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
+func (s *scene) newPortal(t *testing.T, at string) *portal.Portal {
+	t.Helper()
+	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
+	return portal.New(portal.UseCases{Access: s.access, Passkeys: people.NewPasskeys(s.access, party), Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
 		Requests: requestlog.NewRequests(s.Store, s.Clock), Handling: handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}),
 		PickupLocations: pickuplocations.New(s.Store, nil, s.Clock, s.IDs), Endpoints: endpoints.New(s.Store,
 			webhooks.New(s.Store, nil, nil, nil, stage.Renderer{}, s.Clock, s.IDs, false), s.Clock, s.IDs),
 		Readiness: readiness.New(s.Store, s.Clock),
 	}, portal.Options{BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1",
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Normalizer: stage.FoldCase{},
-		PerKey: domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
+		RequestLog: portal.RequestLog{Mode: requestlog.All},
+		PerKey:     domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 	})
 }
 
@@ -107,7 +111,7 @@ func servePortal(t *testing.T, s *scene) {
 	server := httptest.NewUnstartedServer(nil)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	s.portal = "http://localhost:" + port
-	p := s.newPortal(s.portal)
+	p := s.newPortal(t, s.portal)
 	server.Config.Handler = p.Handler()
 	server.Start()
 	t.Cleanup(func() {

@@ -74,7 +74,7 @@ func init() {
 			}},
 		{name: "customer-webhooks", role: admin, path: at("/webhooks"), heading: "Webhooks"},
 		{name: "customer-webhook", role: admin, path: at("/webhooks/:endpoint"), heading: "example"},
-		{name: "customer-webhook-sent", role: support, path: at("/webhooks/:endpoint/sent/:sent"), heading: "webhook_endpoint.test"},
+		{name: "customer-webhook-sent", role: support, path: at("/webhooks/:endpoint/sent/:sent"), heading: "delivery.created"},
 		{name: "customer-usage", role: admin, path: at("/usage"), heading: "Usage", before: called},
 		{name: "customer-usage-none", role: viewer, path: at("/usage"), heading: "Usage"},
 		{name: "customer-audit", role: support, path: at("/audit"), heading: "Audit log"},

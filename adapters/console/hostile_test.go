@@ -23,7 +23,7 @@ func TestALinkForAPersonOfTwoCustomersLeadsToTheOneOnWhosePageItIsMade(t *testin
 	s.join(t, s.business.ID, "both@adom.example", "Both", domain.RoleDeveloper)
 	both := s.join(t, other.ID, "both@adom.example", "Both", domain.RoleViewer).Person.ID
 	made := s.signedIn(t, domain.RoleAdmin).post("/businesses/"+string(other.ID)+"/people/"+string(both)+"/link", nil)
-	link := regexp.MustCompile(portalURL + `/enter/([^<]+)<`).FindStringSubmatch(made.body)
+	link := regexp.MustCompile(s.portal + `/enter/([^<]+)<`).FindStringSubmatch(made.body)
 	if link == nil {
 		t.Fatalf("no link: %d %s", made.status, made.body)
 	}

@@ -93,7 +93,8 @@ func init() {
 func (s *scene) newPortal(t *testing.T, at string) *portal.Portal {
 	t.Helper()
 	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
-	return portal.New(portal.UseCases{Access: s.access, Passkeys: people.NewPasskeys(s.access, party), Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
+	return portal.New(portal.UseCases{Access: s.access, Passkeys: people.NewPasskeys(s.access, party),
+		Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
 		Requests: requestlog.NewRequests(s.Store, s.Clock), Handling: handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}),
 		PickupLocations: pickuplocations.New(s.Store, nil, s.Clock, s.IDs), Endpoints: endpoints.New(s.Store,
 			webhooks.New(s.Store, nil, nil, nil, stage.Renderer{}, s.Clock, s.IDs, false), s.Clock, s.IDs),

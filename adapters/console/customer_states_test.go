@@ -52,7 +52,8 @@ func init() {
 			p.press("Create key")
 			browser.Settled(p.T, p.Page, "new sandbox key")
 		}},
-		{name: "customer-key-revoke", role: admin, path: at("/apps/:app/:env/keys/:key/revoke"), heading: "Revoke the sandbox key", before: called},
+		{name: "customer-key-revoke", role: admin, path: at("/apps/:app/:env/keys/:key/revoke"), heading: "Revoke the sandbox key",
+			before: called},
 		{name: "customer-people", role: admin, path: at("/people"), heading: "People"},
 		{name: "customer-people-viewer", role: viewer, path: at("/people"), heading: "People"},
 		{name: "customer-people-link", role: admin, path: at("/people"), heading: "People", then: func(p *tab) {

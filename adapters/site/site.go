@@ -81,7 +81,8 @@ func New(o Options) *Site {
 	if err != nil {
 		panic(err) // the settings were checked
 	}
-	s := &Site{o: o, pages: parse(o.Prefix, pages.ForReader, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base), streams: newStreams(),
+	s := &Site{o: o, pages: parse(o.Prefix, pages.ForReader, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base),
+		streams: newStreams(),
 		done: maps.Clone(ownTexts)}
 	maps.Copy(s.done, o.Done)
 	if m := o.Mount; m != nil {
@@ -121,9 +122,9 @@ func (s *Site) EndStreams() { s.streams.end() }
 
 // NotYet is what answers before the database was reached: one page, with 503.
 func NotYet(prefix string, w Words) http.Handler {
-	body, err := parse(prefix, pages.ForReader, files).Render("notice", pages.Page{Title: "Not yet", Site: w.Name, Home: prefix + "/", Body: pages.Notice{
-		Title: "Not yet", Lines: []string{strings.ToUpper(w.To[:1]) + w.To[1:] + " is starting and waits for its database. Try again in a few " +
-			"seconds."}}})
+	body, err := parse(prefix, pages.ForReader, files).Render("notice", pages.Page{Title: "Not yet", Site: w.Name, Home: prefix + "/",
+		Body: pages.Notice{Title: "Not yet", Lines: []string{strings.ToUpper(w.To[:1]) + w.To[1:] +
+			" is starting and waits for its database. Try again in a few seconds."}}})
 	if err != nil {
 		panic(err) // the page and its data are ours
 	}

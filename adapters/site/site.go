@@ -83,7 +83,7 @@ func New(o Options) *Site {
 	}
 	s := &Site{o: o, pages: parse(o.Prefix, pages.ForReader, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base),
 		streams: newStreams(),
-		done: maps.Clone(ownTexts)}
+		done:    maps.Clone(ownTexts)}
 	maps.Copy(s.done, o.Done)
 	if m := o.Mount; m != nil {
 		m.set = parse("", pages.ForStaff, o.Pages, m.Pages) // where links lead is known with the business

@@ -54,7 +54,9 @@ func init() {
 		}},
 		{name: "bulk-run", role: domain.RoleViewer, path: "/bulk/runs/:run", heading: "0 of 2 moved"},
 		{name: "bulk-under-way", role: domain.RoleDispatcher, path: "/bulk/runs/:run", heading: "Moving: 1 of 2 done",
-			before: func(t *testing.T, s *scene) { s.ids[":run"] = string(s.underWay(t).Run) }},
+			before: func(t *testing.T, s *scene) { s.ids[":run"] = string(s.underWay(t).Run) },
+			// It would load itself again amid the examination.
+			then: func(p *tab) { browser.Eval[bool](p.T, p.Page, "(window.stop(), true)") }},
 	}...)
 	journeys = append(journeys, []journey{
 		{"a dispatcher previews references and moves them", false, moveMany},

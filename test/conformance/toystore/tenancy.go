@@ -275,7 +275,7 @@ func (s audit) list(f domain.AuditFilter, p domain.PageRequest, admits func(doma
 	at := func(e domain.AuditEntry) domain.Position { return domain.Position{ID: e.ID} }
 	return page(s.now().audit.where(func(e domain.AuditEntry) bool {
 		return admits(e) && (f.ActorID == "" || e.Actor.ID == f.ActorID) && (f.Action == "" || e.Action == f.Action) &&
-			(f.Target == "" || e.Target == f.Target)
+			(f.Target == "" || e.Target == f.Target) && (f.Since == nil || !e.At.Before(*f.Since)) && (f.Until == nil || e.At.Before(*f.Until))
 	}, by(at)), onlyID(p), true, at)
 }
 

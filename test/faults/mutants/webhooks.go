@@ -66,6 +66,11 @@ func (s mutantFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFi
 	return feed{sn}.Events(ctx, t, f, after, limit)
 }
 
+func (s mutantFeed) OfAll(ctx context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition, limit int) (domain.PlatformFeedPage,
+	error) {
+	return feed{s.session}.OfAll(ctx, f, after, limit)
+}
+
 func (s mutantFeed) Event(ctx context.Context, t domain.Tenant, id domain.ID) (domain.FeedEvent, error) {
 	return feed{s.session}.Event(ctx, t, id)
 }

@@ -8,9 +8,11 @@ SERVERS          := go run ./test/servers --
 
 # In CI a few tests that fail are run once more, each alone: a test that passes
 # then is told at the end as one that fails at times. More than a few failures, a
-# panic or a data race are final.
+# panic or a data race are final. It is built first: `go tool` answers 0 where its
+# program was killed.
 ifeq ($(CI),true)
-GO_TEST   = $(TOOL) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped --rerun-fails=1 --rerun-fails-max-failures=8 --rerun-fails-run-root-test \
+GOTESTSUM = .bin/gotestsum
+GO_TEST   = $(GOTESTSUM) --format=pkgname-and-test-fails --hide-summary=skipped --rerun-fails=1 --rerun-fails-max-failures=8 --rerun-fails-run-root-test \
 	--rerun-fails-abort-on-data-race --rerun-fails-report=.bin/reruns-$@.txt --packages=./... --
 else
 GO_TEST   = go test ./...
@@ -44,17 +46,20 @@ build: ## build .bin/waybill
 	@echo 'building .bin/waybill; the first time takes a minute or two'
 	@go build -ldflags '-s -w' -o .bin/waybill ./cmd/waybill
 
-test: fmt vet openapi verify ## check everything: format, vet, descriptions of the APIs, generated files, all tests with their servers
+test: fmt vet openapi verify $(GOTESTSUM) ## check everything: format, vet, descriptions of the APIs, generated files, all tests with their servers
 	@mkdir -p .bin
-	$(SERVERS) $(GO_TEST) -timeout 30m
+	$(SERVERS) $(GO_TEST) -timeout 38m
+
+.bin/gotestsum: .tools/tools.mod
+	CGO_ENABLED=0 go build -modfile=.tools/tools.mod -o $@ gotest.tools/gotestsum
 
 test-short: ## run the quick tests, without servers
 	go test -short ./...
 
 test-race: export CGO_ENABLED := 1
-test-race: ## run the quick tests under the race detector, with servers; needs gcc
+test-race: $(GOTESTSUM) ## run the quick tests under the race detector, with servers; needs gcc
 	@mkdir -p .bin
-	$(SERVERS) $(GO_TEST) -race -short -timeout 20m -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' # plain Postgres takes the same exam
+	$(SERVERS) $(GO_TEST) -race -short -timeout 24m -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' # plain Postgres takes the same exam
 
 pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
 	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 280s

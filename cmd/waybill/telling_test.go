@@ -40,6 +40,12 @@ func (h *heard) KeepProcess(_ context.Context, p domain.Process) error {
 	return nil
 }
 
+func (h *heard) fail(fails bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fails = fails
+}
+
 func TestAProcessTellsOfItsJobsAndServicesUntilItEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,9 +85,9 @@ func TestAProcessTellsOfItsJobsAndServicesUntilItEnds(t *testing.T) {
 			t.Errorf("its services are %+v", s)
 		}
 		routing(domain.Live, false)
-		h.fails = true
+		h.fail(true)
 		told(30, 2)
-		h.fails = false
+		h.fail(false)
 		if again := told(10, 3); again.ID != second.ID || again.Services[0].GoneSince != nil || again.Services[0].LastGone == nil {
 			t.Errorf("after the database was gone it told %+v", again)
 		}

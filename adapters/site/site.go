@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -106,12 +107,29 @@ func New(o Options) *Site {
 	return s
 }
 
+// parsed are the pages of each site of the program: they are the same in all sites that are
+// made, and tests make hundreds.
+var parsed sync.Map
+
+// source is what pages are parsed of.
+type source struct {
+	prefix string
+	who    pages.Reader
+	own    [2]fs.FS
+}
+
 func parse(prefix string, who pages.Reader, own ...fs.FS) *pages.Set {
+	from := source{prefix: prefix, who: who}
+	copy(from.own[:], own)
+	if set, ok := parsed.Load(from); ok {
+		return set.(*pages.Set)
+	}
 	set, err := pages.Parse(prefix, who, append([]fs.FS{files}, own...)...)
 	if err != nil {
 		panic(err) // the pages are part of the program
 	}
-	return set
+	first, _ := parsed.LoadOrStore(from, set)
+	return first.(*pages.Set)
 }
 
 // Handler answers for all paths below the prefix.

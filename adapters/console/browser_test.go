@@ -147,8 +147,7 @@ func (p *tab) to(path, heading string) {
 // click clicks and waits for the page behind it.
 func (p *tab) click(selector, heading string) {
 	p.Helper()
-	p.Page.Click(p.T, selector)
-	browser.Settled(p.T, p.Page, heading)
+	browser.Follow(p.T, p.Page, selector, heading)
 }
 
 func (p *tab) fill(selector, text string) {

@@ -69,10 +69,23 @@ func WantQuiet(t *testing.T, p *Page, url string) {
 // Go goes to a page, which has a heading.
 func Go(t *testing.T, p *Page, url, heading string) {
 	t.Helper()
-	// The page that is left may have the same heading.
-	Eval[bool](t, p, "(window.left = true, location.href = "+Quoted(url)+") !== ''")
-	p.Eventually(t, "another page", "window.left === undefined")
+	leave(t, p, func() { Eval[bool](t, p, "(location.href = "+Quoted(url)+") !== ''") })
 	Settled(t, p, heading)
+}
+
+// Follow clicks on what leads to another page, which has a heading.
+func Follow(t *testing.T, p *Page, selector, heading string) {
+	t.Helper()
+	leave(t, p, func() { p.Click(t, selector) })
+	Settled(t, p, heading)
+}
+
+// leave waits until the page is another one: the one that is left may have the same heading.
+func leave(t *testing.T, p *Page, by func()) {
+	t.Helper()
+	Eval[bool](t, p, "window.left = true")
+	by()
+	p.Eventually(t, "another page", "window.left === undefined")
 }
 
 // Settled waits for a page by its heading.

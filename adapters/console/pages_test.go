@@ -11,7 +11,9 @@ import (
 // TestAnotherConsoleOfAProcessParsesNoPagesAgain is not parallel, so that nothing else
 // allocates meanwhile.
 func TestAnotherConsoleOfAProcessParsesNoPagesAgain(t *testing.T) {
-	one := func() { console.New(console.UseCases{}, console.Options{BaseURL: "http://localhost", Log: slog.New(slog.DiscardHandler)}) }
+	one := func() {
+		console.New(console.UseCases{}, console.Options{BaseURL: "http://localhost", Log: slog.New(slog.DiscardHandler)})
+	}
 	one()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -56,9 +56,20 @@ type RequestFilter struct {
 	Route         string
 	Code          string
 	Status        int        // 100 to 599
+	Class         int        // the first digit of the status, 1 to 5
 	Failed        *bool      // nil: whatever came of them
+	Unknown       bool       // those of callers that belong to no business
 	CreatedAfter  *time.Time // inclusive
 	CreatedBefore *time.Time // exclusive
+}
+
+// FailureSum is how many failures one business got of one code from one route.
+type FailureSum struct {
+	BusinessID ID // empty: the caller is unknown
+	Route      string
+	Status     int
+	Code       string
+	Calls      int64
 }
 
 // UsageMinute is how often a key got one kind of answer from one route in a minute.

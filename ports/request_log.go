@@ -2,6 +2,7 @@ package ports
 
 import (
 	"context"
+	"time"
 
 	"waybill/domain"
 )
@@ -36,6 +37,16 @@ type RequestReader interface {
 	// begins the ID alone counts. An empty BusinessID in the filter means all, for
 	// the platform's own operations.
 	List(ctx context.Context, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord, error)
+	// Look is List among the newest most records that match what an index knows of the
+	// filter: IDs, the business and the time. A record that is rare costs no more than one
+	// that is frequent. further is the ID behind which another look goes on; empty: the
+	// page has more than Limit, or there is nothing further.
+	Look(ctx context.Context, f domain.RequestFilter, p domain.PageRequest, most int) (found []domain.RequestRecord, further domain.ID, err error)
+	// Failures counts the failures that match the filter's environment, business and
+	// time, and no more than about most of them: since is the time from which on it
+	// counted where there are more, and the filter's otherwise. Of the kinds it gives the
+	// first kinds+1, the most frequent first.
+	Failures(ctx context.Context, f domain.RequestFilter, most, kinds int) (sums []domain.FailureSum, since time.Time, err error)
 	// Get is one request of a business; with an empty business, of any.
 	Get(ctx context.Context, business, id domain.ID) (domain.RequestRecord, error)
 	// Usage is ordered by time, then by what is called most.

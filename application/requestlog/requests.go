@@ -33,6 +33,48 @@ func (r *Requests) ListAll(ctx context.Context, f domain.RequestFilter, p domain
 	return r.storage.Read().Requests.List(ctx, f, p)
 }
 
+// MostLooked is how many records a page over all businesses looks at, and MostFailures how
+// many failures a tally counts. MostKinds is how many kinds of failures it tells.
+const (
+	MostLooked   = 50_000
+	MostFailures = 200_000
+	MostKinds    = 100
+)
+
+// Look is a page over all businesses, newest first, and one more. It looks at MostLooked
+// records at most; further is the last of these where the page is not full and the log goes on.
+func (r *Requests) Look(ctx context.Context, f domain.RequestFilter, p domain.PageRequest) (found []domain.RequestRecord, further domain.ID,
+	err error) {
+	return r.storage.Read().Requests.Look(ctx, f, p, MostLooked)
+}
+
+// Tally is how failures of a time are spread. It counts records, so that each number is
+// the length of a list.
+type Tally struct {
+	From, Until time.Time
+	Cut         bool // there are more than MostFailures: From is later than asked for
+	Sums        []domain.FailureSum
+	More        bool // kinds than there are sums
+}
+
+// Failures counts what failed lately over all businesses, or of one.
+func (r *Requests) Failures(ctx context.Context, f domain.RequestFilter, lately time.Duration) (t Tally, err error) {
+	t.Until = r.clock.Now()
+	t.From = t.Until.Add(-lately)
+	f.CreatedAfter, f.CreatedBefore = new(t.From), new(t.Until)
+	t.Sums, t.From, err = r.storage.Read().Requests.Failures(ctx, f, MostFailures, MostKinds)
+	t.Cut = t.From.After(*f.CreatedAfter)
+	if t.More = len(t.Sums) > MostKinds; t.More {
+		t.Sums = t.Sums[:MostKinds]
+	}
+	return t, err
+}
+
+// OfAny is one request of any business, or of none.
+func (r *Requests) OfAny(ctx context.Context, id domain.ID) (domain.RequestRecord, error) {
+	return r.storage.Read().Requests.Get(ctx, "", id)
+}
+
 // Get is one request of a business. Another's is domain.ErrNotFound.
 func (r *Requests) Get(ctx context.Context, business, id domain.ID) (domain.RequestRecord, error) {
 	if business == "" {

@@ -7,6 +7,7 @@ package mocks
 import (
 	context "context"
 	reflect "reflect"
+	time "time"
 	domain "waybill/domain"
 	ports "waybill/ports"
 
@@ -88,6 +89,22 @@ func (m *MockRequestReader) EXPECT() *MockRequestReaderMockRecorder {
 	return m.recorder
 }
 
+// Failures mocks base method.
+func (m *MockRequestReader) Failures(ctx context.Context, f domain.RequestFilter, most, kinds int) ([]domain.FailureSum, time.Time, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Failures", ctx, f, most, kinds)
+	ret0, _ := ret[0].([]domain.FailureSum)
+	ret1, _ := ret[1].(time.Time)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// Failures indicates an expected call of Failures.
+func (mr *MockRequestReaderMockRecorder) Failures(ctx, f, most, kinds interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Failures", reflect.TypeOf((*MockRequestReader)(nil).Failures), ctx, f, most, kinds)
+}
+
 // Get mocks base method.
 func (m *MockRequestReader) Get(ctx context.Context, business, id domain.ID) (domain.RequestRecord, error) {
 	m.ctrl.T.Helper()
@@ -116,6 +133,22 @@ func (m *MockRequestReader) List(ctx context.Context, f domain.RequestFilter, p 
 func (mr *MockRequestReaderMockRecorder) List(ctx, f, p interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockRequestReader)(nil).List), ctx, f, p)
+}
+
+// Look mocks base method.
+func (m *MockRequestReader) Look(ctx context.Context, f domain.RequestFilter, p domain.PageRequest, most int) ([]domain.RequestRecord, domain.ID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Look", ctx, f, p, most)
+	ret0, _ := ret[0].([]domain.RequestRecord)
+	ret1, _ := ret[1].(domain.ID)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// Look indicates an expected call of Look.
+func (mr *MockRequestReaderMockRecorder) Look(ctx, f, p, most interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Look", reflect.TypeOf((*MockRequestReader)(nil).Look), ctx, f, p, most)
 }
 
 // Usage mocks base method.

@@ -137,13 +137,22 @@ func (s requests) List(ctx context.Context, f domain.RequestFilter, p domain.Pag
 // narrowed is a query for the records that match a filter; possible is false where
 // none can.
 func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *gorm.DB, possible bool) {
+	query, possible = s.indexed(ctx, f)
+	if !possible {
+		return nil, false
+	}
+	return filtered(query, f)
+}
+
+// indexed is a query for the records that match what an index knows of a filter.
+func (s requests) indexed(ctx context.Context, f domain.RequestFilter) (query *gorm.DB, possible bool) {
 	if !storable(f.ClientID, f.Route, f.Code) {
 		return nil, false
 	}
 	query = s.with(ctx)
-	asked := domain.RequestRecord{Status: f.Status}
+	asked := domain.RequestRecord{Status: max(f.Status, f.Class*statusClass)}
 	failed := f.Code != "" || asked.Failed() || f.Failed != nil && *f.Failed
-	succeeded := f.Status != 0 && !asked.Failed() || f.Failed != nil && !*f.Failed
+	succeeded := asked.Status != 0 && !asked.Failed() || f.Failed != nil && !*f.Failed
 	switch {
 	case failed && succeeded:
 		return nil, false
@@ -154,32 +163,15 @@ func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *
 	default:
 		query = query.Table("request_log")
 	}
-	for _, of := range []struct {
-		column string
-		prefix domain.Prefix
-		id     domain.ID
-	}{
-		{"id", domain.PrefixRequest, f.ID}, {"business_id", domain.PrefixBusiness, f.BusinessID}, {"application_id", domain.PrefixApplication,
-			f.ApplicationID},
-		{"key_id", domain.PrefixAPIKey, f.KeyID}, {"delivery_id", domain.PrefixDelivery, f.DeliveryID},
-	} {
-		if of.id == "" {
-			continue
-		}
-		key, err := lookup(of.prefix, of.id)
-		if err != nil {
-			return nil, false
-		}
-		query = query.Where(of.column+" = ?", key)
+	query, possible = withIDs(query, map[string]domain.ID{"id": f.ID, "business_id": f.BusinessID, "delivery_id": f.DeliveryID})
+	if !possible {
+		return nil, false
 	}
-	for column, text := range map[string]string{"environment": string(f.Environment), "client_id": f.ClientID, "route": f.Route,
-		"code": f.Code} {
-		if text != "" {
-			query = query.Where(column+" = ?", text)
-		}
+	if f.Unknown {
+		query = query.Where("business_id IS NULL")
 	}
-	if f.Status != 0 {
-		query = query.Where("status = ?", f.Status)
+	if f.ClientID != "" {
+		query = query.Where("client_id = ?", f.ClientID)
 	}
 	if f.CreatedAfter != nil {
 		query = query.Where("id >= ?", cmpID(firstIDAt(boundary(*f.CreatedAfter).time)))
@@ -188,6 +180,131 @@ func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *
 		query = query.Where("id < ?", cmpID(firstIDAt(boundary(*f.CreatedBefore).time)))
 	}
 	return query, true
+}
+
+// statusClass is how many statuses begin with the same digit.
+const statusClass = 100
+
+// filtered narrows a query by all else of a filter.
+func filtered(query *gorm.DB, f domain.RequestFilter) (_ *gorm.DB, possible bool) {
+	query, possible = withIDs(query, map[string]domain.ID{"application_id": f.ApplicationID, "key_id": f.KeyID})
+	if !possible {
+		return nil, false
+	}
+	for column, text := range map[string]string{"environment": string(f.Environment), "route": f.Route, "code": f.Code} {
+		if text != "" {
+			query = query.Where(column+" = ?", text)
+		}
+	}
+	if f.Status != 0 {
+		query = query.Where("status = ?", f.Status)
+	}
+	if f.Class != 0 {
+		query = query.Where("status >= ? AND status < ?", f.Class*statusClass, (f.Class+1)*statusClass)
+	}
+	return query, true
+}
+
+// requestIDs are what the IDs in columns of the request log begin with.
+var requestIDs = map[string]domain.Prefix{
+	"id": domain.PrefixRequest, "business_id": domain.PrefixBusiness, "application_id": domain.PrefixApplication,
+	"key_id": domain.PrefixAPIKey, "delivery_id": domain.PrefixDelivery,
+}
+
+// withIDs narrows a query by the IDs that are not empty.
+func withIDs(query *gorm.DB, ids map[string]domain.ID) (_ *gorm.DB, possible bool) {
+	for column, id := range ids {
+		if id == "" {
+			continue
+		}
+		key, err := lookup(requestIDs[column], id)
+		if err != nil {
+			return nil, false
+		}
+		query = query.Where(column+" = ?", key)
+	}
+	return query, true
+}
+
+func (s requests) Look(ctx context.Context, f domain.RequestFilter, p domain.PageRequest, most int) (found []domain.RequestRecord,
+	further domain.ID, err error) {
+	ctx, cancel := s.forList(ctx)
+	defer cancel()
+	looked := func(columns string) (*gorm.DB, bool) {
+		query, possible := s.indexed(ctx, f)
+		if !possible {
+			return nil, false
+		}
+		if p.After != nil {
+			query = query.Where("id < ?", rowIDOf(p.After.ID))
+		}
+		return query.Select(columns).Order("id DESC"), true
+	}
+	newest, possible := looked("*")
+	if !possible {
+		return nil, "", nil
+	}
+	query, possible := filtered(s.with(ctx).Table("(?) AS looked", newest.Limit(most)), f)
+	if !possible {
+		return nil, "", nil
+	}
+	var rows []requestRow
+	if err := query.Order("id DESC").Limit(p.Limit + 1).Find(&rows).Error; err != nil {
+		return nil, "", s.listFailed(ctx, "look through requests", err)
+	}
+	found = all(rows, (*requestRow).domain)
+	if len(found) > p.Limit {
+		return found, "", nil
+	}
+	last, _ := looked("id")
+	var ends []rowID
+	if err := last.Offset(most - 1).Limit(1).Scan(&ends).Error; err != nil || len(ends) == 0 {
+		return found, "", s.listFailed(ctx, "find where a look through requests ends", err)
+	}
+	return found, ends[0].as(domain.PrefixRequest), nil
+}
+
+// failureSum is what Failures selects.
+type failureSum struct {
+	BusinessID *rowID
+	Route      string
+	Status     int
+	Code       string
+	Calls      int64
+}
+
+func (r *failureSum) domain() domain.FailureSum {
+	return domain.FailureSum{BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness), Route: r.Route, Status: r.Status, Code: r.Code,
+		Calls: r.Calls}
+}
+
+func (s requests) Failures(ctx context.Context, f domain.RequestFilter, most, kinds int) (sums []domain.FailureSum, since time.Time,
+	err error) {
+	ctx, cancel := s.forList(ctx)
+	defer cancel()
+	f.Failed = new(true)
+	if f.CreatedAfter != nil {
+		since = *f.CreatedAfter
+	}
+	query, possible := s.indexed(ctx, f)
+	if !possible {
+		return nil, since, nil
+	}
+	var ends []rowID
+	if err := query.Select("id").Order("id DESC").Offset(most).Limit(1).Scan(&ends).Error; err != nil {
+		return nil, since, s.listFailed(ctx, "find where a count of failures begins", err)
+	}
+	if len(ends) > 0 {
+		since = ends[0].as(domain.PrefixRequest).MadeAt()
+		f.CreatedAfter = &since
+	}
+	if query, possible = s.narrowed(ctx, f); !possible {
+		return nil, since, nil
+	}
+	var rows []failureSum
+	const by = "business_id, route, status, code"
+	err = query.Select(by + ", count(*) AS calls").Group(by).Order("calls DESC, " + by).Limit(kinds + 1).Scan(&rows).Error
+	return all(rows, (*failureSum).domain), since, s.listFailed(ctx, "count failures", err)
 }
 
 // cmpID is an ID to compare with; for a time before 1970 the lowest.

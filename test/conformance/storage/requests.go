@@ -91,6 +91,10 @@ func testRequestLog(t *testing.T, b ports.Database) {
 			"success":        {domain.RequestFilter{Status: 200}, []int{2}},
 			"failures":       {domain.RequestFilter{Failed: new(true)}, []int{1, 3}},
 			"successes":      {domain.RequestFilter{Failed: new(false)}, []int{0, 2}},
+			"class":          {domain.RequestFilter{Class: 4}, []int{1}},
+			"successes 2xx":  {domain.RequestFilter{Class: 2}, []int{0, 2}},
+			"other class":    {domain.RequestFilter{Class: 2, Status: 422}, nil},
+			"unknown caller": {domain.RequestFilter{Unknown: true}, nil},
 			"contradiction":  {domain.RequestFilter{Failed: new(true), Status: 200}, nil},
 			"after":          {domain.RequestFilter{CreatedAfter: &after}, []int{0, 1, 2}},
 			"before":         {domain.RequestFilter{CreatedBefore: &before}, []int{2, 3}},
@@ -106,6 +110,81 @@ func testRequestLog(t *testing.T, b ports.Database) {
 			}
 			wantEqual(t, what, list(t, 3, c.f), want)
 		}
+	})
+	t.Run("a look stops after the newest records and goes on behind them", func(t *testing.T) {
+		look := func(most int, f domain.RequestFilter) (found []domain.RequestRecord, looks int) {
+			t.Helper()
+			for p := (domain.PageRequest{Limit: 2}); ; looks++ {
+				some, further, err := b.Read().Requests.Look(t.Context(), f, p, most)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = append(found, some[:min(len(some), p.Limit)]...)
+				switch {
+				case len(some) > p.Limit:
+					further = some[p.Limit-1].ID
+				case further == "":
+					return found, looks + 1
+				}
+				p.After = &domain.Position{ID: further}
+			}
+		}
+		of := func(i ...int) (want []domain.RequestRecord) {
+			for _, n := range i {
+				want = append(want, records[n])
+			}
+			return want
+		}
+		for what, c := range map[string]struct {
+			f     domain.RequestFilter
+			most  int
+			want  []domain.RequestRecord
+			looks int
+		}{
+			"all of a business":      {domain.RequestFilter{BusinessID: mine.BusinessID}, 50, records, 2},
+			"the last one of four":   {domain.RequestFilter{BusinessID: mine.BusinessID, Status: 503}, 50, of(3), 1},
+			"one of it in each look": {domain.RequestFilter{BusinessID: mine.BusinessID, Environment: domain.Live}, 1, of(2), 5},
+			"a code of all":          {domain.RequestFilter{Code: "SERVICE_UNAVAILABLE"}, 1, of(3), 4},
+			"unknown callers":        {domain.RequestFilter{Unknown: true}, 50, []domain.RequestRecord{foreign}, 1},
+			"a class of all":         {domain.RequestFilter{Class: 5}, 50, of(3), 1},
+			"nothing":                {domain.RequestFilter{KeyID: "key_1"}, 50, nil, 1},
+		} {
+			found, looks := look(c.most, c.f)
+			wantEqual(t, what, found, c.want)
+			wantEqual(t, "looks at "+what, looks, c.looks)
+		}
+	})
+	t.Run("failures are counted by whose, where and what, and so that each number is a list", func(t *testing.T) {
+		after, before := now.Add(-time.Minute), now.Add(time.Minute)
+		f := domain.RequestFilter{CreatedAfter: &after, CreatedBefore: &before}
+		count := func(f domain.RequestFilter, most, kinds int) ([]domain.FailureSum, time.Time) {
+			t.Helper()
+			sums, since, err := b.Read().Requests.Failures(t.Context(), f, most, kinds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sums, since
+		}
+		sums, since := count(f, 50, 50)
+		wantEqual(t, "since", since, after)
+		wantEqual(t, "kinds", len(sums), 3)
+		for _, sum := range sums {
+			of := f
+			of.BusinessID, of.Route, of.Status, of.Code, of.Unknown = sum.BusinessID, sum.Route, sum.Status, sum.Code, sum.BusinessID == ""
+			wantEqual(t, fmt.Sprintf("the list of %+v", sum), int64(len(list(t, 3, of))), sum.Calls)
+		}
+		sums, _ = count(f, 50, 1)
+		wantEqual(t, "one kind, and one more", len(sums), 2)
+		f.Environment = domain.Live
+		sums, _ = count(f, 50, 50)
+		wantEqual(t, "of live", sums, []domain.FailureSum{{Route: foreign.Route, Status: 422, Code: domain.CodeValidation, Calls: 1}})
+		f.Environment, f.BusinessID = "", mine.BusinessID
+		sums, since = count(f, 1, 50)
+		wantEqual(t, "since, of more than are counted", since.Equal(records[3].ID.MadeAt()), true)
+		wantEqual(t, "kinds since then", len(sums), 2)
+		f.BusinessID = "biz_1"
+		sums, _ = count(f, 50, 50)
+		wantEqual(t, "of none", len(sums), 0)
 	})
 	t.Run("one request is its business's alone", func(t *testing.T) {
 		for _, r := range records {

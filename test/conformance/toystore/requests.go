@@ -59,21 +59,80 @@ func (s *Store) RotateRequests(ctx context.Context, keep domain.RequestLogKeepin
 
 type requests struct{ session }
 
-func (s requests) List(_ context.Context, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord, error) {
+func requestAt(r domain.RequestRecord) domain.Position { return domain.Position{ID: r.ID} }
+
+// indexed reports whether a record matches what an index knows of a filter.
+func indexed(f domain.RequestFilter, r domain.RequestRecord) bool {
+	is := func(asked, has domain.ID) bool { return asked == "" || asked == has }
+	return is(f.ID, r.ID) && is(f.BusinessID, r.BusinessID) && is(f.DeliveryID, r.DeliveryID) && (!f.Unknown || r.BusinessID == "") &&
+		(f.ClientID == "" || f.ClientID == r.ClientID) && within(r.ID.MadeAt(), f.CreatedAfter, f.CreatedBefore) &&
+		(f.Failed == nil || *f.Failed == r.Failed()) && (f.Code == "" || r.Failed()) && (f.Status == 0 || (f.Status >= 400) == r.Failed()) &&
+		(f.Class == 0 || (f.Class >= 4) == r.Failed())
+}
+
+func matches(f domain.RequestFilter, r domain.RequestRecord) bool {
 	is := func(asked, has domain.ID) bool { return asked == "" || asked == has }
 	says := func(asked, has string) bool { return asked == "" || asked == has }
-	at := func(r domain.RequestRecord) domain.Position { return domain.Position{ID: r.ID} }
-	found := s.now().requests.where(func(r domain.RequestRecord) bool {
-		made := r.ID.MadeAt()
-		return is(f.ID, r.ID) && is(f.BusinessID, r.BusinessID) && is(f.ApplicationID, r.ApplicationID) && is(f.KeyID, r.KeyID) &&
-			is(f.DeliveryID, r.DeliveryID) && says(string(f.Environment), string(r.Environment)) && says(f.ClientID, r.ClientID) &&
-			says(f.Route, r.Route) && says(f.Code, r.Code) && (f.Status == 0 || f.Status == r.Status) &&
-			(f.Failed == nil || *f.Failed == r.Failed()) && within(made, f.CreatedAfter, f.CreatedBefore)
-	}, by(at))
+	return indexed(f, r) && is(f.ApplicationID, r.ApplicationID) && is(f.KeyID, r.KeyID) &&
+		says(string(f.Environment), string(r.Environment)) && says(f.Route, r.Route) && says(f.Code, r.Code) &&
+		(f.Status == 0 || f.Status == r.Status) && (f.Class == 0 || f.Class == r.Status/100)
+}
+
+func (s requests) List(_ context.Context, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord, error) {
+	found := s.now().requests.where(func(r domain.RequestRecord) bool { return matches(f, r) }, by(requestAt))
 	if p.After != nil {
 		p.After = &domain.Position{ID: p.After.ID}
 	}
-	return page(found, p, true, at), nil
+	return page(found, p, true, requestAt), nil
+}
+
+// newest are the newest records that match what an index knows of a filter.
+func (s requests) newest(f domain.RequestFilter, after *domain.Position, most int) []domain.RequestRecord {
+	found := s.now().requests.where(func(r domain.RequestRecord) bool {
+		return indexed(f, r) && (after == nil || r.ID < after.ID)
+	}, by(requestAt))
+	slices.Reverse(found)
+	return found[:min(most, len(found))]
+}
+
+func (s requests) Look(_ context.Context, f domain.RequestFilter, p domain.PageRequest, most int) (found []domain.RequestRecord,
+	further domain.ID, _ error) {
+	newest := s.newest(f, p.After, most)
+	for _, r := range newest {
+		if len(found) <= p.Limit && matches(f, r) {
+			found = append(found, r)
+		}
+	}
+	if len(found) <= p.Limit && len(newest) == most {
+		further = newest[most-1].ID
+	}
+	return found, further, nil
+}
+
+func (s requests) Failures(_ context.Context, f domain.RequestFilter, most, kinds int) (sums []domain.FailureSum, since time.Time, _ error) {
+	f.Failed = new(true)
+	if f.CreatedAfter != nil {
+		since = *f.CreatedAfter
+	}
+	if all := s.newest(f, nil, most+1); len(all) > most {
+		since = all[most].ID.MadeAt()
+		f.CreatedAfter = &since
+	}
+	calls := map[domain.FailureSum]int64{}
+	for _, r := range s.now().requests.rows {
+		if matches(f, r) {
+			calls[domain.FailureSum{BusinessID: r.BusinessID, Route: r.Route, Status: r.Status, Code: r.Code}]++
+		}
+	}
+	for sum, n := range calls {
+		sum.Calls = n
+		sums = append(sums, sum)
+	}
+	slices.SortFunc(sums, func(a, b domain.FailureSum) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.BusinessID, b.BusinessID), cmp.Compare(a.Route, b.Route),
+			cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code))
+	})
+	return sums[:min(len(sums), kinds+1)], since, nil
 }
 
 func (s requests) Get(_ context.Context, business, id domain.ID) (domain.RequestRecord, error) {

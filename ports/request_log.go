@@ -41,7 +41,8 @@ type RequestReader interface {
 	// filter: IDs, the business and the time. A record that is rare costs no more than one
 	// that is frequent. further is the ID behind which another look goes on; empty: the
 	// page has more than Limit, or there is nothing further.
-	Look(ctx context.Context, f domain.RequestFilter, p domain.PageRequest, most int) (found []domain.RequestRecord, further domain.ID, err error)
+	Look(ctx context.Context, f domain.RequestFilter, p domain.PageRequest, most int) (found []domain.RequestRecord, further domain.ID,
+		err error)
 	// Failures counts the failures that match the filter's environment, business and
 	// time, and no more than about most of them: since is the time from which on it
 	// counted where there are more, and the filter's otherwise. Of the kinds it gives the

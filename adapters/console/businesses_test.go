@@ -18,6 +18,7 @@ import (
 	"waybill/adapters/console"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
+	"waybill/adapters/site"
 	"waybill/application/endpoints"
 	"waybill/application/handling"
 	"waybill/application/people"
@@ -101,7 +102,7 @@ func (s *scene) newPortal(t *testing.T, at string) *portal.Portal {
 		Readiness: readiness.New(s.Store, s.Clock),
 	}, portal.Options{BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1",
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Normalizer: stage.FoldCase{},
-		RequestLog: portal.RequestLog{Mode: requestlog.All},
+		RequestLog: site.RequestLog{Mode: requestlog.All},
 		PerKey:     domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 	})
 }

@@ -60,6 +60,7 @@ type Options struct {
 	PortalBaseURL string // begins links to views of it
 	PerBusiness   domain.RateLimit
 	Normalizer    ports.Normalizer
+	API           site.API
 }
 
 // Console serves the pages.

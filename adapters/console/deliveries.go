@@ -32,6 +32,8 @@ type deliveriesView struct {
 	Typed              []pages.Field
 	Deliveries         []deliveryRow
 	Searched           string // what was searched for; empty: nothing
+	NoPhones           bool   // it is a phone number, and was not looked for as one
+	NamesRecipients    bool
 	At                 *time.Time
 	Now                string // the same list with ages of now; empty: it has
 	Since              *time.Time
@@ -61,6 +63,8 @@ type asked struct {
 	search domain.DeliverySearch
 	age    domain.Age
 	at     *time.Time // of which the ages are; nil: of now
+
+	noPhones bool // the text is a phone number, which the reader does not look for
 }
 
 // ask reads the address. What no form writes is domain.ErrNotFound.
@@ -68,7 +72,10 @@ func (p *Console) ask(c *call) (a asked, err error) {
 	q := c.Query
 	a.typed.Text = strings.TrimSpace(q("q"))
 	if phone, sound := p.options.Normalizer.PhoneNumber(a.typed.Text); sound {
-		a.typed.Phone = phone
+		// A role that does not read numbers does not search for them: it could guess one.
+		if a.noPhones = !namesRecipients(c); !a.noPhones {
+			a.typed.Phone = phone
+		}
 	}
 	s := &a.search
 	s.NewestFirst = q("order") != oldestFirst
@@ -151,7 +158,9 @@ func (p *Console) listDeliveries(c *call) error {
 		return c.Lead(deliveriesAt + "/" + string(all[0].ID))
 	}
 	query := c.Request.URL.Query()
-	v := deliveriesView{Searched: a.typed.Text, Since: found.Since, Filtered: len(query) > 0}
+	v := deliveriesView{
+		Searched: a.typed.Text, NoPhones: a.noPhones, NamesRecipients: namesRecipients(c), Since: found.Since, Filtered: len(query) > 0,
+	}
 	if len(all) > deliveriesPage {
 		all = all[:deliveriesPage]
 		v.Older = c.At(deliveriesAt) + "?" + with(query, "after", string(all[deliveriesPage-1].ID))
@@ -192,6 +201,9 @@ func with(q url.Values, name, value string) string {
 func (p *Console) filterForm(c *call, a asked, v *deliveriesView) {
 	v.Query = pages.Field{ID: "q", Name: "q", Type: "search", Label: "Find a delivery", Value: c.Query("q"),
 		Hint: "Reference, external_id, recipient’s phone number in any spelling, or ID: of any customer."}
+	if !v.NamesRecipients {
+		v.Query.Hint = "Reference, external_id or ID: of any customer."
+	}
 	choice := func(name, label, chosen string, options ...pages.Option) {
 		for i := range options {
 			options[i].Chosen = options[i].Value == chosen

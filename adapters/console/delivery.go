@@ -52,12 +52,12 @@ func (p *Console) deliveryPage(c *call, status int, n *pages.Notice) error {
 	d := story.Delivery
 	v := deliveryView{
 		Notice: n, Row: rowOf(d, map[domain.ID]string{d.Tenant.BusinessID: story.Business.Name}), Delivery: d,
-		Business: story.Business.Name, Application: story.Application.Name, Steps: timeline(story, requests), NoRequests: !answered,
+		Business: story.Business.Name, Application: story.Application.Name, Steps: timeline(c, story, requests), NoRequests: !answered,
 		Fee: site.FeeOf(d.Quote), Distance: site.DistanceOf(d.Quote.Distance), Payment: site.PaymentOf(d.Payment),
 		Recipient: d.Recipient.Name, Phone: string(d.Recipient.PhoneNumber), Contact: string(d.Pickup.Contact), Address: d.Dropoff.Address,
 		Over: len(story.Next) == 0,
 	}
-	if !c.May(domain.ActMoveDeliveries) && !c.May(domain.ActViewAsCustomer) { // neither dispatches nor supports
+	if !namesRecipients(c) {
 		v.Recipient, v.Phone, v.Contact = maskedName(v.Recipient), maskedPhone(v.Phone), maskedPhone(v.Contact)
 		v.Delivery = withoutNotes(d)
 	}
@@ -68,6 +68,12 @@ func (p *Console) deliveryPage(c *call, status int, n *pages.Notice) error {
 		v.Move = moveForm(c, d, story.Next, status)
 	}
 	return p.Show(c, status, "delivery", "Delivery "+string(d.Reference), v)
+}
+
+// namesRecipients reports whether the reader may know names and phone numbers of recipients:
+// those who dispatch or support.
+func namesRecipients(c *call) bool {
+	return c.May(domain.ActMoveDeliveries) || c.May(domain.ActViewAsCustomer)
 }
 
 // withoutNotes is a delivery without the texts in which customers write phone numbers.
@@ -173,7 +179,7 @@ func (p *Console) requestsOf(c *call, d *domain.Delivery) (requests []domain.Req
 }
 
 // timeline is everything that became of a delivery, with the person or program behind it.
-func timeline(s operations.Story, requests []domain.RequestRecord) []site.Step {
+func timeline(c *call, s operations.Story, requests []domain.RequestRecord) []site.Step {
 	left := slices.Clone(s.Changes)
 	slices.Reverse(left) // oldest first, as events are
 	return site.Timeline{
@@ -187,8 +193,10 @@ func timeline(s operations.Story, requests []domain.RequestRecord) []site.Step {
 			}
 			return ""
 		},
-		OfRequest: func(domain.RequestRecord) string { return "" },
-		OfWebhook: func(deliveries.SentWebhook) string { return "" },
+		OfRequest: func(r domain.RequestRecord) string { return c.At(requestsAt + "/" + string(r.ID)) },
+		OfWebhook: func(w deliveries.SentWebhook) string {
+			return c.At("/webhooks/"+string(w.EndpointID)) + "?sent=" + string(w.ID) + "#attempts"
+		},
 	}.Steps()
 }
 

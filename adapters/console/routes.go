@@ -17,6 +17,8 @@ var menu = []entry{
 		"Customers with their limits, applications, keys, people, pickup locations and webhooks."},
 	{pages.Link{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"}, domain.ActReadEverything,
 		"What customers' programs are told, and whether they hear it."},
+	{pages.Link{Href: requestsAt, Text: "Requests", Icon: "requests"}, domain.ActReadEverything,
+		"What customers’ programs asked the API, what it answered, and what failed."},
 	{pages.Link{Href: "/queues", Text: "Queues", Icon: "usage"}, domain.ActReadEverything,
 		"What is to be done, what was given up, database and Redis."},
 	{pages.Link{Href: "/map", Text: "Map", Icon: "pickups"}, domain.ActReadEverything,
@@ -35,7 +37,7 @@ var menu = []entry{
 var records = map[string]domain.Prefix{"business": domain.PrefixBusiness, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
 	"run":      domain.PrefixMoveRun,
 	"endpoint": domain.PrefixWebhookEndpoint, "sent": domain.PrefixWebhookDelivery, "mail": domain.PrefixMail,
-	"delivery": domain.PrefixDelivery}
+	"delivery": domain.PrefixDelivery, "request": domain.PrefixRequest}
 
 // done are the texts for the parameter of the same name.
 var done = map[string]string{
@@ -86,6 +88,9 @@ func (p *Console) routes() []site.Route {
 		{Method: post, Path: "/webhooks/:endpoint/resume", Act: repair, Handle: p.resumeHook},
 		{Method: get, Path: "/webhooks/:endpoint/sent/:sent/resend", Act: read, Handle: p.showHook},
 		{Method: post, Path: "/webhooks/:endpoint/sent/:sent/resend", Act: repair, Handle: p.resendHook},
+		{Method: get, Path: requestsAt, Act: read, Handle: p.listRequests},
+		{Method: get, Path: requestsAt + "/:request", Act: read, Handle: p.showRequest},
+		{Method: get, Path: "/errors", Act: read, Handle: p.listErrors},
 		{Method: get, Path: "/queues", Act: read, Handle: p.showQueues},
 		{Method: get, Path: "/queues/mails/:mail/retry", Act: read, Handle: p.showQueues},
 		{Method: post, Path: "/queues/mails/:mail/retry", Act: repair, Handle: p.retryMail},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/application/tenancy"
 	"waybill/domain"
 )
@@ -71,15 +72,16 @@ type routeView struct {
 // and soon; when the key was last used is stored to the second, and later.
 func (v *keyView) called(routes []domain.Usage, now time.Time) {
 	v.UsedSince = v.LastUsedAt.After(v.ReplacedAt)
-	list := asked{values: url.Values{"key": {v.ID}, "created_after": {now.Add(-24 * time.Hour).Truncate(time.Minute).Format(time.RFC3339)}}}
-	v.List = list.with("", "")
+	since := now.Add(-24 * time.Hour).Truncate(time.Minute).Format(time.RFC3339)
+	list := site.RequestsAsked{Values: url.Values{"key": {v.ID}, "created_after": {since}}}
+	v.List = list.With("", "")
 	for _, u := range routes {
 		v.Calls += u.Calls
 		if u.Last.After(v.LastUsedAt) {
 			v.LastUsedAt = u.Last
 		}
 		v.UsedSince = v.UsedSince || u.Last.After(v.ReplacedAt)
-		v.Routes = append(v.Routes, routeView{Route: u.Route, Href: list.with("route", u.Route), Calls: u.Calls, Last: u.Last})
+		v.Routes = append(v.Routes, routeView{Route: u.Route, Href: list.With("route", u.Route), Calls: u.Calls, Last: u.Last})
 	}
 }
 

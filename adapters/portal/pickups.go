@@ -95,7 +95,7 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 	v := pickupsView{
 		Notice: n, Environment: string(t.Environment), At: pickupsAt + "/" + string(t.Environment), Form: pickupFields(c, &pickupRow{}),
 		Query: pages.Field{ID: "q", Name: "q", Type: "search", Label: "Name or address", Value: strings.TrimSpace(c.Query("q"))},
-		Active: withChosen(pages.Field{ID: "active", Name: "active", Label: "State", Value: c.Query("active"), Options: []pages.Option{
+		Active: site.WithChosen(pages.Field{ID: "active", Name: "active", Label: "State", Value: c.Query("active"), Options: []pages.Option{
 			{Value: "", Text: "Any"}, {Value: "true", Text: "In use"}, {Value: "false", Text: "Archived"},
 		}}),
 		May: c.May(locationActOf(t.Environment)), Once: p.OnceShown(c, domain.PrefixPickupLocation, status),
@@ -127,7 +127,7 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 			return err
 		}
 		page.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
-		v.Newest = addressOf(v.At, filters)
+		v.Newest = site.AddressOf(v.At, filters)
 	}
 	found, err := p.PickupLocations.List(c.Ctx(), t, f, page)
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 	if len(found) > pickupsPage {
 		found = found[:pickupsPage]
 		filters.Set("cursor", string(found[pickupsPage-1].ID))
-		v.Older = addressOf(v.At, filters)
+		v.Older = site.AddressOf(v.At, filters)
 	}
 	for i := range found {
 		v.Locations = append(v.Locations, pickupRowOf(&found[i]))
@@ -153,8 +153,8 @@ func pickupFields(c *call, of *pickupRow) []pages.Field {
 		c.Field(pages.Field{Name: "contact", Label: "Phone number", Type: "tel", Hint: "With its country code, such as +233302000001.",
 			Value: of.Contact, MaxLength: domain.MaxTypedPhone}),
 		c.Field(pages.Field{Name: "latitude", Label: "Latitude", Hint: "Degrees with a decimal point, such as 5.5571.", Value: of.Latitude,
-			MaxLength: maxCode}),
-		c.Field(pages.Field{Name: "longitude", Label: "Longitude", Hint: "Such as -0.1818.", Value: of.Longitude, MaxLength: maxCode}),
+			MaxLength: site.MaxCode}),
+		c.Field(pages.Field{Name: "longitude", Label: "Longitude", Hint: "Such as -0.1818.", Value: of.Longitude, MaxLength: site.MaxCode}),
 	}
 }
 

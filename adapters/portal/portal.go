@@ -53,9 +53,9 @@ type Options struct {
 	BaseURL                     string // decides how cookies are protected, and begins links
 	LiveBaseURL, SandboxBaseURL string // of the API, as integrators call it
 	DocsURL                     string
-	TrackingBaseURL             string             // what comes before a reference in the link for the recipient
-	Operations                  func() []Operation // of the public API, in the order of its description
-	RequestLog                  RequestLog
+	TrackingBaseURL             string                  // what comes before a reference in the link for the recipient
+	Operations                  func() []site.Operation // of the public API, in the order of its description
+	RequestLog                  site.RequestLog
 	ReadOrder                   func(json []byte) (deliveries.Order, error) // of the sandbox API
 	ForcedErrors                []string                                    // what X-Sandbox-Error takes
 	PerKey, PerBusiness         domain.RateLimit                            // of the public API

@@ -3,35 +3,19 @@ package portal
 import (
 	"errors"
 	"net/http"
-	"time"
 
 	"waybill/adapters/pages"
-	"waybill/application/requestlog"
+	"waybill/adapters/site"
 	"waybill/domain"
 )
 
-// Operation is a route of the public API.
-type Operation struct {
-	Route   string // as the request log names it
-	Summary string
-	Scopes  []domain.Scope
-	Sample  string // a body; empty: it takes none
+// API is what the portal knows of the public API, for pages about its requests.
+func (p *Portal) API() site.API {
+	return site.API{LiveBaseURL: p.options.LiveBaseURL, SandboxBaseURL: p.options.SandboxBaseURL, DocsURL: p.options.DocsURL,
+		Operations: p.options.Operations, RequestLog: p.options.RequestLog}
 }
 
-// RequestLog is what the portal knows about the log that it shows.
-type RequestLog struct {
-	Mode    requestlog.Mode
-	Keeping domain.RequestLogKeeping
-}
-
-func (p *Portal) keeping() keepingView {
-	const day = 24 * time.Hour
-	return keepingView{
-		Off: p.options.RequestLog.Mode == requestlog.Nothing, FailuresOnly: p.options.RequestLog.Mode == requestlog.Failures,
-		SuccessDays: int(p.options.RequestLog.Keeping.Successes / day), FailureDays: int(p.options.RequestLog.Keeping.Failures / day),
-		FailuresASecond: requestlog.FailuresPerSecond, OneInTen: requestlog.SampleEvery,
-	}
-}
+func (p *Portal) keeping() site.KeepingView { return p.options.RequestLog.Kept() }
 
 // logFailed answers a page whose content is the log when that cannot be read. The log
 // is beside the API: nothing that calls do depends on it.
@@ -60,10 +44,4 @@ func (p *Portal) noteLog(c *call, err error) {
 // unreadLog stands on pages that tell more than the log does.
 const unreadLog = "The request log cannot be read right now, so this page does not tell what was called."
 
-// document is the page of the documentation about an error code; empty: there is none.
-func (p *Portal) document(code string) string {
-	if code == "" || p.options.DocsURL == "" {
-		return ""
-	}
-	return p.options.DocsURL + "/errors/" + code
-}
+func (p *Portal) document(code string) string { return p.API().Document(code) }

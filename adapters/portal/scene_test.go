@@ -20,6 +20,7 @@ import (
 	"waybill/adapters/httpapi"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
+	"waybill/adapters/site"
 	"waybill/application/audit"
 	"waybill/application/handling"
 	"waybill/application/people"
@@ -109,7 +110,10 @@ func (b *breakable) breakLog(err error) {
 }
 
 // noLog is a request log that cannot be read.
-type noLog struct{ err error }
+type noLog struct {
+	ports.RequestReader // of which no page of the portal uses the rest
+	err                 error
+}
 
 func (l noLog) List(context.Context, domain.RequestFilter, domain.PageRequest) ([]domain.RequestRecord, error) {
 	return nil, l.err
@@ -147,7 +151,7 @@ func (b *breakable) Read() ports.Readers {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.unlogged != nil {
-		r.Requests = noLog{b.unlogged}
+		r.Requests = noLog{err: b.unlogged}
 	}
 	return r
 }
@@ -207,7 +211,7 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 		TrackingBaseURL: "http://live.example/track",
 		Normalizer:      numbers{},
 		Log:             slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true, Operations: operations,
-		RequestLog: portal.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
+		RequestLog: site.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
 			Failures: 30 * 24 * time.Hour}},
 		PerKey: domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 	})

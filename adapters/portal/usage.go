@@ -46,7 +46,7 @@ type usageView struct {
 	PerKeyText              string
 	PerBusinessText         string
 	CSV, ErrorsHref, List   string
-	Keeping                 keepingView
+	Keeping                 site.KeepingView
 }
 
 // usage is what the page and the file are made of.
@@ -103,7 +103,7 @@ func (p *Portal) showUsage(c *call) error {
 	v.Chart = pages.NewChart("Requests", f.by, "Requests", bars)
 	v.Chart.BadUnit = "of them failed"
 	for route, sum := range routes {
-		one := sum.view(route, routeText(route))
+		one := sum.view(route, site.RouteText(route))
 		one.Href = f.requests(f.from, f.until, pages.Kept{Name: "route", Value: route})
 		v.Routes = append(v.Routes, one)
 	}

@@ -331,5 +331,5 @@ func filled(path string, values url.Values) string {
 			values.Del(name)
 		}
 	}
-	return addressOf(path, values)
+	return site.AddressOf(path, values)
 }

@@ -2,6 +2,7 @@ package requestlog
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"waybill/domain"
@@ -68,6 +69,12 @@ func (r *Requests) Failures(ctx context.Context, f domain.RequestFilter, lately 
 		t.Sums = t.Sums[:MostKinds]
 	}
 	return t, err
+}
+
+// BusinessNames are the names of the businesses that records name.
+func (r *Requests) BusinessNames(ctx context.Context, ids []domain.ID) (map[domain.ID]string, error) {
+	slices.Sort(ids)
+	return r.storage.Read().Platform.BusinessNames(ctx, slices.DeleteFunc(slices.Compact(ids), func(id domain.ID) bool { return id == "" }))
 }
 
 // OfAny is one request of any business, or of none.

@@ -46,7 +46,7 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around,
 		Connections: d.portal, Normalizer: n, ReadOrder: a.sandbox.ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
 		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
-		RequestLog: portal.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
+		RequestLog: site.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
 	})
 }
 
@@ -57,7 +57,7 @@ func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls se
 	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party), newCompany(u.Access, c, urls, clock)
 	return console.New(u, console.Options{BaseURL: urls.Console, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
 		Mails: c.MailsAreRead(), Identifiers: ids, Customer: o.Mounted(console.BusinessAt), PortalBaseURL: urls.Portal,
-		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n}), err
+		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n, API: o.API()}), err
 }
 
 // newCompany are the sign-ins at the company's identity provider, if there is one.
@@ -71,9 +71,9 @@ func newCompany(a *people.Access, c *configs.Config, urls settings.PublicURLs, c
 }
 
 // operationsOfAPI are the routes of the public API as its description tells them.
-func operationsOfAPI() (all []portal.Operation) {
+func operationsOfAPI() (all []site.Operation) {
 	for _, o := range httpapi.Operations() {
-		all = append(all, portal.Operation(o))
+		all = append(all, site.Operation(o))
 	}
 	return all
 }

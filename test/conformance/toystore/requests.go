@@ -109,7 +109,8 @@ func (s requests) Look(_ context.Context, f domain.RequestFilter, p domain.PageR
 	return found, further, nil
 }
 
-func (s requests) Failures(_ context.Context, f domain.RequestFilter, most, kinds int) (sums []domain.FailureSum, since time.Time, _ error) {
+func (s requests) Failures(_ context.Context, f domain.RequestFilter, most, kinds int) (sums []domain.FailureSum, since time.Time,
+	_ error) {
 	f.Failed = new(true)
 	if f.CreatedAfter != nil {
 		since = *f.CreatedAfter

@@ -1,0 +1,42 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"waybill/domain"
+)
+
+func TestAViewerFindsNothingByPhoneNumberAndIsToldSo(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleViewer)
+	number := string(s.delivery.Recipient.PhoneNumber)
+	for _, typed := range []string{number, "00" + number[1:]} {
+		p := r.get("/deliveries?q=" + url.QueryEscape(typed))
+		if told := strings.Contains(p.body, "Your role does not find deliveries by phone number"); p.at != "/deliveries" ||
+			p.status != http.StatusOK || !told || strings.Contains(p.body, string(s.delivery.ID)) {
+			t.Errorf("%q leads to %s (%d)", typed, p.at, p.status)
+		}
+		if p := r.get("/deliveries.csv?q=" + url.QueryEscape(typed)); strings.Contains(p.body, string(s.delivery.ID)) {
+			t.Errorf("the file of %q has the delivery", typed)
+		}
+	}
+	for _, typed := range []string{string(s.delivery.Reference), s.delivery.ExternalID, string(s.delivery.ID)} {
+		if p := r.get("/deliveries?q=" + url.QueryEscape(typed)); p.at != "/deliveries/"+string(s.delivery.ID) {
+			t.Errorf("%q leads to %s (%d)", typed, p.at, p.status)
+		}
+	}
+}
+
+func TestAnAlarmOfAnEndpointLeadsToItsPage(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleViewer)
+	link := `href="/console/webhooks/` + s.ids[":endpoint"] + `"`
+	if home := r.get("/"); !strings.Contains(home.body, link) {
+		t.Errorf("the attention page has no %s:\n%s", link, home.body)
+	}
+}

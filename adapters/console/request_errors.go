@@ -1,0 +1,100 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/application/requestlog"
+	"waybill/domain"
+)
+
+// failedLately are the times that the errors are counted over, by their names in the address.
+var failedLately = []struct {
+	name, text string
+	d          time.Duration
+}{{"1h", "Last hour", time.Hour}, {"24h", "Last 24 hours", 24 * time.Hour}}
+
+type errorsView struct {
+	Fields []pages.Field
+	From   time.Time
+	Until  time.Time
+	Cut    bool // more failed than is counted
+	Most   int64
+	Kinds  []errorLine
+	More   bool // kinds than are shown
+	Failed int64
+	All    string // the list of all of them
+	Kept   site.KeepingView
+}
+
+type errorLine struct {
+	ID, Business, BusinessHref, Route, Code, Document, Requests string
+	Status                                                      int
+	Calls                                                       int64
+}
+
+// listErrors counts what failed by customer, code and route. Each number is the length of
+// the list that it leads to.
+func (p *Console) listErrors(c *call) error {
+	lately := failedLately[0]
+	period := pages.Field{Name: "period", Label: "Time"}
+	for _, one := range failedLately {
+		if one.name == c.Query("period") {
+			lately = one
+		}
+		period.Options = append(period.Options, pages.Option{Value: one.name, Text: one.text})
+	}
+	a := site.RequestsAsked{Values: map[string][]string{"failed": {"true"}}}
+	for _, name := range []string{"environment", "business"} {
+		if value := c.Query(name); value != "" && len(value) <= site.MaxSearch {
+			a.Values.Set(name, value)
+		}
+	}
+	f := domain.RequestFilter{Environment: domain.Environment(a.Values.Get("environment")), BusinessID: domain.ID(a.Values.Get("business"))}
+	if f.BusinessID == unknownCaller {
+		f.BusinessID, f.Unknown = "", true
+	}
+	t, err := p.Requests.Failures(c.Ctx(), f, lately.d)
+	if err != nil {
+		return p.logUnread(c, err)
+	}
+	period.ID, period.Value = period.Name, lately.name
+	environment, business := site.EnvironmentField(), pages.Field{ID: "business", Name: "business", Label: "Customer’s ID"}
+	environment.ID, environment.Value, business.Value = environment.Name, a.Values.Get("environment"), a.Values.Get("business")
+	a.Values.Set("created_after", domain.FormatTime(t.From))
+	a.Values.Set("created_before", domain.FormatTime(t.Until))
+	v := errorsView{Fields: []pages.Field{site.WithChosen(period), site.WithChosen(environment), business}, From: t.From, Until: t.Until,
+		Cut: t.Cut, Most: requestlog.MostFailures, More: t.More, All: c.At(a.With("", "")), Kept: p.options.API.RequestLog.Kept()}
+	var ids []domain.ID
+	for _, sum := range t.Sums {
+		ids = append(ids, sum.BusinessID)
+	}
+	names, err := p.Requests.BusinessNames(c.Ctx(), ids)
+	if err != nil {
+		return p.logUnread(c, err)
+	}
+	for _, sum := range t.Sums {
+		line := errorLine{Business: "unknown", Route: site.RouteText(sum.Route), Code: sum.Code, Status: sum.Status, Calls: sum.Calls,
+			Document: p.options.API.Document(sum.Code)}
+		status := strconv.Itoa(sum.Status)
+		line.ID = strings.Join([]string{string(sum.BusinessID), sum.Route, status, sum.Code}, " ")
+		of := site.RequestsAsked{Values: map[string][]string{"route": {sum.Route}, "status": {status}, "business": {unknownCaller}}}
+		for name, values := range a.Values {
+			if name != "business" {
+				of.Values[name] = values
+			}
+		}
+		if sum.BusinessID != "" {
+			line.Business, line.BusinessHref = names[sum.BusinessID], c.At("/businesses/"+string(sum.BusinessID))
+			of.Values.Set("business", string(sum.BusinessID))
+		}
+		line.Requests = c.At(of.With("code", sum.Code))
+		v.Failed += sum.Calls
+		v.Kinds = append(v.Kinds, line)
+	}
+	return p.Show(c, http.StatusOK, "errors", "Errors", v)
+}

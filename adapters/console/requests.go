@@ -1,0 +1,222 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/application/requestlog"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	requestsAt   = "/requests"
+	requestsPage = 50
+	// unknownCaller is what the address has in place of a customer's ID for requests of callers
+	// that are none.
+	unknownCaller = "none"
+)
+
+// requestsView is the request log of all customers.
+type requestsView struct {
+	Search   pages.Field
+	Fields   []pages.Field // selects
+	Typed    []pages.Field
+	Unusual  bool         // one of the typed ones is set
+	Hidden   []pages.Kept // filters that have no field
+	Set      bool         // anything is
+	Requests []requestLine
+	Until    *time.Time // up to when the page looked back, where the log goes on
+	Keeping  site.KeepingView
+	Newest   string
+	Older    string // the next page
+	Further  string // the same filter, further back
+	Empty    pages.Notice
+}
+
+// requestLine is a row of the list.
+type requestLine struct {
+	site.RequestRow
+	Business, BusinessHref string
+}
+
+// requestsAsked is the filter of the address. What no form writes is told at its field.
+func requestsAsked(c *call) site.RequestsAsked {
+	a := site.RequestsAskedBy(c, "business", "class")
+	switch text := a.Values.Get("business"); text {
+	case "":
+	case unknownCaller:
+		a.Unknown = true
+	default:
+		var err error
+		if a.BusinessID, err = domain.ParseID(domain.PrefixBusiness, text); err != nil {
+			c.Faults["business"] = "Give the ID of a customer, biz_..., or none for callers that are unknown."
+		}
+	}
+	switch class := a.Values.Get("class"); class {
+	case "2", "4", "5":
+		a.Class = int(class[0] - '0')
+	}
+	return a
+}
+
+func (p *Console) listRequests(c *call) error {
+	a := requestsAsked(c)
+	v := requestsView{Keeping: p.options.API.RequestLog.Kept()}
+	p.requestFields(c, a, &v)
+	if len(c.Faults) > 0 {
+		v.Empty = pages.Notice{Title: "The filter could not be read", Lines: []string{"Mend the field that is marked above."}}
+		return p.Show(c, http.StatusUnprocessableEntity, "requests", "Requests", v)
+	}
+	page := domain.PageRequest{Limit: requestsPage}
+	if last, err := domain.ParseID(domain.PrefixRequest, c.Query("cursor")); err == nil {
+		page.After = &domain.Position{ID: last}
+		v.Newest = c.At(a.With("cursor", ""))
+	}
+	found, further, err := p.Requests.Look(c.Ctx(), a.RequestFilter, page)
+	if err != nil {
+		return p.logUnread(c, err)
+	}
+	if len(found) > requestsPage {
+		found = found[:requestsPage]
+		v.Older = c.At(a.With("cursor", string(found[requestsPage-1].ID)))
+	}
+	if further != "" {
+		v.Until, v.Further = new(further.MadeAt()), c.At(a.With("cursor", string(further)))
+	}
+	if v.Requests, err = p.requestLines(c, found); err != nil {
+		return p.logUnread(c, err)
+	}
+	switch {
+	case v.Further != "":
+		v.Empty = pages.Notice{Title: "None of these fits", Lines: []string{"The newest " + pages.Count(requestlog.MostLooked) +
+			" records were looked at. Look further back, or choose a time above."}}
+	case v.Newest != "":
+		v.Empty = pages.Notice{Title: "No older requests", Lines: []string{"The list ends here."},
+			Link: &pages.Link{Href: v.Newest, Text: "Newest requests"}}
+	case v.Set:
+		v.Empty = pages.Notice{Title: "No request fits",
+			Lines: []string{"Take a filter away, or choose a longer time. What is older than the log keeps is gone."},
+			Link:  &pages.Link{Href: c.At(requestsAt), Text: "All requests"}}
+	default:
+		v.Empty = pages.Notice{Title: "No requests yet",
+			Lines: []string{"Each call of a customer’s program appears here within a second or two."}}
+	}
+	return p.Show(c, http.StatusOK, "requests", "Requests", v)
+}
+
+func (p *Console) requestLines(c *call, found []domain.RequestRecord) (lines []requestLine, err error) {
+	var ids []domain.ID
+	for i := range found {
+		ids = append(ids, found[i].BusinessID)
+	}
+	names, err := p.Requests.BusinessNames(c.Ctx(), ids)
+	for i := range found {
+		line := requestLine{RequestRow: site.ShowRequest(&found[i], nil), Business: "unknown"}
+		line.Href = c.At(line.Href)
+		if id := found[i].BusinessID; id != "" {
+			line.Business, line.BusinessHref = names[id], c.At("/businesses/"+string(id))
+		}
+		lines = append(lines, line)
+	}
+	return lines, err
+}
+
+// requestFields are the fields as the address says.
+func (p *Console) requestFields(c *call, a site.RequestsAsked, v *requestsView) {
+	typed := func(f pages.Field) pages.Field {
+		f.ID, f.Error, f.Value = f.Name, c.Faults[f.Name], a.Values.Get(f.Name)
+		return f
+	}
+	v.Set = len(a.Values) > 0
+	v.Search = typed(pages.Field{Name: "q", Label: "Find requests", Type: "search", MaxLength: site.MaxSearch,
+		Hint: "The ID of a request, delivery or key, the caller’s own request ID, a status, or an error code: exactly."})
+	for _, f := range []pages.Field{site.EnvironmentField(), {Name: "class", Label: "Result", Options: []pages.Option{
+		{Text: "Any result"}, {Value: "2", Text: "2xx: succeeded"}, {Value: "4", Text: "4xx: refused"},
+		{Value: "5", Text: "5xx: failed on our side"},
+	}}, p.options.API.RouteField()} {
+		v.Fields = append(v.Fields, site.WithChosen(typed(f)))
+	}
+	after := typed(pages.Field{Name: "created_after", Label: "From (UTC)", Type: "datetime-local"})
+	before := typed(pages.Field{Name: "created_before", Label: "Before (UTC)", Type: "datetime-local"})
+	for field, at := range map[*pages.Field]*time.Time{&after: a.CreatedAfter, &before: a.CreatedBefore} {
+		if at != nil {
+			field.Value = at.UTC().Format(site.OfMinute + ":05")
+		}
+	}
+	v.Typed = []pages.Field{typed(pages.Field{Name: "business", Label: "Customer’s ID"}),
+		typed(pages.Field{Name: "status", Label: "Status", MaxLength: 3}),
+		typed(pages.Field{Name: "code", Label: "Error code", MaxLength: site.MaxCode}), after, before}
+	for _, f := range v.Typed {
+		v.Unusual = v.Unusual || f.Value != "" || f.Error != ""
+	}
+	for _, name := range []string{"application", "key", "delivery", "request_id", "failed"} {
+		if value := a.Values.Get(name); value != "" {
+			v.Hidden = append(v.Hidden, pages.Kept{Name: name, Value: value})
+		}
+	}
+}
+
+// showRequest is one request of any customer, as the customer's own portal shows it.
+func (p *Console) showRequest(c *call) error {
+	r, err := p.Requests.OfAny(c.Ctx(), domain.ID(c.Param("request")))
+	if err != nil {
+		return p.logUnread(c, err)
+	}
+	v := p.options.API.ViewRequest(&r)
+	v.ManyCustomers, v.List = true, c.At(requestsAt)
+	if r.Failed() {
+		alike := site.RequestsAsked{Values: map[string][]string{"route": {r.Route}, "code": {r.Code}, "failed": {"true"}}}
+		v.Alike = c.At(alike.With("", ""))
+	}
+	if r.DeliveryID != "" {
+		v.DeliveryHref, v.DeliveryRequests = c.At(deliveriesAt+"/"+v.DeliveryID), c.At(requestsAt+"?delivery="+v.DeliveryID)
+	}
+	if err := p.callerOf(c, &r, &v); err != nil {
+		return err
+	}
+	return p.Show(c, http.StatusOK, "request", "A request", v)
+}
+
+// callerOf fills in the customer, the application and the key. What is gone has no link.
+func (p *Console) callerOf(c *call, r *domain.RequestRecord, v *site.RequestView) error {
+	if r.BusinessID == "" {
+		return nil
+	}
+	b, err := p.Tenants.Business(c.Ctx(), r.BusinessID)
+	if err != nil {
+		return err
+	}
+	v.Business, v.BusinessHref = b.Name, c.At("/businesses/"+string(b.ID))
+	app, err := p.Tenants.ApplicationOf(c.Ctx(), b.ID, r.ApplicationID)
+	if errors.Is(err, domain.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.Application, v.AppHref = app.Name, v.BusinessHref+"/apps/"+string(app.ID)
+	key, err := p.Tenants.KeyOf(c.Ctx(), b.ID, app.ID, r.Environment, r.KeyID)
+	if errors.Is(err, domain.ErrNotFound) {
+		return nil
+	}
+	v.KeyHref, v.KeyEnds = v.AppHref+"/"+string(r.Environment)+"/keys", key.LastFour
+	return err
+}
+
+// logUnread answers a page whose content is the request log when that does not answer.
+func (p *Console) logUnread(c *call, err error) error {
+	if !ports.StorageUnavailable(err) {
+		return err
+	}
+	p.options.Log.WarnContext(c.Ctx(), "the request log cannot be read", "request_id", c.RequestID(), "route", "console "+c.FullPath(),
+		"error", err)
+	c.Header("Retry-After", "5")
+	p.Notice(c, http.StatusServiceUnavailable, pages.Notice{Tone: "bad", Title: "The request log cannot be read right now",
+		Lines: []string{"Calls of customers are not affected: they never wait for it. Try again in a few seconds; a shorter time may help."},
+		Link:  &pages.Link{Href: c.Request.URL.RequestURI(), Text: "Try again"}})
+	return nil
+}

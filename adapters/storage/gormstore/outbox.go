@@ -207,21 +207,23 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 // that the look left out are still pending, and older.
 func (o outbox) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince, now time.Time, due []ports.OutgoingWebhook,
 	leftOut bool) error {
-	if !seen.below(now.Add(-dueMargin)) {
-		return nil
-	}
 	var first *time.Time
 	if len(due) > 0 {
 		first = due[0].DueAt
 	}
-	sn := o.read()
+	if !seen.below(settledBefore(now, first)) {
+		return nil
+	}
 	if leftOut {
-		var oldest *instant
-		if err := sn.with(ctx).Raw("SELECT min(d.due_at) FROM webhook_deliveries d WHERE "+pendingFrom, endpoint, instantOf(seen.from(now)),
-			instantOf(now)).Row().Scan(&oldest); err != nil {
+		// min() would count through the whole backlog wherever Postgres expects a short one.
+		sn, oldest := o.read(), []instant{}
+		if err := sn.with(ctx).Raw("SELECT d.due_at FROM webhook_deliveries d WHERE "+pendingFrom+" ORDER BY d.due_at, d.id LIMIT 1",
+			endpoint, instantOf(seen.from(now)), instantOf(now)).Scan(&oldest).Error; err != nil {
 			return sn.dialect.failed("read since when webhooks are due", err)
 		}
-		first = optionalTime(oldest)
+		if len(oldest) > 0 {
+			first = &oldest[0].time
+		}
 	}
 	return o.write().raiseDueSince(ctx, endpoint, seen, now, first)
 }

@@ -69,13 +69,19 @@ func (s session) dueSince(ctx context.Context, endpoint rowID) (d dueSince, foun
 	return d, result.RowsAffected > 0, s.dialect.failed("read since when webhooks are due", result.Error)
 }
 
+// settledBefore is the time before which nothing is due, nor will be, after a look whose first
+// webhook is due at first; it is nil where none was.
+func settledBefore(now time.Time, first *time.Time) time.Time {
+	if first == nil {
+		return now.Add(-dueMargin)
+	}
+	return earlier(*first, now.Add(-dueMargin))
+}
+
 // raiseDueSince notes that nothing older than the first webhook of a look is due, if
 // any was. A webhook that became due since the look has changed the number.
 func (s session) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince, now time.Time, first *time.Time) error {
-	to := now.Add(-dueMargin)
-	if first != nil && first.Before(to) {
-		to = *first
-	}
+	to := settledBefore(now, first)
 	if !seen.below(to) {
 		return nil
 	}

@@ -17,10 +17,10 @@ const (
 	reportLimit = 20 * time.Second
 	// reportPause is for how long nothing is counted after a batch, as a multiple of
 	// what that took: history of years leaves the database to others.
-	reportPause = 4
+	reportPause = 9
 )
 
-// Reports counts events for reports, with one connection at a time and for a fifth of
+// Reports counts events for reports, with one connection at a time and for a tenth of
 // the time at most. Any number of processes may do it.
 func Reports(store ports.ReportCounting) Job {
 	return Job{Name: "reports", Every: reportEvery, Limit: reportLimit, Level: slog.LevelWarn, AtOnce: true,

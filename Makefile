@@ -34,13 +34,17 @@ export GOFLAGS := $(GOFLAGS) -tags=nomsgpack
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test test-short test-race pgbouncer fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
+.PHONY: help run day build test test-short test-race pgbouncer fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 run: build ## build and run everything embedded, in the foreground; ARGS="--reset" and the like are passed on
 	@exec .bin/waybill dev $(ARGS)
+
+day: build ## play a day of 500 live deliveries with failures in 30 minutes, to try the console as its dispatcher; ARGS="-minutes 5 -seed 7" and the like are passed on
+	@go build -o .bin/day ./test/day
+	@exec .bin/day $(ARGS)
 
 build: ## build .bin/waybill
 	@echo 'building .bin/waybill; the first time takes a minute or two'

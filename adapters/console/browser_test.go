@@ -27,7 +27,8 @@ func TestInABrowser(t *testing.T) {
 }
 
 // state is a look of a page: it is held against axe, in light and dark, on a phone and a
-// desk, and its screenshots are kept under its name.
+// desk, and its screenshots are kept under its name. Then all of it is reached and used by
+// the keyboard.
 type state struct {
 	name    string
 	role    domain.Role // of who looks; empty: before the sign-in
@@ -42,7 +43,7 @@ var states []state
 // everyState has a scene for each state that changes something, and one for all others.
 func everyState(t *testing.T, b *browser.Browser) {
 	shared := &walk{T: t, scene: newScene(t), browser: b}
-	tabs := map[domain.Role]*tab{}
+	tabs, seen, controls := map[domain.Role]*tab{}, map[domain.Role]bool{}, 0
 	for _, st := range states {
 		t.Run(st.name, func(t *testing.T) {
 			var p *tab
@@ -64,8 +65,15 @@ func everyState(t *testing.T, b *browser.Browser) {
 				st.then(p)
 			}
 			browser.Examine(t, p.Page, "console", st.name)
+			part := browser.Content
+			if st.then == nil && !seen[st.role] {
+				part, seen[st.role] = browser.WholePage, true
+				p.to(fill(t, w.scene, st.path), st.heading)
+			}
+			controls += browser.Keyboard(t, p.Page, part, st.name)
 		})
 	}
+	t.Logf("%d controls on %d pages by the keyboard alone", controls, len(states))
 }
 
 // fill puts the records of a scene into a path.

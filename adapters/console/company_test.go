@@ -209,7 +209,7 @@ func TestAConsoleWithoutAProviderOffersNone(t *testing.T) {
 func TestAPersonOfTheCompanySignsInAndAgainInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	s, _ := withDex(t)
+	s, dex := withDex(t)
 	p := b.Open(t, s.url+"/signin", browser.Looks[2], browser.Reader{})
 	there := func(email string) {
 		t.Helper()
@@ -227,9 +227,22 @@ func TestAPersonOfTheCompanySignsInAndAgainInABrowser(t *testing.T) {
 		t.Helper()
 		p.Eventually(t, what, "document.readyState === 'complete' && document.body.textContent.includes("+browser.Quoted(what)+")")
 	}
+	look := func(name string) {
+		t.Helper()
+		browser.Examine(t, p, "console", name)
+		browser.Keyboard(t, p, browser.WholePage, name)
+	}
+	look("oidc-signin")
+	browser.Go(t, p, s.url+"/signin/oidc/callback?state=none&error=access_denied", "")
+	text("You are not signed in")
+	look("oidc-refused")
+	browser.Go(t, p, s.url+"/signin", "")
 	p.Click(t, `a[href^="/console/signin/oidc"]`)
 	there("admin@company.example")
 	text("Efua admin")
+	browser.Go(t, p, s.url+"/account", "Account")
+	text("by oidc")
+	look("oidc-account")
 
 	s.wait(domain.FreshFor)
 	browser.Go(t, p, s.url+"/staff", "")
@@ -237,11 +250,20 @@ func TestAPersonOfTheCompanySignsInAndAgainInABrowser(t *testing.T) {
 	browser.Fill(t, p, `[name=name]`, "Abena")
 	p.Click(t, `form[action="/console/staff"] button`)
 	text("Sign in again to go on")
+	browser.Examine(t, p, "console", "oidc-again")
 	form, link := p, browser.Eval[string](t, p, `document.querySelector("main a[target=_blank]").href`)
 	p = b.OpenBeside(t, form, false, link, browser.Looks[2], browser.Reader{})
 	there("admin@company.example")
 	text("You have signed in again")
+	look("oidc-signed-in-again")
 	p = form
 	p.Click(t, "main form button")
 	text("abena@company.example")
+
+	if err := dex.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	p = b.Open(t, s.url+"/signin/oidc", browser.Looks[2], browser.Reader{})
+	text("does not answer")
+	look("oidc-gone")
 }

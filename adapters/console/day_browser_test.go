@@ -134,9 +134,9 @@ func byKeyboard(w *walk) {
 }
 
 // events reads a stream of the board until it ends, and sends what it says.
-func events(t *testing.T, r *reader) <-chan string {
+func events(t *testing.T, r *reader, query string) <-chan string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/board/events", http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/board/events"+query, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func events(t *testing.T, r *reader) <-chan string {
 func TestAStreamOfTheBoardEndsWithTheSessionWithinSeconds(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	said := events(t, s.signedIn(t, domain.RoleViewer))
+	said := events(t, s.signedIn(t, domain.RoleViewer), "")
 	deadline := time.After(20 * time.Second)
 	begun, ended := false, time.Time{}
 	for {

@@ -29,7 +29,7 @@ func init() {
 	equip = append(equip, func(t *testing.T, s *scene, u *console.UseCases) {
 		u.Operations = operations.New(s.Store, s.Clock, drawn{s.IDs}, stage.Renderer{})
 		u.Requests = requestlog.NewRequests(s.Store, s.Clock)
-		u.Board = board.New(s.Store, s.Clock)
+		u.Board = board.New(refusing{s.Store, &s.refuses}, s.Clock, s.services...)
 	})
 	furnish = append(furnish, func(_ *testing.T, s *scene) {
 		s.ids[":delivery"] = string(s.delivery.ID)
@@ -51,6 +51,12 @@ type drawn struct{ ports.Identifiers }
 
 func (drawn) ID(p domain.Prefix) domain.ID { return sample.ID(p) }
 
+// idAt is the ID of a delivery that is booked then: those of a time are found by it.
+func idAt(at time.Time) domain.ID {
+	id, ms := sample.ID(domain.PrefixDelivery).Hex(), at.UnixMilli()
+	return domain.ID(string(domain.PrefixDelivery) + fmt.Sprintf("%012x", ms) + id[12:])
+}
+
 // busy adds deliveries of two customers in many statuses and ages to a scene.
 func busy(t *testing.T, s *scene) {
 	t.Helper()
@@ -63,7 +69,9 @@ func busy(t *testing.T, s *scene) {
 			tenant = s.delivery.Tenant
 		}
 		at := domain.Millis(now.Add(-time.Duration(i*i) * time.Minute))
-		w := sample.BookingWrite(tenant, func(d *domain.Booking) { d.CreatedAt, d.ExternalID = at, fmt.Sprintf("order-%d", i) })
+		w := sample.BookingWrite(tenant, func(d *domain.Booking) {
+			d.ID, d.CreatedAt, d.ExternalID = idAt(at), at, fmt.Sprintf("order-%d", i)
+		})
 		if err := s.Store.Book(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}

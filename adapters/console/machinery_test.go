@@ -231,13 +231,7 @@ func TestNothingWaitsForNobodyWhileTheSendingIsPaused(t *testing.T) {
 	t.Parallel()
 	for paused, quiet := range map[bool]bool{false: true, true: false} {
 		s := newScene(t)
-		for _, e := range must[[]domain.EndpointShown](t)(s.Store.Read().Machinery.Endpoints(t.Context(), domain.EndpointFilter{Unwell: true},
-			s.Clock.Now(), nil, 100)) {
-			e.Health = domain.WebhookHealth{}
-			s.Write(t, func(ctx context.Context, tx ports.Stores) error {
-				return tx.Webhooks.UpdateEndpoint(ctx, e.WebhookEndpoint)
-			})
-		}
+		heal(t, s)
 		if paused {
 			pauseLive(t, s)
 		}

@@ -20,6 +20,7 @@ import (
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/application/audit"
+	"waybill/application/board"
 	"waybill/application/people"
 	"waybill/application/tenancy"
 	"waybill/application/webhooks"
@@ -67,6 +68,9 @@ type scene struct {
 	app      domain.Application
 	delivery *domain.Delivery
 	token    string // of an operator
+
+	services []board.Service // behind prices, of the processes that are served from now on
+	refuses  atomic.Bool     // the database counts no work
 
 	queue *redis
 	hooks *webhooks.Webhooks

@@ -17,11 +17,12 @@ const (
 const helpers = `(() => {
 	const kinds = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]'
 	const seen = e => e.checkVisibility({visibilityProperty: true}) && !e.matches(':disabled') && !(e instanceof SVGElement && !e.href)
+	const leads = e => e.href && new URL(e.href.baseVal ?? e.href, location).href
 	const name = e => e.outerHTML.replace(/\s+/g, ' ').slice(0, 160)
 	const k = window.keyboard = {
 		controls(part) {
 			const all = [...document.querySelector(part).querySelectorAll(kinds)].filter(seen)
-				.filter((e, _, all) => e.tabIndex >= 0 || !all.some(o => o.tabIndex >= 0 && String(o.href) === (e.href?.baseVal ? new URL(e.href.baseVal, location).href : e.href)))
+				.filter((e, _, all) => e.tabIndex >= 0 || !all.some(o => o.tabIndex >= 0 && leads(o) === leads(e)))
 			const one = e => e.type !== 'radio' || e.checked ||
 				!all.some(o => o.name === e.name && o.form === e.form && o.checked) && all.find(o => o.name === e.name && o.form === e.form) === e
 			return all.filter(one)

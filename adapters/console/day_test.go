@@ -214,7 +214,11 @@ func TestAViewerSeesNoNameAndNumberOfARecipient(t *testing.T) {
 	for role, sees := range map[domain.Role]bool{domain.RoleAdmin: true, domain.RoleDispatcher: true, domain.RoleSupport: true,
 		domain.RoleViewer: false} {
 		body := html.UnescapeString(s.signedIn(t, role).get(path).body)
-		for _, text := range []string{string(s.delivery.Recipient.PhoneNumber), s.delivery.Recipient.Name} {
+		for _, text := range []string{string(s.delivery.Recipient.PhoneNumber), s.delivery.Recipient.Name, string(s.delivery.Pickup.Contact),
+			s.delivery.Instructions, s.delivery.Dropoff.DeliveryNotes} {
+			if text == "" {
+				t.Fatal("the delivery lacks a text that a viewer must not read")
+			}
 			if strings.Contains(body, text) != sees {
 				t.Errorf("%s sees %q: %v", role, text, !sees)
 			}

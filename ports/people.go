@@ -84,6 +84,8 @@ type SessionReader interface {
 	FindByDigest(ctx context.Context, digest [32]byte) (domain.Principal, error)
 	// Get is FindByDigest by the ID of the session.
 	Get(ctx context.Context, id domain.ID) (domain.Principal, error)
+	// Those is Get for many with one query, in any order and without those that Get does not find.
+	Those(ctx context.Context, ids []domain.ID) ([]domain.Principal, error)
 	// OfPerson are the sessions of a person that work at a time, newest first.
 	OfPerson(ctx context.Context, person domain.ID, at time.Time) ([]domain.Session, error)
 }

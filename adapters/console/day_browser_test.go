@@ -178,7 +178,8 @@ func TestAStreamOfTheBoardEndsWithTheSessionWithinSeconds(t *testing.T) {
 				begun, ended = true, time.Now()
 				must[int](t)(s.directory.EndSessions(t.Context(), operator, s.staff[domain.RoleViewer].ID))
 			case line == "data: session":
-				if late := time.Since(ended); late > 10*time.Second {
+				// Within 2 s, as the tests of package site prove; the rest is what a machine under load adds.
+				if late := time.Since(ended); late > 6*time.Second {
 					t.Errorf("a person whose sessions were ended was told after %v", late)
 				}
 			}

@@ -83,8 +83,10 @@ func New(o Options) *Site {
 		panic(err) // the settings were checked
 	}
 	s := &Site{o: o, pages: parse(o.Prefix, pages.ForReader, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base),
-		streams: newStreams(),
-		done:    maps.Clone(ownTexts)}
+		done: maps.Clone(ownTexts)}
+	s.streams = newStreams(func(ctx context.Context, sessions []domain.ID) (map[domain.ID]domain.Principal, error) {
+		return o.Access.Follow(ctx, o.Site, sessions)
+	})
 	maps.Copy(s.done, o.Done)
 	if m := o.Mount; m != nil {
 		m.set = parse("", pages.ForStaff, o.Pages, m.Pages) // where links lead is known with the business

@@ -6,14 +6,11 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"waybill/domain"
 )
 
 // The pace of a stream. It ends after streamLife in any case, and the browser opens
 // another one.
 const (
-	checkEvery     = time.Second // whether the session goes on: a revoked one is out within 2 s
 	heartbeat      = 15 * time.Second
 	streamWrite    = 10 * time.Second // a reader that takes nothing for so long is gone
 	reconnectAfter = 2 * time.Second
@@ -42,19 +39,15 @@ func (c *Call) WantsStream(instead string) bool {
 // it the stream stays open and says nothing more. It runs in one goroutine of its own,
 // which ends with the context that it gets.
 func (s *Site) Stream(c *Call, next func(context.Context) (events string, err error)) error {
-	place, err := s.streams.enter(c.Principal.Session.ID, c.Principal.Person.ID)
+	place, err := s.streams.enter(c.Principal)
 	if err != nil {
 		c.Header("Retry-After", "30")
 		return err
 	}
 	defer place.leave()
-	cookie, err := c.Request.Cookie(s.cookie(ofSession))
-	if err != nil {
-		return domain.SessionEnded()
-	}
 	ctx, cancel := context.WithTimeout(c.open, streamLife)
 	defer cancel()
-	w := &streamWriter{site: s, call: c, secret: cookie.Value, place: place, control: http.NewResponseController(c.Writer)}
+	w := &streamWriter{site: s, call: c, place: place, control: http.NewResponseController(c.Writer)}
 	w.run(ctx, next)
 	// The end is written too, and the last time may have been a while ago.
 	_ = w.control.SetWriteDeadline(time.Now().Add(streamWrite))
@@ -65,7 +58,6 @@ func (s *Site) Stream(c *Call, next func(context.Context) (events string, err er
 type streamWriter struct {
 	site    *Site
 	call    *Call
-	secret  string // of the session
 	place   *stream
 	control *http.ResponseController
 }
@@ -95,8 +87,6 @@ func (w *streamWriter) run(ctx context.Context, next func(context.Context) (stri
 			}
 		}
 	}()
-	check := time.NewTicker(checkEvery)
-	defer check.Stop()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
@@ -106,11 +96,9 @@ func (w *streamWriter) run(ctx context.Context, next func(context.Context) (stri
 			err = w.write(events)
 		case <-beat.C:
 			err = w.write(": still here\n\n")
-		case <-check.C:
-			if !w.allowed(ctx) {
-				_ = w.write("event: end\ndata: session\n\n") // the reader may have gone
-				return
-			}
+		case <-w.place.ended:
+			_ = w.write("event: end\ndata: session\n\n") // the reader may have gone
+			return
 		case <-w.place.displaced:
 			_ = w.write("event: end\ndata: displaced\n\n")
 			return
@@ -123,15 +111,6 @@ func (w *streamWriter) run(ctx context.Context, next func(context.Context) (stri
 			return
 		}
 	}
-}
-
-// allowed asks whether the session goes on, in the same business and role. It does not
-// count as a sign of life: a page that is left open ends with the session it was opened in.
-func (w *streamWriter) allowed(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, checkEvery)
-	defer cancel()
-	now, err := w.site.o.Access.Follow(ctx, w.site.o.Site, w.secret)
-	return err == nil && now.Session.BusinessID == w.call.Business() && now.Role == w.call.Principal.Role
 }
 
 func (w *streamWriter) write(text string) error {

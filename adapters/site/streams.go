@@ -1,7 +1,9 @@
 package site
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"waybill/domain"
 )
@@ -16,41 +18,60 @@ const (
 	streamsInAll      = 500
 )
 
+// checkEvery is how often the sessions of all open streams are read, and how long that may
+// take: the stream of a revoked session ends within twice as long.
+const checkEvery = time.Second
+
+// follow reads which sessions go on.
+type follow func(ctx context.Context, sessions []domain.ID) (map[domain.ID]domain.Principal, error)
+
 // streams are those that are open in this process.
 type streams struct {
 	closing chan struct{} // closed when the server is to end: it does not wait for them
+	follow  follow
 
-	mu   sync.Mutex
-	open []*stream // oldest first
-	end  func()
+	mu      sync.Mutex
+	open    []*stream // oldest first
+	end     func()
+	unwatch func() // ends the checks, and waits until they have ended; nil: none are made
 }
 
 // stream is the place of one.
 type stream struct {
-	all             *streams
-	session, person domain.ID
-	displaced       chan struct{} // closed when a newer one has taken the place
+	all       *streams
+	of        domain.Principal
+	displaced chan struct{} // closed when a newer one has taken the place
+	ended     chan struct{} // closed when the session, the role or the business is another
 }
 
-func newStreams() *streams {
-	s := &streams{closing: make(chan struct{})}
+func newStreams(f follow) *streams {
+	s := &streams{closing: make(chan struct{}), follow: f}
 	s.end = sync.OnceFunc(func() { close(s.closing) })
 	return s
 }
 
 // enter takes a place; leave must be called. The error is for a process that has as many
 // streams as it may.
-func (s *streams) enter(session, person domain.ID) (*stream, error) {
+func (s *streams) enter(p domain.Principal) (*stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.displace(streamsPerSession, func(o *stream) bool { return o.session == session })
-	s.displace(streamsPerPerson, func(o *stream) bool { return o.person == person })
+	s.displace(streamsPerSession, func(o *stream) bool { return o.of.Session.ID == p.Session.ID })
+	s.displace(streamsPerPerson, func(o *stream) bool { return o.of.Person.ID == p.Person.ID })
 	if len(s.open) >= streamsInAll {
 		return nil, &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable,
 			Message: "Too many live pages are open at the moment. Reload the page to see what came."}
 	}
-	mine := &stream{all: s, session: session, person: person, displaced: make(chan struct{})}
+	mine := &stream{all: s, of: p, displaced: make(chan struct{}), ended: make(chan struct{})}
 	s.open = append(s.open, mine)
+	if s.unwatch == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		var checks sync.WaitGroup
+		checks.Go(func() { s.watch(ctx) })
+		s.unwatch = func() {
+			cancel()
+			checks.Wait()
+		}
+	}
 	return mine, nil
 }
 
@@ -72,12 +93,64 @@ func (s *streams) displace(most int, meant func(*stream) bool) {
 }
 
 func (m *stream) leave() {
-	m.all.mu.Lock()
-	defer m.all.mu.Unlock()
-	for i, o := range m.all.open {
+	if unwatch := m.all.remove(m); unwatch != nil {
+		unwatch()
+	}
+}
+
+// remove tells how the checks are ended, where no stream needs them any more.
+func (s *streams) remove(m *stream) (unwatch func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, o := range s.open {
 		if o == m {
-			m.all.open = append(m.all.open[:i:i], m.all.open[i+1:]...)
+			s.open = append(s.open[:i:i], s.open[i+1:]...)
+			break
+		}
+	}
+	if len(s.open) == 0 {
+		unwatch, s.unwatch = s.unwatch, nil
+	}
+	return unwatch
+}
+
+// watch ends streams whose sessions do not go on, with one query for all of them.
+func (s *streams) watch(ctx context.Context) {
+	check := time.NewTicker(checkEvery)
+	defer check.Stop()
+	for {
+		select {
+		case <-check.C:
+			s.check(ctx)
+		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// check ends all streams where it cannot find out: none outlives its session unseen.
+func (s *streams) check(ctx context.Context) {
+	s.mu.Lock()
+	open := s.open[:len(s.open):len(s.open)]
+	s.mu.Unlock()
+	var sessions []domain.ID
+	asked := map[domain.ID]bool{}
+	for _, m := range open {
+		if id := m.of.Session.ID; !asked[id] {
+			asked[id], sessions = true, append(sessions, id)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkEvery)
+	defer cancel()
+	now, err := s.follow(ctx, sessions)
+	for _, m := range open {
+		if p, live := now[m.of.Session.ID]; err == nil && live && p.Session.BusinessID == m.of.Session.BusinessID && p.Role == m.of.Role {
+			continue
+		}
+		select {
+		case <-m.ended:
+		default:
+			close(m.ended)
 		}
 	}
 }

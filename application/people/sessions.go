@@ -55,22 +55,28 @@ func disabled(ctx context.Context, tenants ports.TenancyReader, business domain.
 
 // Identify tells whose session a secret is, at a site, or answers SESSION_ENDED.
 func (a *Access) Identify(ctx context.Context, site domain.Site, secret string) (domain.Principal, error) {
-	p, err := a.Follow(ctx, site, secret)
 	now := a.clock.Now()
+	p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))
+	if errors.Is(err, domain.ErrNotFound) || err == nil && (p.Site() != site || !p.Session.Live(now)) {
+		return domain.Principal{}, domain.SessionEnded()
+	}
 	if err == nil && now.Sub(p.Session.LastSeenAt) >= domain.SeenEvery {
 		err = a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Sessions.Seen(ctx, p.Session.ID, now) })
 	}
 	return p, err
 }
 
-// Follow is Identify for a page that stays open: it is no sign of life, so that an idle
-// session ends under it.
-func (a *Access) Follow(ctx context.Context, site domain.Site, secret string) (domain.Principal, error) {
-	p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))
-	if errors.Is(err, domain.ErrNotFound) || err == nil && (p.Site() != site || !p.Session.Live(a.clock.Now())) {
-		return domain.Principal{}, domain.SessionEnded()
+// Follow tells which of many sessions go on, for pages that stay open: it is no sign of
+// life, so that an idle session ends under them.
+func (a *Access) Follow(ctx context.Context, site domain.Site, sessions []domain.ID) (map[domain.ID]domain.Principal, error) {
+	all, err := a.storage.Read().Sessions.Those(ctx, sessions)
+	live := make(map[domain.ID]domain.Principal, len(all))
+	for _, p := range all {
+		if p.Site() == site && p.Session.Live(a.clock.Now()) {
+			live[p.Session.ID] = p
+		}
 	}
-	return p, err
+	return live, err
 }
 
 // Show makes the session one of another business of the person's.

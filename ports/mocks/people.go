@@ -544,6 +544,21 @@ func (mr *MockSessionReaderMockRecorder) OfPerson(ctx, person, at interface{}) *
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "OfPerson", reflect.TypeOf((*MockSessionReader)(nil).OfPerson), ctx, person, at)
 }
 
+// Those mocks base method.
+func (m *MockSessionReader) Those(ctx context.Context, ids []domain.ID) ([]domain.Principal, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Those", ctx, ids)
+	ret0, _ := ret[0].([]domain.Principal)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Those indicates an expected call of Those.
+func (mr *MockSessionReaderMockRecorder) Those(ctx, ids interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Those", reflect.TypeOf((*MockSessionReader)(nil).Those), ctx, ids)
+}
+
 // MockSessionStore is a mock of SessionStore interface.
 type MockSessionStore struct {
 	ctrl     *gomock.Controller
@@ -681,4 +696,19 @@ func (m *MockSessionStore) SignedIn(ctx context.Context, id domain.ID, method do
 func (mr *MockSessionStoreMockRecorder) SignedIn(ctx, id, method, at interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SignedIn", reflect.TypeOf((*MockSessionStore)(nil).SignedIn), ctx, id, method, at)
+}
+
+// Those mocks base method.
+func (m *MockSessionStore) Those(ctx context.Context, ids []domain.ID) ([]domain.Principal, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Those", ctx, ids)
+	ret0, _ := ret[0].([]domain.Principal)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Those indicates an expected call of Those.
+func (mr *MockSessionStoreMockRecorder) Those(ctx, ids interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Those", reflect.TypeOf((*MockSessionStore)(nil).Those), ctx, ids)
 }

@@ -248,6 +248,21 @@ func (s sessions) principal(ctx context.Context, which string, value any) (domai
 	return row.domain(), nil
 }
 
+func (s sessions) Those(ctx context.Context, ids []domain.ID) ([]domain.Principal, error) {
+	var keys []rowID
+	for _, id := range ids {
+		if key, err := lookup(domain.PrefixSession, id); err == nil {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var rows []principalRow
+	err := s.with(ctx).Raw(selectPrincipal+"s.id IN ?", padded(keys)).Scan(&rows).Error
+	return all(rows, (*principalRow).domain), s.dialect.failed("read sessions", err)
+}
+
 func (s sessions) OfPerson(ctx context.Context, person domain.ID, at time.Time) ([]domain.Session, error) {
 	key, _ := lookup(domain.PrefixPerson, person)
 	if key == "" {

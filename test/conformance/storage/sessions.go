@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"slices"
@@ -65,7 +66,13 @@ func testSessions(t *testing.T, b ports.Database) {
 			for _, s := range []domain.Session{full, bare} {
 				wantEqual(t, "FindByDigest", find(t, s), domain.Principal{Session: s, Person: p, Role: role})
 			}
+			those := must(b.Read().Sessions.Those(t.Context(), []domain.ID{bare.ID, "ses_1", sample.ID(domain.PrefixSession), full.ID}))(t)
+			slices.SortFunc(those, func(a, b domain.Principal) int { return cmp.Compare(a.Session.ID, b.Session.ID) })
+			want := []domain.Principal{{Session: full, Person: p, Role: role}, {Session: bare, Person: p, Role: role}}
+			slices.SortFunc(want, func(a, b domain.Principal) int { return cmp.Compare(a.Session.ID, b.Session.ID) })
+			wantEqual(t, "Those", those, want)
 		}
+		wantEqual(t, "none of none", len(must(b.Read().Sessions.Those(t.Context(), nil))(t)), 0)
 		_, err := b.Read().Sessions.FindByDigest(t.Context(), sha256.Sum256([]byte("nobody's")))
 		wantError(t, "FindByDigest", err, domain.ErrNotFound)
 	})
@@ -90,6 +97,7 @@ func testSessions(t *testing.T, b ports.Database) {
 			inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return change(ctx, tx, p) })
 			_, err := b.Read().Sessions.FindByDigest(t.Context(), s.Digest)
 			wantError(t, what, err, domain.ErrNotFound)
+			wantEqual(t, what, len(must(b.Read().Sessions.Those(t.Context(), []domain.ID{s.ID}))(t)), 0)
 		}
 	})
 

@@ -1,0 +1,209 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/domain"
+)
+
+// door stands for the store of sessions: all go on but those that were ended.
+type door struct {
+	mu      sync.Mutex
+	changed map[domain.ID]*domain.Principal // nil: the session has ended
+	slow    time.Duration
+	err     error
+	asked   [][]domain.ID
+}
+
+func (d *door) follow(ctx context.Context, sessions []domain.ID) (map[domain.ID]domain.Principal, error) {
+	d.mu.Lock()
+	live := map[domain.ID]domain.Principal{}
+	for _, id := range sessions {
+		if now, found := d.changed[id]; !found {
+			live[id] = principal(id)
+		} else if now != nil {
+			live[id] = *now
+		}
+	}
+	d.asked = append(d.asked, sessions)
+	slow, err := d.slow, d.err
+	d.mu.Unlock()
+	select {
+	case <-time.After(slow):
+		return live, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (d *door) change(id domain.ID, to *domain.Principal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.changed[id] = to
+}
+
+func principal(session domain.ID) domain.Principal {
+	return domain.Principal{
+		Session: domain.Session{ID: session, BusinessID: "biz_1"}, Person: domain.Person{ID: "prs_of_" + session}, Role: domain.RoleOwner,
+	}
+}
+
+// reads has a session read a stream that never has news; what it was sent is there once
+// the channel is closed.
+func reads(ctx context.Context, s *Site, session domain.ID) (sent *httptest.ResponseRecorder, ended <-chan struct{}) {
+	sent = httptest.NewRecorder()
+	g, _ := gin.CreateTestContext(sent)
+	g.Request = httptest.NewRequestWithContext(ctx, http.MethodGet, "/events", http.NoBody)
+	c := &Call{Context: g, Principal: principal(session), site: s, open: ctx}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Stream(c, func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+	}()
+	return sent, done
+}
+
+// Whenever it is revoked between two checks, and however slow the database is. Time is
+// that of the test alone, so that the bound is exact.
+func TestAStreamEndsWithinTwoSecondsOfItsSession(t *testing.T) {
+	t.Parallel()
+	viewer, elsewhere := principal("ses_1"), principal("ses_1")
+	viewer.Role, elsewhere.Session.BusinessID = domain.RoleViewer, "biz_2"
+	for what, now := range map[string]*domain.Principal{"revoked": nil, "another role": &viewer, "another business": &elsewhere} {
+		for _, slow := range []time.Duration{0, 900 * time.Millisecond, time.Hour} {
+			for phase := time.Duration(0); phase < 2*checkEvery; phase += 130 * time.Millisecond {
+				t.Run(fmt.Sprintf("%s after %v, answers after %v", what, phase, slow), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						d := &door{changed: map[domain.ID]*domain.Principal{}}
+						s := &Site{streams: newStreams(d.follow)}
+						sent, ended := reads(t.Context(), s, "ses_1")
+						_, other := reads(t.Context(), s, "ses_2")
+						time.Sleep(phase)
+						d.change("ses_1", now)
+						d.mu.Lock()
+						d.slow = slow
+						d.mu.Unlock()
+						revoked := time.Now()
+						<-ended
+						if took := time.Since(revoked); took > 2*time.Second {
+							t.Errorf("it outlives its session by %v", took)
+						}
+						if text := sent.Body.String(); !strings.HasSuffix(text, "event: end\ndata: session\n\n") {
+							t.Errorf("it ends with %q", text)
+						}
+						if slow <= checkEvery {
+							time.Sleep(10 * checkEvery)
+							synctest.Wait()
+							select {
+							case <-other:
+								t.Error("the stream of another session has ended with it")
+							default:
+							}
+							s.EndStreams()
+						}
+						<-other
+					})
+				})
+			}
+		}
+	}
+}
+
+func TestOneQueryFollowsTheSessionsOfAllStreams(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &door{}
+		s := &Site{streams: newStreams(d.follow)}
+		ctx, leave := context.WithCancel(t.Context())
+		var left []<-chan struct{}
+		for i := range 50 {
+			_, ended := reads(ctx, s, domain.ID(fmt.Sprintf("ses_%d", i/2))) // two pages of each session
+			left = append(left, ended)
+			time.Sleep(checkEvery / 100)
+		}
+		time.Sleep(10*checkEvery - checkEvery/4)
+		synctest.Wait()
+		if len(d.asked) != 10 {
+			t.Errorf("%d queries in ten seconds", len(d.asked))
+		}
+		if last := d.asked[len(d.asked)-1]; len(last) != 25 || len(slices.Compact(slices.Sorted(slices.Values(last)))) != 25 {
+			t.Errorf("the last one asks for %v", last)
+		}
+		leave()
+		for _, ended := range left {
+			<-ended
+		}
+		asked := len(d.asked)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(d.asked) != asked {
+			t.Errorf("without a stream %d queries are made", len(d.asked)-asked)
+		}
+		_, again := reads(t.Context(), s, "ses_1")
+		time.Sleep(10*checkEvery + checkEvery/2)
+		if n := len(d.asked) - asked; n != 10 {
+			t.Errorf("a later stream has %d queries in ten seconds", n)
+		}
+		s.EndStreams()
+		<-again
+	})
+}
+
+func TestNoStreamGoesOnWhileItsSessionCannotBeRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &door{err: errors.New("the database is gone")}
+		s := &Site{streams: newStreams(d.follow)}
+		_, ended := reads(t.Context(), s, "ses_1")
+		begun := time.Now()
+		<-ended
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("it goes on for %v", took)
+		}
+	})
+}
+
+// Streams come and go on many connections at once.
+func TestStreamsMayEnterAndLeaveTogether(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	all := newStreams(func(context.Context, []domain.ID) (map[domain.ID]domain.Principal, error) {
+		asked.Add(1)
+		return nil, nil
+	})
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() {
+			for n := range 50 {
+				m, err := all.enter(principal(domain.ID(fmt.Sprintf("ses_%d", (i+n)%7))))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				all.check(t.Context())
+				m.leave()
+			}
+		})
+	}
+	group.Wait()
+	if len(all.open) != 0 || all.unwatch != nil || asked.Load() == 0 {
+		t.Errorf("%d are open, checks go on: %v, asked %d times", len(all.open), all.unwatch != nil, asked.Load())
+	}
+}

@@ -159,6 +159,15 @@ func (s sessions) Get(_ context.Context, id domain.ID) (p domain.Principal, err 
 	return p, nil
 }
 
+func (s sessions) Those(ctx context.Context, ids []domain.ID) (all []domain.Principal, err error) {
+	for _, id := range ids {
+		if p, err := s.Get(ctx, id); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
 func (s sessions) OfPerson(_ context.Context, person domain.ID, at time.Time) ([]domain.Session, error) {
 	live := s.now().sessions.where(func(x domain.Session) bool { return x.PersonID == person && x.Live(at) },
 		by(func(x domain.Session) domain.Position { return domain.Position{CreatedAt: x.CreatedAt, ID: x.ID} }))

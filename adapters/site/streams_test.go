@@ -19,8 +19,8 @@ import (
 	"waybill/domain"
 )
 
-// door stands for the store of sessions: all go on but those that were ended.
-type door struct {
+// sessionTable stands for the store of sessions: all go on but those that were ended.
+type sessionTable struct {
 	mu      sync.Mutex
 	changed map[domain.ID]*domain.Principal // nil: the session has ended
 	slow    time.Duration
@@ -28,7 +28,7 @@ type door struct {
 	asked   [][]domain.ID
 }
 
-func (d *door) follow(ctx context.Context, sessions []domain.ID) (map[domain.ID]domain.Principal, error) {
+func (d *sessionTable) follow(ctx context.Context, sessions []domain.ID) (map[domain.ID]domain.Principal, error) {
 	d.mu.Lock()
 	live := map[domain.ID]domain.Principal{}
 	for _, id := range sessions {
@@ -49,7 +49,7 @@ func (d *door) follow(ctx context.Context, sessions []domain.ID) (map[domain.ID]
 	}
 }
 
-func (d *door) change(id domain.ID, to *domain.Principal) {
+func (d *sessionTable) change(id domain.ID, to *domain.Principal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changed[id] = to
@@ -91,7 +91,7 @@ func TestAStreamEndsWithinTwoSecondsOfItsSession(t *testing.T) {
 				t.Run(fmt.Sprintf("%s after %v, answers after %v", what, phase, slow), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						d := &door{changed: map[domain.ID]*domain.Principal{}}
+						d := &sessionTable{changed: map[domain.ID]*domain.Principal{}}
 						s := &Site{streams: newStreams(d.follow)}
 						sent, ended := reads(t.Context(), s, "ses_1")
 						_, other := reads(t.Context(), s, "ses_2")
@@ -129,7 +129,7 @@ func TestAStreamEndsWithinTwoSecondsOfItsSession(t *testing.T) {
 func TestOneQueryFollowsTheSessionsOfAllStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := &door{}
+		d := &sessionTable{}
 		s := &Site{streams: newStreams(d.follow)}
 		ctx, leave := context.WithCancel(t.Context())
 		var left []<-chan struct{}
@@ -169,7 +169,7 @@ func TestOneQueryFollowsTheSessionsOfAllStreams(t *testing.T) {
 func TestNoStreamGoesOnWhileItsSessionCannotBeRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := &door{err: errors.New("the database is gone")}
+		d := &sessionTable{err: errors.New("the database is gone")}
 		s := &Site{streams: newStreams(d.follow)}
 		_, ended := reads(t.Context(), s, "ses_1")
 		begun := time.Now()

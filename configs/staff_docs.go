@@ -15,11 +15,12 @@ WAYBILL_OIDC_ROLES=group:dispatch=dispatcher,group:care=support,group:ops=admin,
 ` + "```" + `
 
 The provider is in charge of roles: each sign-in gives the strongest one that the rules make of it. An account without any is refused, and
-what it has open at the console ends; the last admin stays one. An account is known by issuer and subject. Its e-mail address, which
+its person is no member of the staff any more: sessions and links end, password and passkeys let nobody into the console, and are deleted
+where the person belongs to no customer. The last admin stays one. An account is known by issuer and subject. Its e-mail address, which
 has to be verified there, counts at the first sign-in alone: it makes a new person, or is that of one who was invited to the staff and
 never came. A person who has signed in otherwise, or belongs to a customer, connects the account under Account. A person who is removed
-from the staff comes back while the rules give a role: take away the group, or disable the person. Passwords and passkeys that they made
-here are not the provider's: who leaves the company is removed here too. What takes a recent sign-in needs a provider that sends
+from the staff comes back while the rules give a role: take away the group, or disable the person. Waybill hears of a lost role by the
+next sign-in at the provider and not before, and a password or passkey asks nothing there: who leaves the company is removed here too. What takes a recent sign-in needs a provider that sends
 ` + "`auth_time`" + `; with another one people use a password, a passkey or a link for it. While the provider does not answer, these go on
 working.
 

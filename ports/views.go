@@ -13,8 +13,8 @@ type ViewReader interface {
 	FindByLink(ctx context.Context, digest [32]byte) (domain.CustomerView, error)
 	// FindByDigest finds one that was opened. Whether it still works is the caller's to check.
 	FindByDigest(ctx context.Context, digest [32]byte) (domain.CustomerView, error)
-	// Unended are those that were opened and not ended, by ID, up to limit.
-	Unended(ctx context.Context, limit int) ([]domain.CustomerView, error)
+	// Unended are those that were opened and not ended, by ID, behind one, up to limit.
+	Unended(ctx context.Context, after domain.ID, limit int) ([]domain.CustomerView, error)
 }
 
 // ViewStore keeps views of customers' portals.

@@ -40,3 +40,20 @@ func TestAnAlarmOfAnEndpointLeadsToItsPage(t *testing.T) {
 		t.Errorf("the attention page has no %s:\n%s", link, home.body)
 	}
 }
+
+func TestSigningAPersonOutSaysThatItIsEverywhere(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleAdmin)
+	for path, person := range map[string]domain.Person{"/staff": s.staff[domain.RoleViewer],
+		"/businesses/" + string(s.business.ID) + "/people": s.owner} {
+		if p := r.get(path); !strings.Contains(p.body, `aria-label="Sign out `+person.Name+` everywhere"`) ||
+			!strings.Contains(p.body, "at the console and at every customer they belong to") {
+			t.Errorf("%s does not say how far a sign-out reaches", path)
+		}
+		if p := r.post(path+"/"+string(person.ID)+"/sessions", nil); p.status != http.StatusOK ||
+			!strings.Contains(p.body, "The person is signed out everywhere") {
+			t.Errorf("%s: %d", path, p.status)
+		}
+	}
+}

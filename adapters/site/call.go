@@ -189,6 +189,7 @@ var ownTexts = map[string]string{
 	"passkey-removed": "The passkey was removed. All your other sessions have ended.",
 	"role":            "The role was changed. It counts from the next page on.",
 	"removed":         "The person was removed, and is signed out here.",
+	"sessions-all":    "The person is signed out everywhere: at the console and at every customer. Links that were not used work no more.",
 	"sessions":        "The person is signed out here. Everything else stays as it is.",
 	"ended":           "The session was ended.",
 	"ended-others":    "All other sessions were ended.",

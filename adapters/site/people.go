@@ -58,6 +58,7 @@ type peopleView struct {
 	Link              *pages.Secret
 	People            []memberView
 	May               bool
+	Everywhere        bool // Sign out ends sessions at all sites
 	Name, Email, Role pages.Field
 }
 
@@ -101,7 +102,7 @@ func (s *Site) peoplePage(c *Call, status int, v peopleView) error {
 		return err
 	}
 	texts, of := c.people()
-	v.Texts, v.May = texts, c.May(texts.Act)
+	v.Texts, v.May, v.Everywhere = texts, c.May(texts.Act), s.o.Site == domain.Console
 	for _, m := range members {
 		v.People = append(v.People, showMember(m, c.Principal.Person.ID))
 	}
@@ -161,6 +162,9 @@ func (s *Site) mailedAlone() string {
 	if s.o.Mails {
 		return "It goes to them by mail."
 	}
+	if s.o.Site == domain.Console {
+		return "No mails are sent here: the command waybill person link, or waybill staff link, makes one."
+	}
 	return "The delivery company can make one for them."
 }
 
@@ -215,13 +219,16 @@ func (s *Site) member(c *Call) (memberView, error) {
 	return memberView{}, domain.ErrNotFound
 }
 
-// endSessionsOf signs a person out here.
+// endSessionsOf signs a person out: an owner in the own business, the staff everywhere.
 func (s *Site) endSessionsOf(c *Call) error {
 	if _, err := s.member(c); err != nil {
 		return err
 	}
 	if _, err := s.o.Directory.EndSessions(c.Ctx(), c.Actor(), domain.ID(c.Param("person"))); err != nil {
 		return err
+	}
+	if s.o.Site == domain.Console {
+		return c.Lead(c.peoplePath() + "?done=sessions-all")
 	}
 	return c.Lead(c.peoplePath() + "?done=sessions")
 }

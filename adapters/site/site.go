@@ -72,6 +72,7 @@ type Site struct {
 	router  *gin.Engine
 	handler http.Handler
 	streams *streams
+	tables  chan struct{}     // a place for each table that is being sent
 	done    map[string]string // texts for the parameter of the same name
 	routes  []Route
 }
@@ -83,7 +84,7 @@ func New(o Options) *Site {
 		panic(err) // the settings were checked
 	}
 	s := &Site{o: o, pages: parse(o.Prefix, pages.ForReader, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base),
-		done: maps.Clone(ownTexts)}
+		tables: make(chan struct{}, mostTables), done: maps.Clone(ownTexts)}
 	s.streams = newStreams(func(ctx context.Context, sessions []domain.ID) (map[domain.ID]domain.Principal, error) {
 		return o.Access.Follow(ctx, o.Site, sessions)
 	})

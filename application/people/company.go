@@ -23,8 +23,10 @@ import (
 // password, passkeys, links and sessions, as by an invitation: another business that the
 // person belonged to may have set them.
 //
-// A person who was removed from the staff comes back by the next sign-in, as long as the
-// rules give a role. To keep one out for good the group has to go at the provider, or the
+// An account to which the rules give no role any more takes its person from the staff, as
+// soon as it is used: neither password nor passkey lets them in after that. They, and a
+// person who was removed by hand, come back by the next sign-in to which the rules give a
+// role. To keep one out for good the group has to go at the provider, or the
 // account is disabled here. The last admin stays one, whatever the rules say, so that a
 // mistake in them does not close the console for good.
 type Company struct {

@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"waybill/domain"
@@ -142,8 +143,9 @@ func (c *Company) refresh(ctx context.Context, by domain.AuditActor, role domain
 	})
 }
 
-// refuse answers an account that no rule gives a role. What the person has open at the
-// console ends: the provider has just said that they have no place there.
+// refuse answers an account that no rule gives a role. A person who is connected with it
+// leaves the staff: the provider has just said that they have no place there, and a
+// password, a passkey or a link is no way around that.
 func (c *Company) refuse(ctx context.Context, b Browser, i domain.Identity) error {
 	refused := domain.IdentityRefused("The account "+i.Email+" is in no group, and its address in no domain, that has a role here. "+
 		"Ask an admin which group you should be in.", nil)
@@ -160,19 +162,48 @@ func (c *Company) refuse(ctx context.Context, b Browser, i domain.Identity) erro
 	}
 	by := domain.AuditActor{ID: person.ID, Name: person.Name, RequestID: b.RequestID}
 	err = c.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		if staff, err := tx.Memberships.LockMembers(ctx, ""); err != nil || domain.LosesLastOwner(staff, person.ID, "") {
-			return domain.AuditRecord{}, err
-		}
-		console := domain.ID("")
-		ended, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person.ID, BusinessID: &console}, c.access.clock.Now())
-		if err != nil || ended == 0 {
-			return domain.AuditRecord{}, err
-		}
-		return domain.AuditRecord{Action: domain.ActionPersonEndSessions, Target: person.ID, Details: map[string]string{
-			"method": string(domain.SignInByOIDC)}}, nil
+		return c.leave(ctx, tx, person.ID)
 	})
 	if err != nil {
 		return err
 	}
 	return refused
+}
+
+// leave takes a person from the staff, with what is open at the console. One who belongs
+// to no customer loses password and passkeys too. The last admin stays.
+func (c *Company) leave(ctx context.Context, tx ports.Stores, id domain.ID) (none domain.AuditRecord, err error) {
+	staff, err := tx.Memberships.LockMembers(ctx, "")
+	if err != nil || domain.LosesLastOwner(staff, id, "") {
+		return none, err
+	}
+	at := slices.IndexFunc(staff, func(m domain.Member) bool { return m.Person.ID == id })
+	if at < 0 {
+		return none, nil
+	}
+	person, err := tx.Persons.Lock(ctx, id)
+	if err != nil {
+		return none, err
+	}
+	if err := tx.Memberships.Remove(ctx, "", id); err != nil {
+		return none, err
+	}
+	console, now := domain.ID(""), c.access.clock.Now()
+	if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: id, BusinessID: &console}, now); err != nil {
+		return none, err
+	}
+	if _, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: id, BusinessID: &console}, now); err != nil {
+		return none, err
+	}
+	record := memberRecord(domain.ActionPersonRemove, staff[at])
+	record.Details["method"] = string(domain.SignInByOIDC)
+	others, err := tx.Memberships.OfPerson(ctx, id)
+	if err != nil || len(others) > 0 {
+		return record, err
+	}
+	if _, err := tx.Passkeys.RemoveAll(ctx, id); err != nil {
+		return none, err
+	}
+	person.PasswordHash = ""
+	return record, tx.Persons.Update(ctx, person)
 }

@@ -280,6 +280,62 @@ func TestTheRoleIsThatOfTheLatestSignIn(t *testing.T) {
 	s.out(t, "the session of a person without a role", first)
 }
 
+func TestAPersonWhoseRoleIsGoneAtTheProviderHasNoOtherWayIntoTheConsole(t *testing.T) {
+	t.Parallel()
+	for name, customer := range map[string]bool{"staff alone": false, "a customer's person too": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newCompanyScene(t)
+			s.scene.enter(t, "", "boss@example.com", domain.RoleAdmin)
+			s.vouch("ama@example.com", "dispatch")
+			entered := s.mustCompany(t)
+			s.setPassword(t, entered.Principal)
+			s.stage.Write(t, func(ctx context.Context, tx ports.Stores) error {
+				if customer {
+					accepted := s.stage.Clock.Now()
+					if err := tx.Memberships.Insert(ctx, domain.Membership{PersonID: entered.Person.ID, BusinessID: s.mine,
+						Role: domain.RoleOwner, CreatedAt: accepted, AcceptedAt: &accepted}); err != nil {
+						return err
+					}
+				}
+				return tx.Passkeys.Insert(ctx, domain.Passkey{ID: s.stage.IDs.ID(domain.PrefixPasskey), PersonID: entered.Person.ID, Name: "Phone",
+					Host: "localhost", CredentialID: []byte("credential"), PublicKey: []byte("none"), CreatedAt: s.stage.Clock.Now()})
+			})
+			link, err := s.Link(t.Context(), command, entered.Person.ID, domain.Console)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.provider.Email, s.provider.Groups = "ama@elsewhere.com", nil
+			s.refused(t, "no role any more", "in no group")
+
+			s.out(t, "the session", entered)
+			_, err = s.SignIn(t.Context(), browser, domain.Console, "ama@example.com", password)
+			wantCode(t, "the password at the console", err, domain.CodeSignInRefused)
+			if _, err := s.Enter(t.Context(), browser, link.Secret); err == nil {
+				t.Error("the link lets the person in")
+			}
+			if _, still := s.staff(t)["ama@example.com"]; still {
+				t.Error("the person is still a member of the staff")
+			}
+			keys, err := s.stage.Store.Read().Passkeys.OfPerson(t.Context(), entered.Person.ID)
+			if err != nil || (len(keys) == 1) != customer {
+				t.Errorf("%d passkeys, %v", len(keys), err)
+			}
+			_, err = s.SignIn(t.Context(), browser, domain.Portal, "ama@example.com", password)
+			if (err == nil) != customer {
+				t.Errorf("at the portal: %v", err)
+			}
+			if e := s.audit(t, domain.ActionPersonRemove); len(e) != 1 || e[0].Target != entered.Person.ID || e[0].Details["method"] != "oidc" {
+				t.Errorf("%+v", e)
+			}
+			s.vouch("ama@example.com", "dispatch")
+			if back := s.mustCompany(t); back.Person.ID != entered.Person.ID || back.Role != domain.RoleDispatcher {
+				t.Errorf("with a role again: %+v", back)
+			}
+		})
+	}
+}
+
 func TestTheLastAdminStaysOneWhateverTheRulesSay(t *testing.T) {
 	t.Parallel()
 	s := newCompanyScene(t)

@@ -159,7 +159,9 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 		ID: d.ids.ID(domain.PrefixLink), PersonID: m.Person.ID, BusinessID: business, Purpose: purpose,
 		Digest: domain.BearerDigest(secret), CreatedAt: now, ExpiresAt: now.Add(purpose.Lifetime()),
 	}}
-	if by.BusinessID != "" {
+	// The link of one business lets the person into all of theirs. Another person sees it
+	// only where there is no other; a program or a command of the delivery company does.
+	if by.IsPerson() {
 		all, err := tx.Memberships.OfPerson(ctx, m.Person.ID)
 		if err != nil {
 			return Issued{}, err

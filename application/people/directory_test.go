@@ -115,6 +115,25 @@ func TestAnAccountMadeByAnotherBusinessOpensNothingElse(t *testing.T) {
 	if !again.MailOnly || again.Secret != "" {
 		t.Errorf("an owner is shown a link of a person of another business: %+v", again)
 	}
+	if invited.MailOnly {
+		t.Error("a command is not shown a link")
+	}
+	admin := s.enter(t, "", "admin@waybill.example", domain.RoleAdmin)
+	for _, business := range []domain.ID{s.mine, s.other} {
+		i, err := s.LinkTo(t.Context(), admin.Actor(""), business, invited.PersonID)
+		if business == s.other {
+			i = s.invite(t, admin.Actor(""), s.other, "victim@example.com", domain.RoleOwner)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !i.MailOnly || i.Secret != "" {
+			t.Errorf("an admin is shown a link of a person of two customers: %+v", i)
+		}
+	}
+	if one := s.invite(t, admin.Actor(""), s.mine, "alone@example.com", domain.RoleViewer); one.MailOnly || one.Secret == "" {
+		t.Errorf("an admin is not shown the link of a person of one customer: %+v", one)
+	}
+	invited = s.invite(t, command, s.other, "victim@example.com", domain.RoleOwner)
 	victim, err := s.Enter(t.Context(), browser, invited.Secret)
 	if err != nil || !victim.CredentialsEnded || victim.Session.BusinessID != s.other {
 		t.Fatalf("%+v, %v", victim, err)

@@ -17,8 +17,8 @@ const (
 	viewEndedWithout = "signed out of the console, or access was taken"
 )
 
-// viewsClosed is how many views CloseViews ends by one call.
-const viewsClosed = 100
+// viewsRead is how many views CloseViews reads at a time.
+const viewsRead = 100
 
 // OpenedView is a view at the only moment one of its secrets is known: that of its link,
 // or that of its cookie.
@@ -140,15 +140,20 @@ func (a *Access) endView(ctx context.Context, v domain.CustomerView, name, reque
 // customers: they expired, or went with the session of the console. These showed no page any
 // more from that moment on; this only tells so. Any process may call it at any time.
 func (a *Access) CloseViews(ctx context.Context) error {
-	open, err := a.storage.Read().Views.Unended(ctx, viewsClosed)
-	if err != nil {
-		return err
-	}
 	var failed []error
-	for _, v := range open {
-		failed = append(failed, a.closeView(ctx, v))
+	for after := domain.ID(""); ; {
+		open, err := a.storage.Read().Views.Unended(ctx, after, viewsRead)
+		if err != nil {
+			return errors.Join(append(failed, err)...)
+		}
+		for _, v := range open {
+			failed = append(failed, a.closeView(ctx, v))
+			after = v.ID
+		}
+		if len(open) < viewsRead {
+			return errors.Join(failed...)
+		}
 	}
-	return errors.Join(failed...)
 }
 
 func (a *Access) closeView(ctx context.Context, v domain.CustomerView) error {

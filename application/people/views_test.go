@@ -30,6 +30,27 @@ func (s *scene) view(t *testing.T, staff people.Entered) people.OpenedView {
 	return opened
 }
 
+func TestEndsOfAllViewsAreWrittenHoweverManyStillGoOn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	going := s.enter(t, "", "sam@waybill.example", domain.RoleAdmin)
+	left := s.enter(t, "", "kofi@waybill.example", domain.RoleSupport)
+	for range 100 { // as many as are read at a time
+		s.view(t, going)
+	}
+	last := s.view(t, left)
+	if _, err := s.Remove(t.Context(), command, "", left.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CloseViews(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries := s.viewEntries(t)
+	if ended := entries[len(entries)-1]; ended.Action != domain.ActionViewEnd || ended.Target != last.ID {
+		t.Errorf("of %d entries the last is %+v", len(entries), ended)
+	}
+}
+
 // viewEntries are what the business reads of views, oldest first.
 func (s *scene) viewEntries(t *testing.T) (views []domain.AuditEntry) {
 	t.Helper()

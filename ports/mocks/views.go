@@ -67,18 +67,18 @@ func (mr *MockViewReaderMockRecorder) FindByLink(ctx, digest interface{}) *gomoc
 }
 
 // Unended mocks base method.
-func (m *MockViewReader) Unended(ctx context.Context, limit int) ([]domain.CustomerView, error) {
+func (m *MockViewReader) Unended(ctx context.Context, after domain.ID, limit int) ([]domain.CustomerView, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Unended", ctx, limit)
+	ret := m.ctrl.Call(m, "Unended", ctx, after, limit)
 	ret0, _ := ret[0].([]domain.CustomerView)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Unended indicates an expected call of Unended.
-func (mr *MockViewReaderMockRecorder) Unended(ctx, limit interface{}) *gomock.Call {
+func (mr *MockViewReaderMockRecorder) Unended(ctx, after, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Unended", reflect.TypeOf((*MockViewReader)(nil).Unended), ctx, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Unended", reflect.TypeOf((*MockViewReader)(nil).Unended), ctx, after, limit)
 }
 
 // MockViewStore is a mock of ViewStore interface.
@@ -178,16 +178,16 @@ func (mr *MockViewStoreMockRecorder) Open(ctx, id, digest, at, expires interface
 }
 
 // Unended mocks base method.
-func (m *MockViewStore) Unended(ctx context.Context, limit int) ([]domain.CustomerView, error) {
+func (m *MockViewStore) Unended(ctx context.Context, after domain.ID, limit int) ([]domain.CustomerView, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Unended", ctx, limit)
+	ret := m.ctrl.Call(m, "Unended", ctx, after, limit)
 	ret0, _ := ret[0].([]domain.CustomerView)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Unended indicates an expected call of Unended.
-func (mr *MockViewStoreMockRecorder) Unended(ctx, limit interface{}) *gomock.Call {
+func (mr *MockViewStoreMockRecorder) Unended(ctx, after, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Unended", reflect.TypeOf((*MockViewStore)(nil).Unended), ctx, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Unended", reflect.TypeOf((*MockViewStore)(nil).Unended), ctx, after, limit)
 }

@@ -28,9 +28,13 @@ func (s views) take(query *gorm.DB) (domain.CustomerView, error) {
 	return row.domain(), nil
 }
 
-func (s views) Unended(ctx context.Context, limit int) ([]domain.CustomerView, error) {
+func (s views) Unended(ctx context.Context, after domain.ID, limit int) ([]domain.CustomerView, error) {
+	query := s.with(ctx).Where("opened_at IS NOT NULL AND ended_at IS NULL")
+	if after != "" {
+		query = query.Where("id > ?", rowIDOf(after))
+	}
 	var rows []viewRow
-	err := s.with(ctx).Where("opened_at IS NOT NULL AND ended_at IS NULL").Order("id").Limit(limit).Find(&rows).Error
+	err := query.Order("id").Limit(limit).Find(&rows).Error
 	return all(rows, (*viewRow).domain), s.dialect.failed("list views of customers", err)
 }
 

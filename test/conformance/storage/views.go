@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,7 +91,7 @@ func testViews(t *testing.T, b ports.Database) {
 		first.EndedAt, second.EndedAt = nil, nil
 		insert(t, second, first, never)
 		listed := func(v domain.CustomerView) bool {
-			for _, u := range must(b.Read().Views.Unended(t.Context(), 100))(t) {
+			for _, u := range must(b.Read().Views.Unended(t.Context(), "", 100))(t) {
 				if u.ID == v.ID {
 					wantEqual(t, "Unended", u, v)
 					return true
@@ -99,7 +100,16 @@ func testViews(t *testing.T, b ports.Database) {
 			return false
 		}
 		wantEqual(t, "listed", []bool{listed(first), listed(second), listed(never)}, []bool{true, true, false})
-		wantEqual(t, "of a limit", len(must(b.Read().Views.Unended(t.Context(), 1))(t)), 1)
+		var ids []domain.ID
+		for after := domain.ID(""); ; after = ids[len(ids)-1] {
+			one := must(b.Read().Views.Unended(t.Context(), after, 1))(t)
+			if len(one) == 0 {
+				break
+			}
+			ids = append(ids, one[0].ID)
+		}
+		wantEqual(t, "one by one", len(ids), len(must(b.Read().Views.Unended(t.Context(), "", 100))(t)))
+		wantEqual(t, "in order", slices.IsSorted(ids), true)
 		for i, want := range []bool{true, false} {
 			inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 				ended, err := tx.Views.End(ctx, first.ID, sample.Now.Add(time.Duration(i)*time.Hour))

@@ -18,8 +18,8 @@ func (s views) FindByDigest(_ context.Context, digest [32]byte) (domain.Customer
 	return s.now().views.first(func(v domain.CustomerView) bool { return v.OpenedAt != nil && v.Digest == digest })
 }
 
-func (s views) Unended(_ context.Context, limit int) ([]domain.CustomerView, error) {
-	open := s.now().views.where(func(v domain.CustomerView) bool { return v.OpenedAt != nil && v.EndedAt == nil },
+func (s views) Unended(_ context.Context, after domain.ID, limit int) ([]domain.CustomerView, error) {
+	open := s.now().views.where(func(v domain.CustomerView) bool { return v.OpenedAt != nil && v.EndedAt == nil && v.ID > after },
 		func(a, b domain.CustomerView) int { return cmp.Compare(a.ID, b.ID) })
 	return open[:min(len(open), limit)], nil
 }

@@ -57,3 +57,16 @@ func TestSigningAPersonOutSaysThatItIsEverywhere(t *testing.T) {
 		}
 	}
 }
+
+func TestAFormThatNamesTheRunOfAProgramLeadsToThatRunAndMovesNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleDispatcher)
+	before := s.state(t)
+	p := r.post("/bulk/move", url.Values{"references": {string(s.delivery.Reference)}, "status": {"assigned"}, "reason_code": {""},
+		"once": {s.ids[":run"]}})
+	if p.status != http.StatusOK || p.at != "/bulk/runs/"+s.ids[":run"] || !strings.Contains(p.body, "0 of 2 moved") {
+		t.Errorf("%d at %s\n%s", p.status, p.at, p.body)
+	}
+	s.wantSame(t, before, "the form")
+}

@@ -86,6 +86,8 @@ func (p *Console) routes() []site.Route {
 		{Method: post, Path: "/webhooks/:endpoint/pause", Act: repair, Handle: p.pauseHook},
 		{Method: get, Path: "/webhooks/:endpoint/resume", Act: read, Handle: p.showHook},
 		{Method: post, Path: "/webhooks/:endpoint/resume", Act: repair, Handle: p.resumeHook},
+		{Method: get, Path: "/webhooks/:endpoint/recover", Act: read, Handle: p.askRecoverHook},
+		{Method: post, Path: "/webhooks/:endpoint/recover", Act: repair, Handle: p.recoverHook},
 		{Method: get, Path: "/webhooks/:endpoint/sent/:sent/resend", Act: read, Handle: p.showHook},
 		{Method: post, Path: "/webhooks/:endpoint/sent/:sent/resend", Act: repair, Handle: p.resendHook},
 		{Method: get, Path: requestsAt, Act: read, Handle: p.listRequests},

@@ -7,6 +7,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
+	"waybill/application/webhooks"
 	"waybill/domain"
 )
 
@@ -109,4 +110,44 @@ func (p *Console) hookChanged(c *call, err error, said string) error {
 		return err
 	}
 	return c.Lead("/webhooks/" + c.Param("endpoint") + "?done=" + said)
+}
+
+// recovery is of the endpoint of the address.
+func (p *Console) recovery(c *call) (site.Recovery, error) {
+	e, err := p.Machinery.Endpoint(c.Ctx(), domain.ID(c.Param("endpoint")))
+	return site.Recovery{Endpoints: p.Endpoints, Endpoint: e, Href: c.At("/webhooks/" + string(e.ID)), List: c.At("/webhooks"),
+		May: c.May(domain.ActRepairQueues), Now: p.options.Clock.Now()}, err
+}
+
+func (p *Console) askRecoverHook(c *call) error {
+	r, err := p.recovery(c)
+	if err != nil {
+		return err
+	}
+	return p.RecoverPage(c, r, http.StatusOK, c.Told())
+}
+
+// recoverHook sends the number that the form was shown, or nothing.
+func (p *Console) recoverHook(c *call) error {
+	r, err := p.recovery(c)
+	if err != nil {
+		return err
+	}
+	span, count, answered, err := p.RecoverAsked(c, r)
+	if answered {
+		return err
+	}
+	var queued webhooks.Recovered
+	if err == nil {
+		queued, err = p.Endpoints.Recover(c.Ctx(), c.Actor(), r.Endpoint.ID, span, count)
+	}
+	if e, refused := errors.AsType[*domain.Error](err); refused && (e.Kind == domain.KindConflict || e.Kind == domain.KindInvalid) {
+		return p.RecoverPage(c, r, site.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was sent",
+			Lines: []string{site.MessageOf(err)}})
+	}
+	if err != nil {
+		return err
+	}
+	p.Flash(c, "webhooks-recovered", queued.Queued)
+	return c.Lead("/webhooks/" + string(r.Endpoint.ID) + "/recover?done=webhooks-recovered")
 }

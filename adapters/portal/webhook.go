@@ -126,16 +126,9 @@ func (p *Portal) sentFilter(c *call, v *endpointPage, shown endpoints.Shown) (f 
 	for _, t := range domain.EventTypes() {
 		v.EventType.Options = append(v.EventType.Options, pages.Option{Value: string(t), Text: string(t), Chosen: t == f.EventType})
 	}
-	v.After = minuteField("created_after", "From, UTC", c.Query("created_after"))
-	v.Before = minuteField("created_before", "Before, UTC", c.Query("created_before"))
+	v.After = site.MinuteField("created_after", "From, UTC", c.Query("created_after"))
+	v.Before = site.MinuteField("created_before", "Before, UTC", c.Query("created_before"))
 	return f, page, nil
-}
-
-func minuteField(name, label, value string) pages.Field {
-	if at := site.MomentOf(value); at != nil {
-		value = at.Format(site.OfMinute)
-	}
-	return pages.Field{ID: name, Name: name, Type: "datetime-local", Label: label, Value: value}
 }
 
 // hookChanged leads to the endpoint, or shows it with what stood in the way.

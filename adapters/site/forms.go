@@ -105,3 +105,11 @@ func MomentOf(text string) *time.Time {
 	}
 	return nil
 }
+
+// MinuteField is a field for a day and a time, in UTC.
+func MinuteField(name, label, value string) pages.Field {
+	if at := MomentOf(value); at != nil {
+		value = at.Format(OfMinute)
+	}
+	return pages.Field{ID: name, Name: name, Type: "datetime-local", Label: label, Value: value}
+}

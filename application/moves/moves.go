@@ -56,7 +56,7 @@ type Orders struct {
 // Advance moves the deliveries, or goes on with what the same orders began, and
 // returns the run at its end; replayed tells that another request brought it there.
 // VALIDATION_ERROR names fields of the items; IDEMPOTENCY_CONFLICT tells of other
-// orders under the key. IDEMPOTENCY_IN_PROGRESS comes with the run as far as it is:
+// orders under the key, or of a run of another key that has the ID. IDEMPOTENCY_IN_PROGRESS comes with the run as far as it is:
 // another process works on it, or patience is over, and it is carried to its end.
 // Once it has begun, a caller that hangs up changes nothing.
 func (m *Moves) Advance(ctx context.Context, o Orders) (run domain.MoveRun, replayed bool, err error) {
@@ -88,7 +88,11 @@ func (m *Moves) Advance(ctx context.Context, o Orders) (run domain.MoveRun, repl
 	case errors.Is(err, ports.ErrKeyTaken):
 		reading, cancel := context.WithTimeout(ctx, stepBudget)
 		defer cancel()
-		if known, err = m.RunOf(reading, o.Key); err != nil {
+		known, err = m.RunOf(reading, o.Key)
+		if errors.Is(err, domain.ErrNotFound) { // the run that has the ID is of another key
+			return run, false, domain.IdempotencyConflict(run.CreatedAt)
+		}
+		if err != nil {
 			return run, false, err
 		}
 		return m.again(ctx, known, o)

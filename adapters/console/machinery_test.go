@@ -100,7 +100,7 @@ func furnishMachinery(t *testing.T, s *scene) {
 	since := s.Clock.Now().Add(-time.Hour)
 	e := sample.WebhookEndpoint(domain.Tenant{BusinessID: s.business.ID, ApplicationID: s.app.ID, Environment: domain.Live},
 		func(e *domain.WebhookEndpoint) {
-			e.URL, e.Health = "https://hooks.adom.example/waybill", domain.WebhookHealth{Failures: 3, FailingSince: &since}
+			e.URL, e.Health = "https://hooks.adom.example/waybill?token=their-secret", domain.WebhookHealth{Failures: 3, FailingSince: &since}
 		})
 	s.Write(t, func(ctx context.Context, tx ports.Stores) (err error) {
 		if e, err = tx.Webhooks.InsertEndpoint(ctx, e); err != nil {

@@ -84,3 +84,14 @@ func TestAnAdminRecoversAPeriodOfAnEndpointOnceWithTheNumberThatWasShown(t *test
 		t.Errorf("no ID: %d", p.status)
 	}
 }
+
+func TestStaffReadNoQueryOfAnEndpointWhichMayBeSecret(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleAdmin)
+	for _, path := range []string{"/", "/webhooks", "/webhooks/" + s.ids[":endpoint"], "/webhooks/" + s.ids[":endpoint"] + "/recover"} {
+		if p := r.get(path); !strings.Contains(p.body, "https://hooks.adom.example/waybill?…") || strings.Contains(p.body, "their-secret") {
+			t.Errorf("%s shows the query, or no address", path)
+		}
+	}
+}

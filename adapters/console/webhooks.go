@@ -134,7 +134,8 @@ func hookFields(c *call, f domain.EndpointFilter) []pages.Field {
 }
 
 func (p *Console) hookRow(c *call, e domain.EndpointShown) hookRow {
-	row := hookRow{ID: string(e.ID), Href: c.At("/webhooks/" + string(e.ID)), URL: e.URL, Business: e.Business, Application: e.Application,
+	row := hookRow{ID: string(e.ID), Href: c.At("/webhooks/" + string(e.ID)), URL: site.ShownURL(e.URL), Business: e.Business,
+		Application: e.Application,
 		Environment: string(e.Tenant.Environment), Tag: standings[e.Standing][0], Tone: standings[e.Standing][1]}
 	if since := e.Health.FailingSince; since != nil && e.Enabled {
 		row.Since = *since

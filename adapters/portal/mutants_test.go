@@ -62,7 +62,7 @@ var mutants = []mutant{
 	},
 	{
 		"inbox-session", "TestAnInboxEndsWithItsSession", "the stream goes on", "adapters/site/stream.go",
-		"			if !w.allowed(ctx) {", "			if !mutated(\"inbox-session\") && !w.allowed(ctx) {",
+		"			if !w.site.goesOn(ctx, w.call, w.secret) {", "			if !mutated(\"inbox-session\") && !w.allowed(ctx) {",
 	},
 	{
 		"inbox-rows", "TestNoProcessHoldsMoreThanItsStreamsAndItsRows", "the stream begins with", "application/webhooks/inbox_watch.go",

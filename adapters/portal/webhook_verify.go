@@ -95,7 +95,7 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 			return err
 		}
 		for _, e := range all {
-			v.Endpoint.Options = append(v.Endpoint.Options, pages.Option{Value: string(e.ID), Text: shownURL(e.URL),
+			v.Endpoint.Options = append(v.Endpoint.Options, pages.Option{Value: string(e.ID), Text: site.ShownURL(e.URL),
 				Chosen: string(e.ID) == c.Query("endpoint")})
 		}
 	}

@@ -80,15 +80,6 @@ func answered(r domain.WebhookResult) string {
 	return "no answer: " + site.Spaced(string(r.Error))
 }
 
-// shownURL is an address without its query, which may be secret.
-func shownURL(address string) string {
-	shown, query, _ := strings.Cut(address, "?")
-	if query != "" {
-		shown += "?…"
-	}
-	return shown
-}
-
 type endpointView struct {
 	ID, URL, Host, Description, Environment, Href string
 	EventTypes                                    []string
@@ -101,7 +92,7 @@ type endpointView struct {
 
 func viewOf(s endpoints.Shown, now time.Time) endpointView {
 	v := endpointView{
-		ID: string(s.ID), URL: shownURL(s.URL), Host: s.Host(), Description: s.Description, Environment: string(s.Tenant.Environment),
+		ID: string(s.ID), URL: site.ShownURL(s.URL), Host: s.Host(), Description: s.Description, Environment: string(s.Tenant.Environment),
 		Href: "/webhooks/" + string(s.ID), EventTypes: s.EventTypes, Enabled: s.Enabled, Health: healthOf(s, now), CreatedAt: s.CreatedAt,
 		UpdatedAt: s.UpdatedAt, Version: domain.FormatTime(s.UpdatedAt),
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"waybill/adapters/pages"
@@ -27,7 +28,8 @@ type Recovery struct {
 type recoverView struct {
 	Notice             *pages.Notice
 	Endpoint           domain.WebhookEndpoint
-	Host, Href, List   string
+	Host, URL          string
+	Href, List         string
 	May                bool
 	Since, Until, Only pages.Field
 	Asked              bool // the period is sound, and counted
@@ -86,7 +88,7 @@ func (s *Site) RecoverPage(c *Call, r Recovery, status int, n *pages.Notice) err
 	if sent := s.Flashed(c, "webhooks-recovered", 1); sent != nil {
 		n = &pages.Notice{Tone: "good", Title: pages.Count(sent[0]) + " webhooks are on their way again"}
 	}
-	v := recoverView{Notice: n, Endpoint: r.Endpoint, Host: r.Endpoint.Host(), Href: r.Href, List: r.List, May: r.May}
+	v := recoverView{Notice: n, Endpoint: r.Endpoint, Host: r.Endpoint.Host(), URL: ShownURL(r.Endpoint.URL), Href: r.Href, List: r.List, May: r.May}
 	span, err := r.spanOf(c)
 	var counted endpoints.Recoverable
 	if err == nil {
@@ -126,4 +128,13 @@ func (s *Site) RecoverAsked(c *Call, r Recovery) (span webhooks.Span, count int,
 	}
 	span, err = r.spanOf(c)
 	return span, count, false, err
+}
+
+// ShownURL is an address without its query, which may be secret.
+func ShownURL(address string) string {
+	shown, query, _ := strings.Cut(address, "?")
+	if query != "" {
+		shown += "?…"
+	}
+	return shown
 }

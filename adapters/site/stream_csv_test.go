@@ -61,8 +61,9 @@ func newTables(t *testing.T) *tables {
 		t.Fatal(err)
 	}
 	var p *site.Site
-	p = site.New(site.Options{Site: domain.Console, BaseURL: "http://localhost", Pages: &fstest.MapFS{}, Access: access, Directory: s.directory,
-		Words: site.Words{Name: "test", To: "the test"}, Log: slog.New(slog.DiscardHandler), Clock: s.Clock, Identifiers: s.IDs,
+	p = site.New(site.Options{Site: domain.Console, BaseURL: "http://localhost", Pages: &fstest.MapFS{}, Access: access,
+		Directory: s.directory,
+		Words:     site.Words{Name: "test", To: "the test"}, Log: slog.New(slog.DiscardHandler), Clock: s.Clock, Identifiers: s.IDs,
 		Frame:  func(*site.Call) (pages.Page, error) { return pages.Page{}, nil },
 		People: site.People{Path: "/staff", Act: domain.ActManageStaff},
 		Routes: []site.Route{{Method: http.MethodGet, Path: "/table.csv", Act: site.Always(domain.ActReadEverything),
@@ -178,7 +179,8 @@ func TestFewTablesAreSentAtOnceAndTheNextIsToldToWait(t *testing.T) {
 	for range 4 {
 		all = append(all, s.going(t))
 	}
-	if got := s.fetch(t.Context()); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "Ask for yours again in a minute") {
+	got := s.fetch(t.Context())
+	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "Ask for yours again in a minute") {
 		t.Errorf("the fifth: %d %q, %v", got.status, got.body, got.err)
 	}
 	close(s.let)

@@ -130,7 +130,8 @@ func (p *Console) alarms(c *call, v *homeView) {
 	v.Unknown = err != nil && a.At.IsZero()
 	v.Down, v.More = a.Down, a.More
 	for _, e := range a.Endpoints {
-		shown := endpointView{ID: string(e.ID), URL: site.ShownURL(e.URL), Business: a.Names[e.Tenant.BusinessID], BusinessID: string(e.Tenant.BusinessID),
+		shown := endpointView{ID: string(e.ID), URL: site.ShownURL(e.URL), Business: a.Names[e.Tenant.BusinessID],
+			BusinessID:  string(e.Tenant.BusinessID),
 			Environment: string(e.Tenant.Environment), Since: e.UpdatedAt, Why: "disabled: it failed for days"}
 		switch {
 		case e.Enabled:

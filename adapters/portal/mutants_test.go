@@ -61,8 +61,8 @@ var mutants = []mutant{
 		"inbox, err := p.inboxes.Look(c.Ctx(), t, asked && c.May(domain.ActSimulate) || mutated(\"inbox-viewer\"))",
 	},
 	{
-		"inbox-session", "TestAnInboxEndsWithItsSession", "the stream goes on", "adapters/site/stream.go",
-		"			if !w.site.goesOn(ctx, w.call, w.secret) {", "			if !mutated(\"inbox-session\") && !w.allowed(ctx) {",
+		"inbox-session", "TestAnInboxEndsWithItsSession", "the stream goes on", "adapters/site/streams.go",
+		"	now, err := s.follow(ctx, sessions)\n", "	now, err := s.follow(ctx, sessions)\n	if mutated(\"inbox-session\") {\n		return\n	}\n",
 	},
 	{
 		"inbox-rows", "TestNoProcessHoldsMoreThanItsStreamsAndItsRows", "the stream begins with", "application/webhooks/inbox_watch.go",

@@ -88,7 +88,8 @@ func (s *Site) RecoverPage(c *Call, r Recovery, status int, n *pages.Notice) err
 	if sent := s.Flashed(c, "webhooks-recovered", 1); sent != nil {
 		n = &pages.Notice{Tone: "good", Title: pages.Count(sent[0]) + " webhooks are on their way again"}
 	}
-	v := recoverView{Notice: n, Endpoint: r.Endpoint, Host: r.Endpoint.Host(), URL: ShownURL(r.Endpoint.URL), Href: r.Href, List: r.List, May: r.May}
+	v := recoverView{Notice: n, Endpoint: r.Endpoint, Host: r.Endpoint.Host(), URL: ShownURL(r.Endpoint.URL), Href: r.Href, List: r.List,
+		May: r.May}
 	span, err := r.spanOf(c)
 	var counted endpoints.Recoverable
 	if err == nil {

@@ -128,6 +128,7 @@ type auditView struct {
 
 type entryView struct {
 	ID, By, ByHref, What, Target, TargetHref, Business, BusinessHref, Request string
+	BusinessName                                                              string // empty: it is not known
 	Details                                                                   []string
 	At                                                                        time.Time
 }
@@ -166,8 +167,18 @@ func (p *Console) listAudit(c *call) error {
 		entries = entries[:auditPage]
 		v.Older = q.href(c.At("/audit"), entries[auditPage-1].ID)
 	}
+	var ids []domain.ID
 	for _, e := range entries {
-		v.Entries = append(v.Entries, showEntry(c, e))
+		ids = append(ids, e.BusinessID)
+	}
+	names, err := p.Requests.BusinessNames(c.Ctx(), ids)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		shown := showEntry(c, e)
+		shown.BusinessName = names[e.BusinessID]
+		v.Entries = append(v.Entries, shown)
 	}
 	return p.Show(c, http.StatusOK, "audit", "Audit log", v)
 }

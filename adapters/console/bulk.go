@@ -61,6 +61,7 @@ type bulkPreview struct {
 	Reason string
 	Ready  int64 // deliveries that may be moved
 	Others int64
+	Tiles  []tileView // lines by what they would come to
 }
 
 // lineView is a line of a preview, or of a result.
@@ -72,7 +73,10 @@ type lineView struct {
 	Why             string
 }
 
-type runLine struct{ Href, ID, By, At, Fate string }
+type runLine struct {
+	Href, ID, By, Fate string
+	At                 time.Time
+}
 
 func (p *Console) askBulk(c *call) error { return p.bulkPage(c, http.StatusOK, nil, nil) }
 
@@ -94,7 +98,7 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 			return err
 		}
 		for _, r := range runs[:min(len(runs), recentRuns)] {
-			line := runLine{Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: domain.FormatTime(r.CreatedAt),
+			line := runLine{Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: r.CreatedAt,
 				Fate: "under way"}
 			if r.FinishedAt != nil {
 				line.Fate = "finished"
@@ -184,8 +188,28 @@ func (p *Console) previewBulk(c *call) error {
 			preview.Others++
 		}
 		preview.Lines = append(preview.Lines, v)
+		preview.Tiles = tally(preview.Tiles, v.Fate)
 	}
+	staysFirst(preview.Lines)
 	return p.bulkPage(c, http.StatusOK, preview, nil)
+}
+
+// tally adds one line of a fate.
+func tally(tiles []tileView, fate string) []tileView {
+	for i := range tiles {
+		if tiles[i].Name == fate {
+			tiles[i].Count++
+			return tiles
+		}
+	}
+	return append(tiles, tileView{fate, 1})
+}
+
+// staysFirst puts the lines on top that a person has to look at, among many that are well;
+// otherwise they keep their order.
+func staysFirst(lines []lineView) {
+	order := []string{"bad", "over", "me", "good"}
+	slices.SortStableFunc(lines, func(a, b lineView) int { return slices.Index(order, a.Tone) - slices.Index(order, b.Tone) })
 }
 
 // foreseen is what a move would come to now.
@@ -248,7 +272,8 @@ func (p *Console) moveBulk(c *call) error {
 }
 
 type runView struct {
-	ID, By, At   string
+	ID, By       string
+	At           time.Time
 	Finished     bool
 	Done, All    int64
 	Tiles        []tileView
@@ -275,7 +300,7 @@ func (p *Console) showRun(c *call) error {
 		return err
 	}
 	v := runView{
-		ID: string(run.ID), By: run.By.Name, At: domain.FormatTime(run.CreatedAt), Finished: run.FinishedAt != nil, All: int64(len(run.Items)),
+		ID: string(run.ID), By: run.By.Name, At: run.CreatedAt, Finished: run.FinishedAt != nil, All: int64(len(run.Items)),
 		Done:  int64(len(run.Items) - run.Count(domain.MovePending)),
 		Table: c.At(runsAt + "/" + string(run.ID) + "/results.csv"), Again: c.At(bulkAt),
 	}
@@ -285,6 +310,7 @@ func (p *Console) showRun(c *call) error {
 	for i := range run.Items {
 		v.Lines = append(v.Lines, resultOf(&run.Items[i]))
 	}
+	staysFirst(v.Lines)
 	title := fmt.Sprintf("%d of %d moved", run.Count(domain.MoveAdvanced), len(run.Items))
 	if !v.Finished {
 		title = fmt.Sprintf("Moving: %d of %d done", v.Done, v.All)

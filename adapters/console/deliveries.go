@@ -32,6 +32,7 @@ type deliveriesView struct {
 	Typed              []pages.Field
 	Deliveries         []deliveryRow
 	Searched           string // what was searched for; empty: nothing
+	Customers          string // leads to the customers that have this in their names
 	NoPhones           bool   // it is a phone number, and was not looked for as one
 	NamesRecipients    bool
 	At                 *time.Time
@@ -70,7 +71,7 @@ type asked struct {
 // ask reads the address. What no form writes is domain.ErrNotFound.
 func (p *Console) ask(c *call) (a asked, err error) {
 	q := c.Query
-	a.typed.Text = strings.TrimSpace(q("q"))
+	a.typed.Text = trackedReference(strings.TrimSpace(q("q")))
 	if phone, sound := p.options.Normalizer.PhoneNumber(a.typed.Text); sound {
 		// A role that does not read numbers does not search for them: it could guess one.
 		if a.noPhones = !namesRecipients(c); !a.noPhones {
@@ -120,6 +121,20 @@ func (p *Console) ask(c *call) (a asked, err error) {
 		a.age.Bound(s, at)
 	}
 	return a, nil
+}
+
+// trackedReference is the reference at the end of a tracking page's address, as a caller
+// reads it from a message; any other text is left as it is.
+func trackedReference(text string) string {
+	if !strings.Contains(text, "/") {
+		return text
+	}
+	trimmed, _, _ := strings.Cut(text, "?")
+	trimmed = strings.TrimRight(trimmed, "/")
+	if reference, sound := domain.ParseReference(strings.ToUpper(trimmed[strings.LastIndexByte(trimmed, '/')+1:])); sound {
+		return string(reference)
+	}
+	return text
 }
 
 // workPath leads to the list of what a number on the board counts.
@@ -200,9 +215,10 @@ func with(q url.Values, name, value string) string {
 // filterForm are the fields as the address says.
 func (p *Console) filterForm(c *call, a asked, v *deliveriesView) {
 	v.Query = pages.Field{ID: "q", Name: "q", Type: "search", Label: "Find a delivery", Value: c.Query("q"),
-		Hint: "Reference, external_id, recipient’s phone number in any spelling, or ID: of any customer."}
+		Hint: "Reference, tracking link, external_id, recipient’s phone number in any spelling, or ID: of any customer."}
+	v.Customers = c.At("/businesses") + "?" + url.Values{"q": {v.Searched}}.Encode()
 	if !v.NamesRecipients {
-		v.Query.Hint = "Reference, external_id or ID: of any customer."
+		v.Query.Hint = "Reference, tracking link, external_id or ID: of any customer."
 	}
 	choice := func(name, label, chosen string, options ...pages.Option) {
 		for i := range options {

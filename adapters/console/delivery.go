@@ -24,6 +24,7 @@ type deliveryView struct {
 	Business, Application              string
 	Recipient, Phone, Contact, Address string
 	Fee, Distance, Payment             string
+	Why                                string // it failed or was cancelled; empty: no reason was given
 	Steps                              []site.Step
 	NoRequests                         bool // the log does not answer
 	Simulating                         *domain.Simulation
@@ -56,6 +57,9 @@ func (p *Console) deliveryPage(c *call, status int, n *pages.Notice) error {
 		Fee: site.FeeOf(d.Quote), Distance: site.DistanceOf(d.Quote.Distance), Payment: site.PaymentOf(d.Payment),
 		Recipient: d.Recipient.Name, Phone: string(d.Recipient.PhoneNumber), Contact: string(d.Pickup.Contact), Address: d.Dropoff.Address,
 		Over: len(story.Next) == 0,
+	}
+	if last := len(story.Timeline) - 1; last >= 0 {
+		v.Why = site.Spaced(string(story.Timeline[last].Reason))
 	}
 	if !namesRecipients(c) {
 		v.Recipient, v.Phone, v.Contact = maskedName(v.Recipient), maskedPhone(v.Phone), maskedPhone(v.Contact)
@@ -107,12 +111,7 @@ func moveForm(c *call, d *domain.Delivery, next []domain.Status, status int) *mo
 		to.Options = append(to.Options, pages.Option{Value: string(s), Text: site.Spaced(string(s))})
 	}
 	why := pages.Field{Name: "reason", Label: "Reason", Hint: "Needed for failed and cancelled, where the customer sees it.",
-		Options: []pages.Option{{Text: "None"}}}
-	for _, r := range domain.ReasonCodes() {
-		if r != domain.ReasonCancelledByCaller { // the customer's own
-			why.Options = append(why.Options, pages.Option{Value: string(r), Text: site.Spaced(string(r))})
-		}
-	}
+		Options: reasonsFor(next)}
 	if status == http.StatusConflict {
 		m.Status, m.Reason = to, why
 		m.Status.ID, m.Reason.ID = "status", "reason"
@@ -120,6 +119,20 @@ func moveForm(c *call, d *domain.Delivery, next []domain.Status, status int) *mo
 	}
 	m.Status, m.Reason = c.Field(to), c.Field(why)
 	return m
+}
+
+// reasonsFor are the reasons to choose from; none where no step takes one.
+func reasonsFor(next []domain.Status) (options []pages.Option) {
+	if !slices.ContainsFunc(next, domain.Status.TakesReason) {
+		return nil
+	}
+	options = append(options, pages.Option{Text: "None"})
+	for _, r := range domain.ReasonCodes() {
+		if r != domain.ReasonCancelledByCaller { // the customer's own
+			options = append(options, pages.Option{Value: string(r), Text: site.Spaced(string(r))})
+		}
+	}
+	return options
 }
 
 func (p *Console) moveDelivery(c *call) error {
@@ -188,7 +201,7 @@ func timeline(c *call, s operations.Story, requests []domain.RequestRecord) []si
 			for i, change := range left {
 				if reached(change) == e.Status && change.At.Sub(e.OccurredAt).Abs() < time.Minute {
 					left = slices.Delete(left, i, i+1)
-					return madeBy(change)
+					return madeBy(change, e.Reason)
 				}
 			}
 			return ""
@@ -211,8 +224,8 @@ func reached(change domain.AuditEntry) domain.Status {
 	return domain.Status(change.Details["to"])
 }
 
-// madeBy says who made a change, and why where the customer was not told.
-func madeBy(change domain.AuditEntry) string {
+// madeBy says who made a change, and why where the event itself tells another reason or none.
+func madeBy(change domain.AuditEntry, told domain.ReasonCode) string {
 	by := "by " + change.Actor.Name
 	switch {
 	case change.Actor.Kind() == domain.ActorPerson:
@@ -222,7 +235,7 @@ func madeBy(change domain.AuditEntry) string {
 	case change.Actor.Kind() == domain.ActorOperator:
 		by += ", a program of the delivery company"
 	}
-	if why := change.Details["reason_code"]; why != "" {
+	if why := change.Details["reason_code"]; why != string(told) && why != "" {
 		by += ", reason given: " + site.Spaced(why)
 	}
 	return by

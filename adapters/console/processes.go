@@ -46,7 +46,8 @@ func processRows(all []domain.Process, now time.Time) (rows []processRow) {
 			}
 		}
 		for _, pool := range p.Pools {
-			row.Pools = append(row.Pools, poolRow{Name: pool.Name, Busy: pool.Most > 0 && pool.InUse >= pool.Most,
+			// A pool of one, as of what writes to SQLite, is in use whenever something is written.
+			row.Pools = append(row.Pools, poolRow{Name: pool.Name, Busy: pool.Most > 1 && pool.InUse >= pool.Most,
 				Use: pages.Count(int64(pool.InUse)) + " in use, " + pages.Count(int64(pool.Open)) + " open, " +
 					pages.Count(int64(pool.Most)) + " at most",
 				Waited: pool.Waited.Round(time.Millisecond).String()})

@@ -167,7 +167,10 @@ var disabledTexts = map[domain.DisabledReason]string{
 
 // answered is the end of an attempt in words.
 func answered(r domain.WebhookResult) string {
-	took := " after " + r.Duration.Round(time.Millisecond).String()
+	took := " after " + strconv.FormatInt(max(r.Duration.Milliseconds(), 1), 10) + " ms"
+	if r.Duration >= time.Second {
+		took = " after " + strconv.FormatFloat(r.Duration.Seconds(), 'f', 1, 64) + " s"
+	}
 	if r.Succeeded() {
 		return "took it with " + strconv.Itoa(r.StatusCode) + took
 	}

@@ -1,0 +1,72 @@
+package console
+
+import (
+	"testing"
+	"time"
+
+	"waybill/domain"
+)
+
+func TestATrackingLinkIsFoundByItsReference(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"https://track.example.com/XMK2-QS3D-PP2G":        "XMK2-QS3D-PP2G",
+		"http://127.0.0.1:8080/track/xmk2-qs3d-pp2g/?a=1": "XMK2-QS3D-PP2G",
+		"track.example.com/XMK2-QS3D-PP2G":                "XMK2-QS3D-PP2G",
+		"2026/KCB/ORDER/1130":                             "2026/KCB/ORDER/1130",
+		"https://shop.example.com/orders/1130":            "https://shop.example.com/orders/1130",
+		"xmk2qs3dpp2g":                                    "xmk2qs3dpp2g",
+	} {
+		if got := trackedReference(sent); got != want {
+			t.Errorf("%q is looked for as %q, want %q", sent, got, want)
+		}
+	}
+}
+
+func TestLinesThatStayStandBeforeThoseThatMove(t *testing.T) {
+	t.Parallel()
+	lines := []lineView{{Number: 1, Tone: "good"}, {Number: 2, Tone: "over"}, {Number: 3, Tone: "bad"}, {Number: 4, Tone: "good"},
+		{Number: 5, Tone: "me"}, {Number: 6, Tone: "bad"}}
+	staysFirst(lines)
+	for i, want := range []int{3, 6, 2, 5, 1, 4} {
+		if lines[i].Number != want {
+			t.Fatalf("line %d stands at place %d, want line %d: %v", lines[i].Number, i+1, want, lines)
+		}
+	}
+}
+
+func TestAPoolOfOneThatIsInUseNeedsNoLook(t *testing.T) {
+	t.Parallel()
+	busy := func(inUse, most int) bool {
+		return processRows([]domain.Process{{ProcessFacts: domain.ProcessFacts{Pools: []domain.PoolState{{Name: "write", InUse: inUse, Most: most}}}}}, time.Time{})[0].Pools[0].Busy
+	}
+	if busy(1, 1) || !busy(4, 4) || busy(3, 4) {
+		t.Errorf("of one in use %v, of four %v, of three among four %v: want false, true, false", busy(1, 1), busy(4, 4), busy(3, 4))
+	}
+}
+
+func TestAReasonIsAskedForWhereAStepTakesOne(t *testing.T) {
+	t.Parallel()
+	for _, at := range []struct {
+		next []domain.Status
+		asks bool
+	}{{[]domain.Status{domain.Assigned}, false}, {[]domain.Status{domain.PickedUp, domain.Failed}, true}} {
+		why := reasonsFor(at.next)
+		if asked := len(why) > 0; asked != at.asks {
+			t.Errorf("for %v a reason is asked for: %v", at.next, asked)
+		}
+	}
+}
+
+func TestAReasonThatTheEventTellsIsNotToldTwice(t *testing.T) {
+	t.Parallel()
+	silent, change := domain.AuditEntry{}, domain.AuditEntry{}
+	silent.Actor.Name, change.Actor.Name = "Kofi", "Kofi"
+	change.Details = map[string]string{"reason_code": "no_rider"}
+	if told := madeBy(change, domain.ReasonNoRider); told != madeBy(silent, "") {
+		t.Errorf("it tells again: %s", told)
+	}
+	if told := madeBy(change, ""); told == madeBy(silent, "") {
+		t.Errorf("where the event has none it is not told: %s", told)
+	}
+}

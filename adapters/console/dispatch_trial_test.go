@@ -38,7 +38,8 @@ func TestLinesThatStayStandBeforeThoseThatMove(t *testing.T) {
 func TestAPoolOfOneThatIsInUseNeedsNoLook(t *testing.T) {
 	t.Parallel()
 	busy := func(inUse, most int) bool {
-		return processRows([]domain.Process{{ProcessFacts: domain.ProcessFacts{Pools: []domain.PoolState{{Name: "write", InUse: inUse, Most: most}}}}}, time.Time{})[0].Pools[0].Busy
+		of := domain.Process{ProcessFacts: domain.ProcessFacts{Pools: []domain.PoolState{{Name: "write", InUse: inUse, Most: most}}}}
+		return processRows([]domain.Process{of}, time.Time{})[0].Pools[0].Busy
 	}
 	if busy(1, 1) || !busy(4, 4) || busy(3, 4) {
 		t.Errorf("of one in use %v, of four %v, of three among four %v: want false, true, false", busy(1, 1), busy(4, 4), busy(3, 4))

@@ -57,7 +57,7 @@ func (p *Console) showQueues(c *call) error {
 	o := p.Machinery.Overview(c.Ctx())
 	v := queuesView{Notice: c.Told(), At: o.At, May: c.May(domain.ActRepairQueues), Queue: o.Queue.Value, Dead: o.Dead.Value,
 		Database: o.Database.Value, FeedLag: o.FeedLag.Value.Round(time.Millisecond),
-		Took: o.Database.Value.Took.Round(time.Millisecond).String()}
+		Took: max(o.Database.Value.Took.Round(time.Millisecond), time.Millisecond).String()}
 	v.WorkGone, v.MailsGone = gone("What is to be done", o.Work), gone("The mails that were given up", o.Mails)
 	v.QueueGone, v.DeadGone = gone("Redis", o.Queue), gone("What Redis gave up", o.Dead)
 	if v.DataGone = gone("The database", o.Database); v.DataGone == nil {

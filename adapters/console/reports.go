@@ -210,8 +210,12 @@ func (p *Console) showReport(c *call) error {
 		v.Since = time.Time{}
 	}
 	today := p.Reports.Today()
-	for _, n := range []int{7, 30, 90, reports.MaxDays} {
-		v.Quick = append(v.Quick, pages.Link{Text: fmt.Sprintf("%d days", n),
+	for _, n := range []int{1, 7, 30, 90, reports.MaxDays} {
+		text := "Today"
+		if n > 1 {
+			text = fmt.Sprintf("%d days", n)
+		}
+		v.Quick = append(v.Quick, pages.Link{Text: text,
 			Href: a.address(c, "/reports", "from", today.AddDate(0, 0, 1-n).Format(time.DateOnly), "to", today.Format(time.DateOnly))})
 	}
 	most := int64(0)

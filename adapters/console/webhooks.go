@@ -40,6 +40,7 @@ type hookRow struct {
 	ID, Href, URL, Business, Application, Environment string
 	Tag, Tone, Waiting, Last                          string
 	Since, Oldest, LastAt                             time.Time
+	BusinessID                                        string
 }
 
 // standings are those of endpoints as people read them, with their tones.
@@ -128,14 +129,14 @@ func hookFields(c *call, f domain.EndpointFilter) []pages.Field {
 		environment.Options = append(environment.Options, pages.Option{Value: string(e), Text: string(e), Chosen: e == f.Environment})
 	}
 	return []pages.Field{standing, environment,
-		{ID: "business", Name: "business", Label: "Business (ID)", Value: string(f.BusinessID)},
-		{ID: "application", Name: "application", Label: "Application (ID)", Value: string(f.ApplicationID)},
+		{ID: "business", Name: "business", Label: "Customer’s ID", Value: string(f.BusinessID)},
+		{ID: "application", Name: "application", Label: "Application’s ID", Value: string(f.ApplicationID)},
 		{ID: "q", Name: "q", Type: "search", Label: "Part of the address", Value: f.Host}}
 }
 
 func (p *Console) hookRow(c *call, e domain.EndpointShown) hookRow {
-	row := hookRow{ID: string(e.ID), Href: c.At("/webhooks/" + string(e.ID)), URL: site.ShownURL(e.URL), Business: e.Business,
-		Application: e.Application,
+	row := hookRow{ID: string(e.ID), Href: c.At("/webhooks/" + string(e.ID)), URL: site.ShownURL(e.URL),
+		Business: e.Business, BusinessID: string(e.Tenant.BusinessID), Application: e.Application,
 		Environment: string(e.Tenant.Environment), Tag: standings[e.Standing][0], Tone: standings[e.Standing][1]}
 	if since := e.Health.FailingSince; since != nil && e.Enabled {
 		row.Since = *since

@@ -27,7 +27,9 @@ const (
 	// bulkReload is how often that page asks again by itself, while the run goes on.
 	bulkReload = "1"
 	maxBulk    = 256 << 10 // bytes of the form
-	recentRuns = 10
+	// recentRuns are shown, of those of people among the last lookedThrough runs.
+	recentRuns    = 10
+	lookedThrough = 500
 )
 
 func (p *Console) bulkRoutes() []site.Route {
@@ -52,6 +54,7 @@ type bulkView struct {
 	Most           int64
 	Preview        *bulkPreview // nil: nothing was sent yet, or it is wrong
 	Runs           []runLine
+	LookedThrough  int64 // runs, for those of people
 }
 
 type bulkPreview struct {
@@ -93,13 +96,13 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 		v.Notice = c.Told()
 	}
 	if preview == nil {
-		runs, err := p.Moves.Runs(c.Ctx(), domain.PageRequest{Limit: recentRuns})
+		runs, err := p.Moves.Runs(c.Ctx(), domain.PageRequest{Limit: lookedThrough})
 		if err != nil {
 			return err
 		}
-		for _, r := range runs[:min(len(runs), recentRuns)] {
-			line := runLine{Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: r.CreatedAt,
-				Fate: "under way"}
+		v.LookedThrough = lookedThrough
+		for _, r := range runsOfPeople(runs) {
+			line := runLine{Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: r.CreatedAt, Fate: "under way"}
 			if r.FinishedAt != nil {
 				line.Fate = "finished"
 			}
@@ -107,6 +110,13 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 		}
 	}
 	return p.Show(c, status, "bulk", "Move many deliveries", v)
+}
+
+// runsOfPeople are the last runs that people began. A dispatch system begins one every few
+// seconds, and a person looks for their own among them.
+func runsOfPeople(runs []domain.MoveRun) []domain.MoveRun {
+	runs = slices.DeleteFunc(runs, func(r domain.MoveRun) bool { return !r.By.IsPerson() })
+	return runs[:min(len(runs), recentRuns)]
 }
 
 func statusOptions() []pages.Option {

@@ -71,3 +71,15 @@ func TestAReasonThatTheEventTellsIsNotToldTwice(t *testing.T) {
 		t.Errorf("where the event has none it is not told: %s", told)
 	}
 }
+
+func TestRunsOfADispatchSystemDoNotHideThoseOfPeople(t *testing.T) {
+	t.Parallel()
+	runs := make([]domain.MoveRun, 0, lookedThrough)
+	for range lookedThrough {
+		runs = append(runs, domain.MoveRun{By: domain.AuditActor{ID: "opr_1", Name: "Dispatch"}})
+	}
+	runs[lookedThrough-2].By = domain.AuditActor{ID: "prs_1", Name: "Kofi"}
+	if lines := runsOfPeople(runs); len(lines) != 1 || lines[0].By.Name != "Kofi" {
+		t.Errorf("of %d runs, one of them by Kofi, these are shown: %v", len(runs), lines)
+	}
+}

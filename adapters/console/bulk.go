@@ -27,7 +27,7 @@ const (
 	// bulkReload is how often that page asks again by itself, while the run goes on.
 	bulkReload = "1"
 	maxBulk    = 256 << 10 // bytes of the form
-	// recentRuns are shown, of those of people among the last lookedThrough runs.
+	// recentRuns are shown of the last lookedThrough ones.
 	recentRuns    = 10
 	lookedThrough = 500
 )
@@ -54,7 +54,6 @@ type bulkView struct {
 	Most           int64
 	Preview        *bulkPreview // nil: nothing was sent yet, or it is wrong
 	Runs           []runLine
-	LookedThrough  int64 // runs, for those of people
 }
 
 type bulkPreview struct {
@@ -100,8 +99,7 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 		if err != nil {
 			return err
 		}
-		v.LookedThrough = lookedThrough
-		for _, r := range runsOfPeople(runs) {
+		for _, r := range recent(runs) {
 			line := runLine{Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: r.CreatedAt, Fate: "under way"}
 			if r.FinishedAt != nil {
 				line.Fate = "finished"
@@ -112,10 +110,16 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 	return p.Show(c, status, "bulk", "Move many deliveries", v)
 }
 
-// runsOfPeople are the last runs that people began. A dispatch system begins one every few
-// seconds, and a person looks for their own among them.
-func runsOfPeople(runs []domain.MoveRun) []domain.MoveRun {
-	runs = slices.DeleteFunc(runs, func(r domain.MoveRun) bool { return !r.By.IsPerson() })
+// recent are the runs to show, those of people first: a dispatch system begins one every
+// few seconds, and a person looks for their own among them.
+func recent(runs []domain.MoveRun) []domain.MoveRun {
+	byProgram := func(r domain.MoveRun) int {
+		if r.By.IsPerson() {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(runs, func(a, b domain.MoveRun) int { return byProgram(a) - byProgram(b) })
 	return runs[:min(len(runs), recentRuns)]
 }
 

@@ -79,7 +79,7 @@ func TestRunsOfADispatchSystemDoNotHideThoseOfPeople(t *testing.T) {
 		runs = append(runs, domain.MoveRun{By: domain.AuditActor{ID: "opr_1", Name: "Dispatch"}})
 	}
 	runs[lookedThrough-2].By = domain.AuditActor{ID: "prs_1", Name: "Kofi"}
-	if lines := runsOfPeople(runs); len(lines) != 1 || lines[0].By.Name != "Kofi" {
+	if lines := recent(runs); len(lines) != recentRuns || lines[0].By.Name != "Kofi" || lines[1].By.Name != "Dispatch" {
 		t.Errorf("of %d runs, one of them by Kofi, these are shown: %v", len(runs), lines)
 	}
 }

@@ -249,6 +249,9 @@ func TestTheMapShowsTheDeliveriesOfItsFilters(t *testing.T) {
 		t.Error("what was booked just now stands out as late")
 	}
 	busyDay(t, s)
+	for _, to := range []domain.Status{domain.Assigned, domain.PickedUp} {
+		moved(t, s.signedIn(t, domain.RoleAdmin), s.signedIn(t, domain.RoleAdmin).get("/deliveries/"+string(s.delivery.ID)), string(to), "")
+	}
 	sandbox := s.delivery.Tenant
 	sandbox.Environment = domain.Sandbox
 	if err := s.Store.Book(t.Context(), sample.BookingWrite(sandbox, func(b *domain.Booking) { b.CreatedAt = s.Clock.Now() })); err != nil {
@@ -302,5 +305,63 @@ func TestTheMapShowsTheDeliveriesOfItsFilters(t *testing.T) {
 	}
 	if len(moves) != 4 {
 		t.Errorf("%d ways to move the map", len(moves))
+	}
+}
+
+func TestQueuesTellWhatWaitsWhatIsDueAndWhatIsLate(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	row := regexp.MustCompile(`Webhooks[^W]*?live.*?data-label="Waiting">([^<]*)</td><td data-label="Due now">([^<]*)</td>`)
+	r := s.signedIn(t, domain.RoleViewer)
+	page := r.get("/queues").body
+	now := row.FindStringSubmatch(strings.ReplaceAll(page, "\n", ""))
+	if now == nil || now[1] != now[2] || now[2] == "0" || !strings.Contains(page, `<span class="tag bad">2m`) {
+		t.Errorf("what was booked 2 minutes ago is due and late: %q", now)
+	}
+	if !strings.Contains(page, "it may forget notifications") {
+		t.Error("nothing says that Redis forgets")
+	}
+	s.wait(-time.Hour) // it is due in an hour
+	r.url = s.serve(t)
+	page = s.served(t, r).get("/queues").body
+	if later := row.FindStringSubmatch(strings.ReplaceAll(page, "\n", "")); later == nil || later[1] != now[1] || later[2] != "0" {
+		t.Errorf("an hour before %q wait and are due", later)
+	}
+}
+
+// served is the browser of another person at the same process.
+func (s *scene) served(t *testing.T, at *reader) *reader {
+	t.Helper()
+	r := s.signedIn(t, domain.RoleSupport)
+	r.url = at.url
+	return r
+}
+
+func TestEachCustomerOfASearchIsOnOnePage(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	var want []string
+	for i := range 60 {
+		name := []string{"Kofi Pharmacy", "Ama Bakery"}[i%2]
+		b := must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, fmt.Sprintf("%s %d", name, i), nil))
+		if i%2 == 0 {
+			want = append(want, string(b.ID))
+			continue
+		}
+		if i%4 == 1 {
+			must[domain.Business](t)(s.tenants.SetBusinessDisabled(t.Context(), operator, b.ID, true))
+		}
+	}
+	r := s.signedIn(t, domain.RoleViewer)
+	more := regexp.MustCompile(`href="([^"]*)">More customers`)
+	got := walkTable(t, r, "/businesses?q=Kofi+Pharmacy&state=active", more)
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("the search finds %d, want %d, each once", len(got), len(want))
+	}
+	if disabled := walkTable(t, r, "/businesses?state=disabled", more); len(disabled) != 15 {
+		t.Errorf("%d are disabled, want 15", len(disabled))
+	}
+	if active := walkTable(t, r, "/businesses?state=active", more); len(active) != 46 {
+		t.Errorf("%d are active, want 46", len(active))
 	}
 }

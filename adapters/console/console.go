@@ -59,6 +59,7 @@ type Options struct {
 	Customer      *site.Mount
 	PortalBaseURL string // begins links to views of it
 	PerBusiness   domain.RateLimit
+	Streets       ports.MapTiles // nil: there is no street map
 	Normalizer    ports.Normalizer
 	API           site.API
 }

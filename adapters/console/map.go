@@ -99,6 +99,8 @@ type mapView struct {
 	Points            string
 	Lat, Lon, ZoomNow string
 	Elsewhere         string // fits the map to all deliveries
+	Streets           string // the same on streets; empty: there are none
+	StreetsGone       string // why there are none where some were asked for
 }
 
 func (p *Console) askMap(c *call) (a mapAsk, err error) {
@@ -240,7 +242,10 @@ const lateOnMap = time.Hour
 
 func units(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
-func (p *Console) showMap(c *call) error {
+func (p *Console) showMap(c *call) error { return p.showMapWithout(c, "") }
+
+// showMapWithout shows the map without streets, and tells why they are not there.
+func (p *Console) showMapWithout(c *call, streetsGone string) error {
 	a, err := p.askMap(c)
 	if err != nil {
 		return err
@@ -253,6 +258,9 @@ func (p *Console) showMap(c *call) error {
 	v := mapView{
 		mapAsk: a, Action: c.At("/map"), Width: mapWidth, Height: mapHeight, All: int64(len(open)), More: snapshot.More, At: snapshot.At,
 		Pickups: a.pickups(), Points: a.address(c, "/map/points"), Elsewhere: a.address(c, "/map", "lat", "", "lon", "", "zoom", ""),
+	}
+	if v.StreetsGone = streetsGone; p.options.Streets != nil {
+		v.Streets = a.address(c, streetAt, "lat", "", "lon", "", "zoom", "")
 	}
 	var shown int
 	v.Marks, shown = a.marks(open, p.options.Clock.Now())

@@ -77,6 +77,7 @@ type scene struct {
 
 	ids     map[string]string // records for the parameters of paths, by the name with its colon
 	records []string          // texts that take a session
+	mapFile string            // of streets
 }
 
 // furnish add to each new scene what pages show: files of tests append to it by init.

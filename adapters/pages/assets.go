@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"path"
 	"strconv"
@@ -35,33 +36,63 @@ func read(file string) []byte {
 	return content
 }
 
+// libraries are files of others, compressed, with the SHA-256 of what they unpack to: dist/ of
+// the npm package maplibre-gl 6.17.0, which draws street maps. Its licence is beside them.
+// A newer version needs that, and its checksums here.
+var libraries = map[string]string{
+	"maplibre-gl.mjs":        "e02cb08c572fd0950a75343cd558099c2a1dbbaf67f26b0c96f115431962d1ae",
+	"maplibre-gl-worker.mjs": "73d7a024a4efe1a46e49db193e18cfe33271e3ecc652ec7542c281a4ef5f0f04",
+	"maplibre-gl.css":        "a90798a1953017790e590f7e1bd35ff103a8a4263972cb47290b78adf86f8c20",
+}
+
+// kinds are the media types of assets, by the ending of their names.
+var kinds = map[string]string{
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+}
+
 // asset is a file that pages load. Its name changes with its content, so that it may
 // be kept for good.
 type asset struct {
-	name, kind      string
-	content, packed []byte
+	name, kind string
+	packed     []byte
+	content    func() []byte // unpacked
 }
 
 var assets = sync.OnceValue(func() map[string]asset {
 	all := map[string]asset{}
-	for file, kind := range map[string]string{
-		"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8",
-		"passkeys.js": "text/javascript; charset=utf-8", "inbox.js": "text/javascript; charset=utf-8",
-		"board.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
-	} {
+	add := func(file, sum string, packed []byte, content func() []byte) {
+		extension := path.Ext(file)
+		all[file] = asset{name: strings.TrimSuffix(file, extension) + "." + sum[:12] + extension, kind: kinds[extension],
+			packed: packed, content: content}
+	}
+	for _, file := range []string{"pages.css", "pages.js", "passkeys.js", "inbox.js", "board.js", "icon.svg",
+		"street.css", "street.js", "maplibre-gl.LICENSE.txt"} {
 		content := read(file)
 		if file == "pages.css" {
 			content = append(Tokens(), content...)
 		}
 		sum := sha256.Sum256(content)
-		extension := path.Ext(file)
-		all[file] = asset{
-			name: strings.TrimSuffix(file, extension) + "." + hex.EncodeToString(sum[:6]) + extension,
-			kind: kind, content: content, packed: packed(content),
-		}
+		add(file, hex.EncodeToString(sum[:]), packed(content), func() []byte { return content })
+	}
+	for file, sum := range libraries {
+		packed := read(file + ".gz")
+		add(file, sum, packed, sync.OnceValue(func() []byte { return unpacked(packed) })) // hardly ever asked for
 	}
 	return all
 })
+
+func unpacked(packed []byte) []byte {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	return content
+}
 
 func packed(content []byte) []byte {
 	var b bytes.Buffer
@@ -78,13 +109,14 @@ func ServeAsset(w http.ResponseWriter, r *http.Request, name string) bool {
 		if a.name != name {
 			continue
 		}
-		h, body := w.Header(), a.content
+		h, body := w.Header(), a.packed
 		h.Set("Content-Type", a.kind)
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		h.Set("Vary", "Accept-Encoding")
 		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			h.Set("Content-Encoding", "gzip")
-			body = a.packed
+		} else {
+			body = a.content()
 		}
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(http.StatusOK)

@@ -3,6 +3,7 @@ package pages_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"math"
@@ -167,5 +168,28 @@ func TestAChartHasItsFiguresInATableToo(t *testing.T) {
 	}
 	if empty := page(t, `{{template "chart" .}}`, pages.NewChart("Requests", "Hour", "Requests", nil)); strings.Contains(empty, "NaN") {
 		t.Error("an empty chart is drawn with NaN")
+	}
+}
+
+func TestALibraryIsTheOneThatItsProjectReleased(t *testing.T) {
+	t.Parallel()
+	html := page(t, `{{range .}}<a href="{{asset .}}"></a>{{end}}`,
+		[]string{"maplibre-gl.mjs", "maplibre-gl-worker.mjs", "maplibre-gl.css", "maplibre-gl.LICENSE.txt"})
+	names := regexp.MustCompile(`/assets/(maplibre[^"]+)`).FindAllStringSubmatch(html, -1)
+	if len(names) != 4 {
+		t.Fatal(html)
+	}
+	for i, name := range names {
+		w := httptest.NewRecorder()
+		if !pages.ServeAsset(w, httptest.NewRequest(http.MethodGet, "/", nil), name[1]) {
+			t.Fatalf("%s is not served", name[1])
+		}
+		sum := fmt.Sprintf("%x", sha256.Sum256(w.Body.Bytes()))
+		if i < 3 && sum != pages.Libraries[strings.Replace(name[1], sum[:12]+".", "", 1)] {
+			t.Errorf("%s has the checksum %s", name[1], sum)
+		}
+		if body := w.Body.String(); i != 2 && !strings.Contains(body, "MapLibre") || i == 0 && !strings.Contains(body, "/v6.17.0/LICENSE.txt") {
+			t.Errorf("%s: %.200s", name[1], body)
+		}
 	}
 }

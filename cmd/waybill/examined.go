@@ -43,7 +43,8 @@ func (p *commands) doctor() *doctor.Commands {
 			}
 			return choosePricing(c, nil, area)
 		},
-		Mailer: func(c *configs.Config) ports.Mailer { return newMailer(c, slog.New(slog.DiscardHandler)) },
-		Roads:  func(c *configs.Config) (doctor.RoutingEngine, func(), error) { return newRoutingEngine(c) },
+		Mailer:  func(c *configs.Config) ports.Mailer { return newMailer(c, slog.New(slog.DiscardHandler)) },
+		Streets: newStreets,
+		Roads:   func(c *configs.Config) (doctor.RoutingEngine, func(), error) { return newRoutingEngine(c) },
 	}}
 }

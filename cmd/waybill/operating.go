@@ -10,6 +10,7 @@ import (
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/identity/oidcprovider"
+	"waybill/adapters/maptiles/pmtiles"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
@@ -53,11 +54,27 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 // newConsole is the site of the staff, which is on the operations listener.
 func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
 	n ports.Normalizer, log *slog.Logger) (*console.Console, error) {
+	streets, err := newStreets(c)
+	if err != nil {
+		return nil, err
+	}
 	party, err := gowebauthn.New(urls.Console)
 	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party), newCompany(u.Access, c, urls, clock)
 	return console.New(u, console.Options{BaseURL: urls.Console, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
 		Mails: c.MailsAreRead(), Identifiers: ids, Customer: o.Mounted(console.BusinessAt), PortalBaseURL: urls.Portal,
-		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n, API: o.API()}), err
+		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n, API: o.API(), Streets: streets}), err
+}
+
+// newStreets is the street map of the console; nil: there is none.
+func newStreets(c *configs.Config) (ports.MapTiles, error) {
+	if c.MapFile == "" {
+		return nil, nil
+	}
+	tiles, err := pmtiles.Open(c.MapFile)
+	if err != nil {
+		return nil, settings.BadSetting(c, "map_file", err)
+	}
+	return tiles, nil
 }
 
 // newCompany are the sign-ins at the company's identity provider, if there is one.

@@ -89,7 +89,7 @@ var testArrows = map[string][]string{
 	"adapters/docsite":      {"adapters/httpapi", "adapters/storage/gormstore"},
 	"adapters/console": {
 		"adapters/storage/gormstore", "adapters/passkeys/gowebauthn", "adapters/portal", "adapters/identity/oidcprovider",
-		"adapters/normalizer/international",
+		"adapters/normalizer/international", "adapters/maptiles/pmtiles",
 	},
 	"adapters/portal": {
 		"adapters/storage/gormstore", "adapters/passkeys/gowebauthn", "adapters/httpapi", "adapters/normalizer/international",

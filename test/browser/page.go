@@ -101,6 +101,9 @@ func (p *Page) note(event any) {
 		p.asked++
 		go func() { _ = chromedp.Run(p.ctx, cdppage.HandleJavaScriptDialog(true)) }() // fails where the page has gone
 	case *log.EventEntryAdded:
+		if strings.Contains(e.Entry.Text, "GL Driver Message (OpenGL, Performance") {
+			break // a driver without hardware, about its own pace, where pixels of WebGL are read
+		}
 		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
 			p.complaints = append(p.complaints, e.Entry.Text+" "+e.Entry.URL)
 		}

@@ -69,6 +69,7 @@ type Instruments struct {
 	Pricing func(c *configs.Config) (ports.Pricing, error)
 	Mailer  func(c *configs.Config) ports.Mailer
 	Roads   func(c *configs.Config) (RoutingEngine, func(), error)
+	Streets func(c *configs.Config) (ports.MapTiles, error)
 }
 
 // Commands is the command that looks after an installation.
@@ -169,6 +170,7 @@ func (d *diagnosis) examine(ctx context.Context) {
 	d.redis(ctx)
 	d.pricing(ctx)
 	d.routing(ctx)
+	d.streets()
 	d.mail(ctx)
 	d.addresses()
 	d.proxies(ctx)

@@ -160,6 +160,28 @@ func (d *diagnosis) routing(ctx context.Context) {
 	d.ok(check, d.c.RoutingURL+" answers in "+shortly(time.Since(asked)))
 }
 
+// streets looks whether the street map of the console could be drawn.
+func (d *diagnosis) streets() {
+	const check = "street map"
+	if d.c.MapFile == "" {
+		return
+	}
+	tiles, err := d.program.Instruments.Streets(d.c)
+	if err != nil {
+		d.failed(check, err)
+		return
+	}
+	m, err := tiles.StreetMap()
+	switch {
+	case err != nil:
+		d.failed(check, err)
+	case len(m.Layers) == 0:
+		d.warn(check, d.c.MapFile+" names no layers, so that nothing of it is drawn", "a file that tells them as vector_layers in its metadata")
+	default:
+		d.ok(check, fmt.Sprintf("%s, zooms %d to %d, %s", d.c.MapFile, m.MinZoom, m.MaxZoom, term.Counted(len(m.Layers), "layer")))
+	}
+}
+
 // measures asks for a trip; that there is no way is a good answer of a map of elsewhere.
 func measures(ctx context.Context, routing ports.Routing) error {
 	_, err := routing.Distance(ctx, accra)

@@ -1,0 +1,4 @@
+package pages
+
+// Libraries are the files of others, with their checksums.
+var Libraries = libraries

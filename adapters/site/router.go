@@ -112,6 +112,9 @@ func (s *Site) answer(r Route) gin.HandlerFunc {
 		g.Request = g.Request.WithContext(ctx)
 		c := s.newCall(g)
 		c.open, c.mostForm, c.mount = open, cmp.Or(r.MaxForm, maxForm), r.mount
+		if query := g.Request.URL.Query(); !readable(query) {
+			g.Request.URL.RawQuery = legible(query).Encode()
+		}
 		if r.Method == http.MethodPost {
 			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, c.mostForm)
 			if err := c.readForm(); err != nil || !readable(g.Request.PostForm) {
@@ -157,8 +160,22 @@ func (c *Call) readForm() error {
 	return nil
 }
 
-// readable reports whether a form is text: a browser sends nothing else, and a
-// database takes nothing else.
+// legible is a query with a sign in place of what is no text: such a value is of nothing
+// that there is, and no database is asked with it.
+func legible(query url.Values) url.Values {
+	const sign = string(utf8.RuneError)
+	text := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, sign), "\x00", sign) }
+	made := url.Values{}
+	for name, values := range query {
+		for _, v := range values {
+			made.Add(text(name), text(v))
+		}
+	}
+	return made
+}
+
+// readable reports whether a form, or the query of an address, is text: a browser sends
+// nothing else, and a database takes nothing else.
 func readable(form url.Values) bool {
 	for name, values := range form {
 		for _, text := range append(values, name) {

@@ -18,6 +18,7 @@ func TestInABrowser(t *testing.T) {
 		"states":                   everyState,
 		"journeys with scripts":    func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
 		"journeys without scripts": func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
+		"journeys by the keyboard": walkByKeyboard,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,6 +94,7 @@ type walk struct {
 	*scene
 	browser *browser.Browser
 	reader  browser.Reader
+	keys    bool // by them alone
 }
 
 // journey is what a person comes for. One that is about what scripts add is not walked
@@ -135,7 +137,11 @@ func (w *walk) as(role domain.Role) *tab {
 		return w.open("/signin")
 	}
 	p := w.open("/enter/" + w.link(w.T, role))
-	p.click("main button", "")
+	if w.keys {
+		p.enter("main button", "")
+	} else {
+		p.click("main button", "")
+	}
 	p.want(w.staff[role].Name)
 	return p
 }
@@ -152,14 +158,23 @@ func (p *tab) to(path, heading string) {
 	browser.Go(p.T, p.Page, p.url+path, heading)
 }
 
+func (p *tab) byMouse() {
+	p.Helper()
+	if p.walk.keys {
+		p.Fatal("this journey is by the keyboard alone")
+	}
+}
+
 // click clicks and waits for the page behind it.
 func (p *tab) click(selector, heading string) {
 	p.Helper()
+	p.byMouse()
 	browser.Follow(p.T, p.Page, selector, heading)
 }
 
 func (p *tab) fill(selector, text string) {
 	p.Helper()
+	p.byMouse()
 	browser.Fill(p.T, p.Page, selector, text)
 }
 

@@ -1,36 +1,151 @@
 package console_test
 
 import (
+	"net/http"
 	"strings"
+	"testing"
 
 	"github.com/chromedp/chromedp/kb"
 
+	"waybill/adapters/console"
 	"waybill/domain"
 	"waybill/test/browser"
 )
 
-func init() {
-	journeys = append(journeys, []journey{
-		{"by the keyboard alone a dispatcher signs in and fails a delivery of the board with a reason", false, failByKeyboard},
-		{"by the keyboard alone a dispatcher previews many deliveries and moves them", false, bulkByKeyboard},
-		{"by the keyboard alone an admin pauses the sending with a reason, resumes it and sends a mail again", false, repairByKeyboard},
-		{"by the keyboard alone an admin invites a person, changes the role and removes the person", false, staffByKeyboard},
-		{"by the keyboard alone lists, reports, the audit log and the map are narrowed", false, narrowByKeyboard},
-	}...)
+// keyboardJourney is walked by the keys that people press, and by no mouse.
+type keyboardJourney struct {
+	name  string
+	walk  func(*walk)
+	sends []string // the routes of its forms
+}
+
+// keyboardJourneys send each form of the console.
+var keyboardJourneys = []keyboardJourney{
+	{"a dispatcher signs in and fails a delivery of the board with a reason", failByKeyboard,
+		[]string{"/signin", "/deliveries/:delivery/move", "/signout"}},
+	{"a link to sign in is asked for", linkByKeyboard, []string{"/signin/link"}},
+	{"a dispatcher previews many deliveries and moves them", bulkByKeyboard, []string{"/enter/:link", "/bulk", "/bulk/move"}},
+	{"an admin pauses and resumes what is sent, and sends again what did not arrive", repairByKeyboard,
+		[]string{"/webhooks/pause", "/webhooks/resume", "/webhooks/:endpoint/pause", "/webhooks/:endpoint/resume",
+			"/webhooks/:endpoint/recover", "/webhooks/:endpoint/sent/:sent/resend", "/queues/mails/:mail/retry"}},
+	{"an admin clears what was given up", clearByKeyboard, []string{"/queues/mails/:mail/drop", "/queues/tasks/retry", "/queues/tasks/drop"}},
+	{"an admin invites a person, changes the role and removes the person", staffByKeyboard,
+		[]string{"/staff", "/staff/:person/role", "/staff/:person/link", "/staff/:person/sessions", "/staff/:person/remove"}},
+	{"a person looks after the own account", accountByKeyboard,
+		[]string{"/account/password", "/account/sessions", "/account/confirm", "/account/passkeys/:passkey",
+			"/account/passkeys/:passkey/remove"}},
+	{"a person adds a passkey and signs in with it", passkeyByKeyboard,
+		[]string{"/account/passkeys", "/account/passkeys/ask", "/account/confirm/passkey", "/signin/passkey"}},
+	{"an admin looks after a customer", customerByKeyboard,
+		[]string{"/businesses", at("/rename"), at("/limits"), at("/disable"), at("/enable"), at("/view")}},
+	{"an admin looks after people of a customer", membersByKeyboard,
+		[]string{at("/people"), at("/people/:person/role"), at("/people/:person/link"), at("/people/:person/sessions"),
+			at("/people/:person/remove")}},
+	{"an admin looks after applications and keys of a customer", appsByKeyboard,
+		[]string{at("/apps"), at("/apps/:app/rename"), at("/apps/:app/disable"), at("/apps/:app/enable"), at("/apps/:app/:env/keys"),
+			at("/apps/:app/:env/keys/:key/rotate"), at("/apps/:app/:env/keys/:key/revoke")}},
+	{"an admin looks after pickup locations of a customer", pickupsByKeyboard,
+		[]string{at("/pickup-locations/:env"), at("/pickup-locations/:env/:location"), at("/pickup-locations/:env/import"),
+			at("/pickup-locations/:env/import/rows")}},
+	{"lists, reports, the audit log and the map are narrowed", narrowByKeyboard, nil},
+}
+
+func at(path string) string { return console.BusinessAt + path }
+
+func TestEachFormIsSentByTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	sent := map[string]bool{}
+	for _, j := range keyboardJourneys {
+		for _, path := range j.sends {
+			sent[path] = true
+		}
+	}
+	for _, r := range console.Routes() {
+		if r.Method != http.MethodPost {
+			continue
+		}
+		if !sent[r.Path] {
+			t.Errorf("no journey by the keyboard sends the form of %s: add it to one of keyboardJourneys", r.Path)
+		}
+		delete(sent, r.Path)
+	}
+	for path := range sent {
+		t.Errorf("there is no route %s", path)
+	}
+}
+
+// walkByKeyboard takes no journey for walked whose forms did not arrive, or were refused.
+func walkByKeyboard(t *testing.T, b *browser.Browser) {
+	for _, j := range keyboardJourneys {
+		t.Run(j.name, func(t *testing.T) {
+			w := &walk{T: t, scene: newScene(t), browser: b, reader: browser.Reader{Zone: "Asia/Kolkata"}, keys: true}
+			j.walk(w)
+			for _, path := range j.sends {
+				if !w.posted(path) {
+					t.Errorf("the form of %s was not sent, or was refused", path)
+				}
+			}
+		})
+	}
+}
+
+// posted reports whether a form was sent to a route, and not refused.
+func (s *scene) posted(route string) (sent bool) {
+	pattern := strings.Split(route, "/")
+	s.accepted.Range(func(path, _ any) bool {
+		parts := strings.Split(path.(string), "/")
+		sent = len(parts) == len(pattern)
+		for i := 0; sent && i < len(parts); i++ {
+			sent = parts[i] == pattern[i] || strings.HasPrefix(pattern[i], ":")
+		}
+		return !sent
+	})
+	return sent
+}
+
+// noting remembers the forms that a process accepts.
+func (s *scene) noting(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			h.ServeHTTP(w, r)
+			return
+		}
+		answer := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		h.ServeHTTP(answer, r)
+		if answer.status < http.StatusBadRequest {
+			s.accepted.Store(strings.TrimPrefix(r.URL.Path, console.Prefix), true)
+		}
+	})
+}
+
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // keyTo presses Tab until what a selector finds has the focus.
 func (p *tab) keyTo(selector string) {
 	p.Helper()
+	p.keyToOne(selector, "e.matches("+browser.Quoted(selector)+")")
+}
+
+// keyToOne presses Tab until the element e with the focus is what is meant.
+func (p *tab) keyToOne(name, meant string) {
+	p.Helper()
 	const most = 120
 	for range most {
 		p.Press(p.T, kb.Tab)
-		if browser.Eval[bool](p.T, p.Page, "document.activeElement.matches("+browser.Quoted(selector)+")") {
-			p.wantFocusSeen(selector)
+		if browser.Eval[bool](p.T, p.Page, "(e => "+meant+")(document.activeElement)") {
+			p.wantFocusSeen(name)
 			return
 		}
 	}
-	p.Fatalf("Tab does not lead to %s", selector)
+	p.Fatalf("Tab does not lead to %s", name)
 }
 
 // keys types into a field; in a list of options that chooses the one that begins so.
@@ -44,10 +159,35 @@ func (p *tab) keys(selector, text string) {
 func (p *tab) enter(selector, heading string) {
 	p.Helper()
 	p.keyTo(selector)
-	browser.Eval[bool](p.T, p.Page, "window.left = true")
+	p.entered(heading)
+}
+
+func (p *tab) entered(heading string) {
+	p.Helper()
+	browser.Eval[bool](p.T, p.Page, "(window.onbeforeunload = null) === null && (window.left = true)") // secrets are left uncopied
 	p.Press(p.T, kb.Enter)
 	p.Eventually(p.T, "another page", "window.left === undefined")
 	browser.Settled(p.T, p.Page, heading)
+}
+
+// send fills in the form of a route, of fields and what is typed into them in the order of
+// the page, and presses its button.
+func (p *tab) send(route, heading string, typed ...string) {
+	p.Helper()
+	p.formOf(route, typed...)
+	p.entered(heading)
+}
+
+// formOf leads to the button of a form.
+func (p *tab) formOf(route string, typed ...string) {
+	p.Helper()
+	form := "e.form?.method === 'post' && new URL(e.form.getAttribute('action') ?? '', location).pathname === " +
+		browser.Quoted(console.Prefix+fill(p.T, p.scene, route)) + " && "
+	for i := 0; i < len(typed); i += 2 {
+		p.keyToOne(typed[i]+" of "+route, form+"e.matches("+browser.Quoted(typed[i])+")")
+		p.Press(p.T, typed[i+1])
+	}
+	p.keyToOne("the button of "+route, form+"e.localName === 'button'")
 }
 
 func failByKeyboard(w *walk) {
@@ -80,42 +220,165 @@ func bulkByKeyboard(w *walk) {
 	p.enter(`form[action="/console/bulk/move"] button`, "1 of 2 moved")
 }
 
+func linkByKeyboard(w *walk) {
+	p := w.open("/signin")
+	p.send("/signin/link", "Sign in", "[name=email]", string(w.staff[domain.RoleSupport].Email))
+}
+
 func repairByKeyboard(w *walk) {
+	held(w.T, w.scene)
 	p := w.as(domain.RoleAdmin)
 	p.enter(`nav a[href="/console/webhooks"]`, "Webhooks")
 	p.keys("main details summary", kb.Enter)
-	p.keys("#reason-live", "The network is down")
-	p.enter(`form[action="/console/webhooks/pause"] button`, "Webhooks")
+	p.send("/webhooks/pause", "Webhooks", "#reason-live", "The network is down")
 	p.want("The sending is paused")
-	p.enter(`form[action="/console/webhooks/resume"] button`, "Webhooks")
+	p.send("/webhooks/resume", "Webhooks")
 	p.want("The sending goes on")
 	p.enter(`a[href$="`+w.ids[":endpoint"]+`"]`, "Webhook endpoint")
-	p.enter(`form[action$="/pause"] button`, "Webhook endpoint")
-	p.enter(`form[action$="/resume"] button`, "Webhook endpoint")
+	p.send("/webhooks/:endpoint/sent/:sent/resend", "Webhook endpoint")
+	p.want("It is on its way again")
+	p.send("/webhooks/:endpoint/pause", "Webhook endpoint")
+	p.send("/webhooks/:endpoint/resume", "Webhook endpoint")
 	p.want("The endpoint is resumed")
+	p.enter(`main a[href$="/recover"]`, "Recover webhooks")
+	p.send("/webhooks/:endpoint/recover", "Recover webhooks")
+	p.want("on their way again")
 	p.enter(`nav a[href="/console/queues"]`, "Queues")
-	p.enter(`form[action$="/retry"] button`, "Queues")
+	p.send("/queues/mails/:mail/retry", "Queues")
 	p.want("The mail is sent again")
-	w.wantAudited(domain.ActionSendingPause, domain.ActionSendingResume, domain.ActionEndpointUpdate, domain.ActionMailRetry)
+	w.wantAudited(domain.ActionSendingPause, domain.ActionSendingResume, domain.ActionWebhookResend, domain.ActionEndpointUpdate,
+		domain.ActionEndpointRecover, domain.ActionMailRetry)
+}
+
+func clearByKeyboard(w *walk) {
+	p := w.as(domain.RoleAdmin)
+	p.enter(`nav a[href="/console/queues"]`, "Queues")
+	p.send("/queues/mails/:mail/drop", "Queues")
+	p.want("The mail was dropped")
+	p.send("/queues/tasks/retry", "Queues")
+	p.want("It waits to be done again")
+	p.send("/queues/tasks/drop", "Queues")
+	p.want("It was dropped")
+	w.wantAudited(domain.ActionMailDrop, domain.ActionTaskRetry, domain.ActionTaskDrop)
 }
 
 func staffByKeyboard(w *walk) {
 	p := w.as(domain.RoleAdmin)
 	p.enter(`nav a[href="/console/staff"]`, "Staff")
-	p.keys("#name", "Efua Owusu")
-	p.keys("#email", "efua@waybill.example")
-	p.keys("#role", "viewer")
-	p.enter(`form[action="/console/staff"] button`, "Staff")
+	p.send("/staff", "Staff", "#name", "Efua Owusu", "#email", "efua@waybill.example", "#role", "viewer")
 	p.want("Efua Owusu is invited")
-	browser.Eval[bool](w.T, p.Page, "(window.onbeforeunload = null) === null") // the link is left uncopied
-	at := `form[action="/console/staff/` + w.ids[":person"]
 	p.enter(`nav a[href="/console/staff"]`, "Staff")
-	p.keys(at+`/role"] select`, "support")
-	p.enter(at+`/role"] button`, "Staff")
+	p.send("/staff/:person/role", "Staff", "select", "support")
+	p.send("/staff/:person/link", "Staff")
+	p.secret()
+	p.enter(`nav a[href="/console/staff"]`, "Staff")
+	p.send("/staff/:person/sessions", "Staff")
 	p.enter(`a[href$="`+w.ids[":person"]+`/remove"]`, "Remove Kofi dispatcher")
-	p.enter("button.danger", "Staff")
+	p.send("/staff/:person/remove", "Staff")
 	p.want("The person was removed")
 	w.wantAudited(domain.ActionPersonInvite, domain.ActionPersonRole, domain.ActionPersonRemove)
+}
+
+func accountByKeyboard(w *walk) {
+	w.signedIn(w.T, domain.RoleAdmin)
+	p := w.as(domain.RoleAdmin)
+	p.enter(`nav a[href="/console/account"]`, "Account")
+	p.send("/account/sessions", "Account")
+	p.send("/account/password", "Account", "#password", "another long password")
+	p.want("The password was saved")
+	p.enter(`a[href$="`+w.ids[":passkey"]+`"]`, "Old phone")
+	p.send("/account/passkeys/:passkey", "Account", "[name=name]", "Older phone")
+	p.want("Older phone")
+	w.wait(domain.FreshFor)
+	p.enter(`nav a[href="/console/account"]`, "Account")
+	p.enter(`main a[href="/console/account/confirm"]`, "Sign in again to go on")
+	p.send("/account/confirm", "Account", "#password", "another long password")
+	p.enter(`a[href$="`+w.ids[":passkey"]+`"]`, "Older phone")
+	p.send("/account/passkeys/:passkey/remove", "Account")
+}
+
+func passkeyByKeyboard(w *walk) {
+	p := w.as(domain.RoleViewer)
+	p.Authenticate(w.T)
+	p.enter(`nav a[href="/console/account"]`, "Account")
+	p.send("/account/passkeys", "Account", "#passkey-name", "This laptop")
+	p.want("The passkey was added")
+	w.wait(domain.FreshFor)
+	p.enter(`nav a[href="/console/account"]`, "Account")
+	p.enter(`main a[href="/console/account/confirm"]`, "Sign in again to go on")
+	p.enter("form[data-passkey] button", "Account")
+	p.send("/signout", "Sign in")
+	p.enter("form[data-passkey] button", "Kofi viewer")
+}
+
+func customerByKeyboard(w *walk) {
+	p := w.as(domain.RoleAdmin)
+	p.enter(`nav a[href="/console/businesses"]`, "Customers")
+	p.send("/businesses", "Kofi Pharmacy", "#name", "Kofi Pharmacy")
+	p.enter(`nav a[href="/console/businesses"]`, "Customers")
+	p.enter(`a[href$="`+w.ids[":business"]+`"]`, "Adom Foods")
+	p.send(at("/limits"), "Adom Foods", "[name=limit]", "7", "[name=window_seconds]", "60")
+	p.want("The limit was saved")
+	p.send(at("/rename"), "Adom Kitchens", "[name=name]", "Adom Kitchens")
+	p.enter(`main a[href$="/disable"]`, "Disable Adom Kitchens?")
+	p.send(at("/disable"), "Adom Kitchens")
+	p.want("The customer was disabled")
+	p.send(at("/enable"), "Adom Kitchens")
+	p.want("The customer was enabled")
+	p.send(at("/view"), "View Adom Kitchens as its customer", "#reason", viewReason)
+	w.wantAudited(domain.ActionBusinessCreate, domain.ActionBusinessUpdate, domain.ActionBusinessDisable,
+		domain.ActionBusinessEnable)
+}
+
+func membersByKeyboard(w *walk) {
+	w.ids[":member"] = string(w.join(w.T, w.business.ID, "ama@adom.example", "Ama Mensah", domain.RoleViewer).Person.ID)
+	p := w.as(domain.RoleAdmin)
+	p.to(w.customerAt(""), "Adom Foods")
+	p.enter(`.over a[href$="/people"]`, "People")
+	p.send(at("/people"), "People", "#name", "Efua Owusu", "#email", "efua@adom.example", "#role", "viewer")
+	p.want("Efua Owusu is invited")
+	p.enter(`a[href$="/people"]`, "People")
+	p.send(at("/people/:person/role"), "People", "select", "developer")
+	p.send(at("/people/:person/link"), "People")
+	p.enter(`a[href$="/people"]`, "People")
+	p.send(at("/people/:person/sessions"), "People")
+	p.enter(`a[href$="`+w.ids[":member"]+`/remove"]`, "Remove Ama Mensah")
+	p.send(at("/people/:person/remove"), "People")
+	p.want("The person was removed")
+}
+
+func appsByKeyboard(w *walk) {
+	p := w.as(domain.RoleAdmin)
+	p.to(w.customerAt("/apps"), "Applications")
+	p.send(at("/apps"), "Another shop", "#name", "Another shop")
+	p.to(w.customerAt("/apps"), "Applications")
+	p.enter(`main a[href$="`+w.ids[":app"]+`"]`, "Adom shop")
+	p.send(at("/apps/:app/rename"), "Renamed shop", "[name=name]", "Renamed shop")
+	p.enter(`main a[href$="/disable"]`, "Disable Renamed shop")
+	p.send(at("/apps/:app/disable"), "Renamed shop")
+	p.send(at("/apps/:app/enable"), "Renamed shop")
+	p.enter(`main a[href$="/sandbox/keys"]`, "")
+	p.send(at("/apps/:app/:env/keys"), "", "[name=scopes]", " ")
+	p.secret()
+	p.to(fill(w.T, w.scene, at("/apps/:app/:env/keys")), "")
+	p.send(at("/apps/:app/:env/keys/:key/rotate"), "")
+	p.secret()
+	p.to(fill(w.T, w.scene, at("/apps/:app/:env/keys")), "")
+	p.enter(`main a[href$="`+w.ids[":key"]+`/revoke"]`, "")
+	p.send(at("/apps/:app/:env/keys/:key/revoke"), "")
+}
+
+func pickupsByKeyboard(w *walk) {
+	p := w.as(domain.RoleAdmin)
+	p.to(fill(w.T, w.scene, at("/pickup-locations/:env")), "Pickup locations")
+	p.send(at("/pickup-locations/:env"), "", "[name=name]", "Ridge", "[name=address]", "1 Ring Road")
+	p.to(fill(w.T, w.scene, at("/pickup-locations/:env")), "Pickup locations")
+	p.enter(`main a[href$="`+w.ids[":location"]+`"]`, "Tema depot")
+	p.send(at("/pickup-locations/:env/:location"), "", "[name=address]", "2 Depot Road")
+	p.to(fill(w.T, w.scene, at("/pickup-locations/:env/import")), "Import pickup locations")
+	p.send(at("/pickup-locations/:env/import"), "What the import would do", "textarea", "name,address"+kb.Enter+"Labone,1 Salem Road"+kb.Enter)
+	p.want("Labone")
+	p.send(at("/pickup-locations/:env/import/rows"), "Pickup locations")
 }
 
 func narrowByKeyboard(w *walk) {

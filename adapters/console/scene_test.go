@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,6 +75,8 @@ type scene struct {
 
 	queue *redis
 	hooks *webhooks.Webhooks
+
+	accepted sync.Map // forms: by the path of each
 
 	ids     map[string]string // records for the parameters of paths, by the name with its colon
 	records []string          // texts that take a session
@@ -163,7 +166,7 @@ func (s *scene) serve(t *testing.T) string {
 		add(t, s, &o)
 	}
 	p := console.New(u, o)
-	server.Config.Handler = p.Handler()
+	server.Config.Handler = s.noting(p.Handler())
 	server.Start()
 	t.Cleanup(func() {
 		p.EndStreams()

@@ -88,6 +88,12 @@ func BusinessDisabled() *Error {
 		Message: "The delivery company has switched off the account of this business. Ask it to switch it on."}
 }
 
+// ViewDisabled answers staff who ask to see such a business as it does itself.
+func ViewDisabled() *Error {
+	return &Error{Kind: KindConflict, Code: CodeBusinessDisabled,
+		Message: "This customer is disabled, and sees nothing of its portal. Read its pages in the console, or enable it first."}
+}
+
 // DeviceName is a browser in a few words, from what it calls itself.
 func DeviceName(agent string) string {
 	name, system := "", ""

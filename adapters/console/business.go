@@ -57,9 +57,10 @@ func (p *Console) businessPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	v := businessView{
-		Notice: n, Business: b, Most: domain.MaxFootprint, May: c.May(domain.ActManageBusinesses), MayView: c.May(domain.ActViewAsCustomer),
-		At:   c.At("/businesses/" + string(b.ID)),
-		Name: c.Field(pages.Field{Name: "name", Label: "Name", Value: b.Name, Required: true, MaxLength: domain.NameRule.Most}),
+		Notice: n, Business: b, Most: domain.MaxFootprint, May: c.May(domain.ActManageBusinesses),
+		MayView: c.May(domain.ActViewAsCustomer) && !b.Disabled,
+		At:      c.At("/businesses/" + string(b.ID)),
+		Name:    c.Field(pages.Field{Name: "name", Label: "Name", Value: b.Name, Required: true, MaxLength: domain.NameRule.Most}),
 		Reason: c.Field(pages.Field{Name: "reason", Label: "Reason", Required: true, MinLength: domain.ViewReasonRule.Least,
 			MaxLength: domain.ViewReasonRule.Most, Hint: "The customer reads it in its audit log: 10 to 500 characters."}),
 		ViewMinutes: int(domain.ViewLifetime.Minutes()),

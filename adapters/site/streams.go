@@ -11,11 +11,13 @@ import (
 // How many streams one process keeps open. Browsers open six connections to a host over
 // HTTP/1.1, for all tabs together: with half of them at most in use by streams, every
 // page still loads. Of a session's streams, and of a person's, a new one ends the
-// oldest; its page tells so, and goes on when it is looked at again.
+// oldest; its page tells so, and goes on when it is looked at again. All together take
+// less than half of the 512 connections that the listener of a site has by default, a
+// proxy's before it too: pages, probes and dispatch systems have the rest.
 const (
 	streamsPerSession = 3
 	streamsPerPerson  = 6
-	streamsInAll      = 500
+	streamsInAll      = 250
 )
 
 // checkEvery is how often the sessions of all open streams are read, and how long that may

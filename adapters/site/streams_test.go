@@ -16,6 +16,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/adapters/web/connections"
 	"waybill/domain"
 )
 
@@ -205,5 +206,33 @@ func TestStreamsMayEnterAndLeaveTogether(t *testing.T) {
 	group.Wait()
 	if len(all.open) != 0 || all.unwatch != nil || asked.Load() == 0 {
 		t.Errorf("%d are open, checks go on: %v, asked %d times", len(all.open), all.unwatch != nil, asked.Load())
+	}
+}
+
+// However many are opened by a few people, the pages of all others still have half of
+// the connections of the listener, in an installation that has set none.
+func TestStreamsLeaveHalfOfTheConnectionsToPages(t *testing.T) {
+	t.Parallel()
+	_, _, listener := connections.Bounds(8192, 1<<20) // the default of max_connections
+	d := &sessionTable{changed: map[domain.ID]*domain.Principal{}}
+	all := newStreams(d.follow)
+	var open []*stream
+	defer func() {
+		for _, o := range open {
+			o.leave()
+		}
+	}()
+	for n := 0; ; n++ {
+		place, err := all.enter(principal(domain.ID(fmt.Sprint("ses_", n))))
+		if domain.HasCode(err, domain.CodeServiceUnavailable) {
+			break
+		}
+		if err != nil || n > listener {
+			t.Fatalf("stream %d: %v", n, err)
+		}
+		open = append(open, place)
+	}
+	if len(open) < 100 || 2*len(open) > listener {
+		t.Errorf("%d streams are open of %d connections", len(open), listener)
 	}
 }

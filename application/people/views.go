@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -15,6 +16,7 @@ const (
 	viewEndedHere    = "ended"
 	viewEndedByTime  = "expired"
 	viewEndedWithout = "signed out of the console, or access was taken"
+	viewEndedWith    = "the customer was disabled"
 )
 
 // viewsRead is how many views CloseViews reads at a time.
@@ -38,8 +40,8 @@ func (a *Access) ViewAs(ctx context.Context, p domain.Principal, business domain
 	}
 	v.LinkDigest = domain.BearerDigest(v.Secret)
 	err = a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		if _, err := tx.Tenancy.Business(ctx, business); err != nil {
-			return err
+		if off, err := disabled(ctx, tx.Tenancy, business); err != nil || off {
+			return cmp.Or(err, error(domain.ViewDisabled()))
 		}
 		return tx.Views.Insert(ctx, v.CustomerView)
 	})
@@ -88,6 +90,9 @@ func (a *Access) OpenView(ctx context.Context, b Browser, secret string) (v Open
 			if err := tx.Views.Open(ctx, v.ID, v.Digest, now, v.ExpiresAt); err != nil {
 				return domain.AuditRecord{}, err
 			}
+			if off, err := disabled(ctx, tx.Tenancy, v.BusinessID); err != nil || off {
+				return domain.AuditRecord{}, cmp.Or(err, error(domain.ViewDisabled()))
+			}
 			console, err := tx.Sessions.Get(ctx, v.SessionID)
 			if errors.Is(err, domain.ErrNotFound) || err == nil && !v.Works(console, now) {
 				return domain.AuditRecord{}, domain.LinkUnknown()
@@ -100,8 +105,9 @@ func (a *Access) OpenView(ctx context.Context, b Browser, secret string) (v Open
 }
 
 // IdentifyView tells who sees the portal by the cookie of a view, or answers SESSION_ENDED:
-// also where the session of the console has ended, or the person may no longer do this. It
-// is looked up for each page, so that all of these are out at once.
+// also where the session of the console has ended, the person may no longer do this, or the
+// customer was disabled, whose own people see nothing either. It is looked up for each page,
+// so that all of these are out at once.
 func (a *Access) IdentifyView(ctx context.Context, secret string) (domain.Principal, error) {
 	v, err := a.storage.Read().Views.FindByDigest(ctx, domain.BearerDigest(secret))
 	if errors.Is(err, domain.ErrNotFound) {
@@ -114,7 +120,13 @@ func (a *Access) IdentifyView(ctx context.Context, secret string) (domain.Princi
 	if errors.Is(err, domain.ErrNotFound) || err == nil && !v.Works(console, a.clock.Now()) {
 		return domain.Principal{}, domain.SessionEnded()
 	}
-	return v.Principal(console.Person), err
+	if err != nil {
+		return domain.Principal{}, err
+	}
+	if off, err := disabled(ctx, a.storage.Read().Tenancy, v.BusinessID); err != nil || off {
+		return domain.Principal{}, cmp.Or(err, error(domain.SessionEnded()))
+	}
+	return v.Principal(console.Person), nil
 }
 
 // EndView ends a view, which the customer's audit log tells.
@@ -137,8 +149,8 @@ func (a *Access) endView(ctx context.Context, v domain.CustomerView, name, reque
 }
 
 // CloseViews writes the end of views that were not ended by hand into the audit logs of
-// customers: they expired, or went with the session of the console. These showed no page any
-// more from that moment on; this only tells so. Any process may call it at any time.
+// customers: they expired, or went with the session of the console or with the customer. These
+// showed no page any more from that moment on; this only tells so. Any process may call it at any time.
 func (a *Access) CloseViews(ctx context.Context) error {
 	var failed []error
 	for after := domain.ID(""); ; {
@@ -162,16 +174,21 @@ func (a *Access) closeView(ctx context.Context, v domain.CustomerView) error {
 	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return err
 	}
-	if err == nil && v.Works(console, now) {
-		return nil
+	goesOn := err == nil && v.Works(console, now)
+	off, err := disabled(ctx, a.storage.Read().Tenancy, v.BusinessID)
+	if err != nil || goesOn && !off {
+		return err
 	}
 	person, err := a.storage.Read().Persons.Get(ctx, v.PersonID)
 	if err != nil {
 		return err
 	}
 	because, at := viewEndedWithout, now
-	if !now.Before(v.ExpiresAt) {
+	switch {
+	case !now.Before(v.ExpiresAt):
 		because, at = viewEndedByTime, v.ExpiresAt
+	case goesOn:
+		because = viewEndedWith
 	}
 	return a.endView(ctx, v, person.Name, "", because, at)
 }

@@ -164,6 +164,10 @@ func TestAViewIsOutOfEveryProcessAtOnceWhenItsPersonIsNoLongerAllowed(t *testing
 			_, err := s.EndSessions(t.Context(), command, e.Person.ID)
 			return err
 		},
+		"customer disabled": func(s *scene, _ people.Entered) error {
+			s.disable(t, s.mine)
+			return nil
+		},
 		"signed out of the console": func(s *scene, e people.Entered) error { return s.SignOut(t.Context(), e.Principal, "req_3") },
 		"an hour later": func(s *scene, e people.Entered) error {
 			// The session of the console goes on.
@@ -199,8 +203,15 @@ func TestAViewIsOutOfEveryProcessAtOnceWhenItsPersonIsNoLongerAllowed(t *testing
 			if len(entries) != 2 || entries[1].Action != domain.ActionViewEnd || entries[1].Actor.ID != staff.Person.ID {
 				t.Fatalf("%+v", entries)
 			}
-			if by := entries[1].Details["because"]; (by == "expired") != (what == "an hour later") {
-				t.Errorf("it ended because: %s", by)
+			want := "signed out of the console, or access was taken"
+			switch what {
+			case "an hour later":
+				want = "expired"
+			case "customer disabled":
+				want = "the customer was disabled"
+			}
+			if by := entries[1].Details["because"]; by != want {
+				t.Errorf("it ended because: %s, want %s", by, want)
 			}
 		})
 	}
@@ -233,6 +244,35 @@ func TestALinkToAViewWorksOnceAndForTwoMinutes(t *testing.T) {
 	if entries := s.viewEntries(t); len(entries) != 1 {
 		t.Errorf("%+v", entries)
 	}
+}
+
+func TestADisabledCustomerIsNotViewed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	staff := s.enter(t, "", "sam@waybill.example", domain.RoleSupport)
+	asked, err := s.ViewAs(t.Context(), staff.Principal, s.mine, reason)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.disable(t, s.mine)
+	_, err = s.OpenView(t.Context(), browser, asked.Secret)
+	wantCode(t, "a link of before", err, domain.CodeBusinessDisabled)
+	_, err = s.ViewAs(t.Context(), staff.Principal, s.mine, reason)
+	wantCode(t, "a new link", err, domain.CodeBusinessDisabled)
+	if entries := s.viewEntries(t); len(entries) != 0 {
+		t.Errorf("%+v", entries)
+	}
+}
+
+// disable switches a business off.
+func (s *scene) disable(t *testing.T, id domain.ID) {
+	t.Helper()
+	business, err := s.stage.Store.Read().Tenancy.Business(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	business.Disabled = true
+	s.stage.Write(t, func(ctx context.Context, tx ports.Stores) error { return tx.Tenancy.UpdateBusiness(ctx, business) })
 }
 
 func TestAViewNeedsAReasonAndACustomer(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -285,4 +286,18 @@ func TestWhatTheQueueGaveUpIsRepairedByAdmins(t *testing.T) {
 		t.Errorf("drop of a mail that was dropped: %d", p.status)
 	}
 	s.wantAuditedBy(t, domain.ActionMailDrop)
+}
+
+func TestAMailThatWasGivenUpGoesOutAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	if p := s.signedIn(t, domain.RoleAdmin).post("/queues/mails/"+s.ids[":mail"]+"/retry", nil); p.status != http.StatusOK {
+		t.Errorf("%d", p.status)
+	}
+	s.wantAuditedBy(t, domain.ActionMailRetry)
+	now := s.Clock.Now()
+	due := must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), now, now.Add(time.Minute), 100))
+	if !slices.ContainsFunc(due, func(m domain.Mail) bool { return string(m.ID) == s.ids[":mail"] }) {
+		t.Errorf("it is not among %d mails that are due", len(due))
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -108,7 +109,8 @@ func TestTheAttentionQueueShowsTheOldestOfEachKindFirst(t *testing.T) {
 	busy(t, s)
 	r := s.signedIn(t, domain.RoleViewer)
 	for query, unassigned := range map[string]string{"": "15m-", "?unassigned=4h": "4h-"} {
-		queues := strings.Split(r.get("/"+query).body, `data-queue="`)[1:]
+		body := r.get("/" + query).body
+		queues, counts := strings.Split(body, `data-queue="`)[1:], cellTag.FindAllStringSubmatch(body, -1)
 		for i, section := range queues {
 			var shown []string
 			for _, m := range rowTag.FindAllStringSubmatch(section, -1) {
@@ -120,10 +122,28 @@ func TestTheAttentionQueueShowsTheOldestOfEachKindFirst(t *testing.T) {
 			if len(all) == 0 || !slices.Equal(shown, all[:min(5, len(all))]) {
 				t.Errorf("%s: queue %d shows %v, and its list begins with %v", query, i, shown, all[:min(5, len(all))])
 			}
+			if counts[i][3] != strconv.Itoa(len(all)) {
+				t.Errorf("%s: queue %d says %s, and its list has %d", query, i, counts[i][3], len(all))
+			}
 		}
 		if len(queues) != 3 {
 			t.Errorf("%d queues", len(queues))
 		}
+	}
+}
+
+func TestAListTellsSinceWhenADeliveryHasItsStatus(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.wait(2 * time.Hour)
+	r := s.signedIn(t, domain.RoleDispatcher)
+	moved(t, r, r.get("/deliveries/"+string(s.delivery.ID)), "assigned", "")
+	since := regexp.MustCompile(string(s.delivery.ID) + `(?s:.*?)since <time datetime="([^"]*)"`).FindStringSubmatch(r.get("/deliveries").body)
+	if since == nil {
+		t.Fatal("the list tells of no time")
+	}
+	if at := must[time.Time](t)(time.Parse(time.RFC3339, since[1])); s.Clock.Now().Sub(at) > time.Minute {
+		t.Errorf("it was moved at %s, and the list says %s", s.Clock.Now(), at)
 	}
 }
 

@@ -252,10 +252,15 @@ func TestTheMapShowsTheDeliveriesOfItsFilters(t *testing.T) {
 	for _, to := range []domain.Status{domain.Assigned, domain.PickedUp} {
 		moved(t, s.signedIn(t, domain.RoleAdmin), s.signedIn(t, domain.RoleAdmin).get("/deliveries/"+string(s.delivery.ID)), string(to), "")
 	}
-	sandbox := s.delivery.Tenant
+	sandbox, another := s.delivery.Tenant, s.delivery.Tenant
 	sandbox.Environment = domain.Sandbox
-	if err := s.Store.Book(t.Context(), sample.BookingWrite(sandbox, func(b *domain.Booking) { b.CreatedAt = s.Clock.Now() })); err != nil {
-		t.Fatal(err)
+	another.BusinessID = must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Kofi Bakery", nil)).ID
+	another.ApplicationID = must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, another.BusinessID, "Shop")).ID
+	for _, tenant := range []domain.Tenant{sandbox, another} {
+		w := sample.BookingWrite(tenant, func(b *domain.Booking) { b.CreatedAt = s.Clock.Now() })
+		if err := s.Store.Book(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r := s.signedIn(t, domain.RoleViewer)
 	r.url = s.serve(t)

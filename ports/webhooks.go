@@ -143,10 +143,12 @@ type FanoutNews interface {
 	Listen(ctx context.Context, heard FanoutListener)
 }
 
-// WaitingEndpoint has something due and no owner.
+// WaitingEndpoint has something due and no owner, from a time on. Its circuit is not open
+// then, and no lease lasts.
 type WaitingEndpoint struct {
 	ID   domain.ID
-	Slow bool
+	From time.Time // by the caller's clock; not after its now, where it waits already
+	Slow bool      // at that time
 }
 
 // OutgoingWebhook is a webhook delivery with what is sent.
@@ -177,9 +179,10 @@ type SendingStore interface {
 // clock of the database, due times by the caller's.
 type WebhookOutbox interface {
 	SendingReader
-	// Waiting lists endpoints, those first that wait longest; none whose circuit
-	// is open or whose environment is paused, no listener.
-	Waiting(ctx context.Context, now time.Time, limit int) ([]WaitingEndpoint, error)
+	// Waiting lists endpoints that wait by now, or will so long after it if nothing happens
+	// until then: those first whose webhooks have been due longest. None of a paused
+	// environment, no listener.
+	Waiting(ctx context.Context, now time.Time, ahead time.Duration, limit int) ([]WaitingEndpoint, error)
 	// Lease gives the endpoint to the token for so long, if it is free or already the
 	// token's, and tells whether it did. A lease or an open circuit with hours to go is
 	// from before the clock was set back, and counts as over. A deleted endpoint cannot
@@ -195,7 +198,7 @@ type WebhookOutbox interface {
 	// webhook deliveries that the caller has already.
 	Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int, except ...domain.ID) ([]OutgoingWebhook, error)
 	// WaitingFor is Waiting for one endpoint; nil where it does not.
-	WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time) (*WaitingEndpoint, error)
+	WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time, ahead time.Duration) (*WaitingEndpoint, error)
 	// Record stores, in one transaction and while the lease is the token's, how
 	// attempts ended and what they say about the endpoint, or ErrEndpointLost.
 	// A webhook delivery that was held meanwhile, since the endpoint was disabled,

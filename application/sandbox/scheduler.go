@@ -13,7 +13,7 @@ const (
 	// LookEvery is how often the storage is asked what comes due, and lookAhead
 	// how far: further than to the end of the next look, so that a step that is
 	// planned in time is notified in time.
-	LookEvery = 200 * time.Millisecond
+	LookEvery = 500 * time.Millisecond
 	lookAhead = 2 * time.Second
 	// lookBatch bounds one look; the earliest come first.
 	lookBatch = 5000

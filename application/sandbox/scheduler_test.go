@@ -18,7 +18,7 @@ import (
 
 const (
 	// A look comes so often, and a notification that was lost is sent again after so long.
-	look        = 200 * time.Millisecond
+	look        = 500 * time.Millisecond
 	notifyAgain = 2 * time.Second
 )
 
@@ -81,7 +81,7 @@ func TestAStepStoppedInTimeIsNotNotified(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.add(1500*time.Millisecond, 1500*time.Millisecond)
 		defer w.run(t)()
-		time.Sleep(time.Second + time.Millisecond)
+		time.Sleep(2*look - time.Millisecond) // another look comes before the step is due
 		w.done(name(0))
 		time.Sleep(5 * time.Second)
 		wantNotified(t, w.heard(), notified{name(1), 1500 * time.Millisecond})
@@ -163,7 +163,7 @@ func TestAStorageThatHangsHoldsUpNothingThatIsPlanned(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		w.look = func(ctx context.Context) error {
-			if since := time.Since(w.began); since < time.Second || since >= 10*time.Second {
+			if since := time.Since(w.began); since <= time.Second || since >= 10*time.Second {
 				return nil
 			}
 			<-ctx.Done()

@@ -198,7 +198,7 @@ func TestAskingForAnAttemptEndsAPause(t *testing.T) {
 			webhook := s.send(e.ID).ID
 			s.pause(e.ID, time.Hour)
 			waits := func() bool {
-				waiting, err := s.Store.Outbox().Waiting(t.Context(), s.Clock.Now(), 10)
+				waiting, err := s.Store.Outbox().Waiting(t.Context(), s.Clock.Now(), 0, 10)
 				if err != nil {
 					t.Fatal(err)
 				}

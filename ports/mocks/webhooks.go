@@ -1048,33 +1048,33 @@ func (mr *MockWebhookOutboxMockRecorder) Renew(ctx, endpoint, token, lasting int
 }
 
 // Waiting mocks base method.
-func (m *MockWebhookOutbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
+func (m *MockWebhookOutbox) Waiting(ctx context.Context, now time.Time, ahead time.Duration, limit int) ([]ports.WaitingEndpoint, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Waiting", ctx, now, limit)
+	ret := m.ctrl.Call(m, "Waiting", ctx, now, ahead, limit)
 	ret0, _ := ret[0].([]ports.WaitingEndpoint)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Waiting indicates an expected call of Waiting.
-func (mr *MockWebhookOutboxMockRecorder) Waiting(ctx, now, limit interface{}) *gomock.Call {
+func (mr *MockWebhookOutboxMockRecorder) Waiting(ctx, now, ahead, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Waiting", reflect.TypeOf((*MockWebhookOutbox)(nil).Waiting), ctx, now, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Waiting", reflect.TypeOf((*MockWebhookOutbox)(nil).Waiting), ctx, now, ahead, limit)
 }
 
 // WaitingFor mocks base method.
-func (m *MockWebhookOutbox) WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time) (*ports.WaitingEndpoint, error) {
+func (m *MockWebhookOutbox) WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time, ahead time.Duration) (*ports.WaitingEndpoint, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "WaitingFor", ctx, endpoint, now)
+	ret := m.ctrl.Call(m, "WaitingFor", ctx, endpoint, now, ahead)
 	ret0, _ := ret[0].(*ports.WaitingEndpoint)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // WaitingFor indicates an expected call of WaitingFor.
-func (mr *MockWebhookOutboxMockRecorder) WaitingFor(ctx, endpoint, now interface{}) *gomock.Call {
+func (mr *MockWebhookOutboxMockRecorder) WaitingFor(ctx, endpoint, now, ahead interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "WaitingFor", reflect.TypeOf((*MockWebhookOutbox)(nil).WaitingFor), ctx, endpoint, now)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "WaitingFor", reflect.TypeOf((*MockWebhookOutbox)(nil).WaitingFor), ctx, endpoint, now, ahead)
 }
 
 // MockWebhookSender is a mock of WebhookSender interface.

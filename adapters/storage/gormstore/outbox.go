@@ -34,15 +34,14 @@ const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
 	FROM pending p WHERE p.id IS NOT NULL
 ) `
 
-// waitingEndpoints takes the time before which nothing is due twice, and the time of the
-// look twice.
-const waitingEndpoints = `SELECT id, slow_until FROM (
-	SELECT e.id, e.slow_until,
+// waitingEndpoints takes the values of waitingBy; $which takes its own before those of the end.
+const waitingEndpoints = `SELECT id, slow_until, open_until, due, leased_until, $now AS read_at FROM (
+	SELECT e.id, e.slow_until, e.open_until, (SELECT leased_until FROM $lease(e.id)) AS leased_until,
 		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf +
 	`) AS due
 	FROM webhook_endpoints e
 	WHERE $which AND e.slot IS NOT NULL AND e.enabled AND NOT e.listener AND (e.open_until IS NULL OR e.open_until <= ?) AND ` + unpaused + `
-) AS waiting WHERE due <= ? AND COALESCE((SELECT leased_until FROM $lease(waiting.id)) NOT BETWEEN $now AND $far, TRUE) ORDER BY due, id LIMIT ?`
+) AS waiting WHERE due <= ? AND COALESCE(leased_until NOT BETWEEN $later AND $far, TRUE) ORDER BY due, id LIMIT ?`
 
 const (
 	// skipLimit ends the walk of pendingEndpoints, and skipSlow is when the walk counts
@@ -53,12 +52,10 @@ const (
 	skipFor   = 30 * time.Second
 )
 
-func (o outbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
-	settled, at := instantOf(now.Add(-dueMargin)), instantOf(now)
+func (o outbox) Waiting(ctx context.Context, now time.Time, ahead time.Duration, limit int) ([]ports.WaitingEndpoint, error) {
 	if begun := time.Now(); begun.UnixNano() >= o.store.skipFrom.Load() {
 		within, cancel := context.WithTimeout(ctx, skipLimit)
-		found, err := o.waiting(within, now, pendingEndpoints+strings.Replace(waitingEndpoints, "$which", "e.id IN (SELECT id FROM pending)", 1),
-			settled, settled, at, at, limit)
+		found, err := o.waiting(within, now, pendingEndpoints, "e.id IN (SELECT id FROM pending)", nil, ahead, limit)
 		tooLong := within.Err() != nil && ctx.Err() == nil
 		cancel()
 		if tooLong || time.Since(begun) > o.store.skipSlow {
@@ -68,38 +65,60 @@ func (o outbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.
 			return found, err
 		}
 	}
-	return o.waiting(ctx, now, strings.Replace(waitingEndpoints, "$which", "TRUE", 1), settled, settled, at, at, limit)
+	return o.waiting(ctx, now, "", "TRUE", nil, ahead, limit)
 }
 
-func (o outbox) WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time) (*ports.WaitingEndpoint, error) {
+func (o outbox) WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time, ahead time.Duration) (*ports.WaitingEndpoint,
+	error) {
 	key, err := lookup(domain.PrefixWebhookEndpoint, endpoint)
 	if err != nil {
 		return nil, nil // no such endpoint, so it does not wait
 	}
-	settled, at := instantOf(now.Add(-dueMargin)), instantOf(now)
-	found, err := o.waiting(ctx, now, strings.Replace(waitingEndpoints, "$which", "e.id = ?", 1), settled, settled, key, at, at, 1)
+	found, err := o.waiting(ctx, now, "", "e.id = ?", []any{key}, ahead, 1)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	return &found[0], nil
 }
 
-func (o outbox) waiting(ctx context.Context, now time.Time, query string, values ...any) ([]ports.WaitingEndpoint, error) {
-	var rows []struct {
-		ID        rowID
-		SlowUntil *instant
-	}
-	sn := o.read()
-	err := sn.with(ctx).Raw(sn.dialect.leases(query), values...).Scan(&rows).Error
+// waiting finds those of the endpoints which that wait soon. with comes before the SELECT.
+func (o outbox) waiting(ctx context.Context, now time.Time, with, which string, of []any, ahead time.Duration, limit int) (
+	[]ports.WaitingEndpoint, error) {
+	sn, begun := o.read(), time.Now()
+	settled, until := instantOf(now.Add(-dueMargin)), instantOf(now.Add(ahead))
+	values := append(append([]any{settled, settled}, of...), until, until, sn.dialect.laterBy(ahead), limit)
+	var rows []waitingRow
+	err := sn.with(ctx).Raw(sn.dialect.leases(with+strings.Replace(waitingEndpoints, "$which", which, 1)), values...).Scan(&rows).Error
 	if err != nil {
 		return nil, sn.dialect.failed("look for webhooks that are due", err)
 	}
 	waiting := make([]ports.WaitingEndpoint, len(rows))
 	for i, r := range rows {
-		health := domain.WebhookHealth{SlowUntil: optionalTime(r.SlowUntil)}
-		waiting[i] = ports.WaitingEndpoint{ID: r.ID.as(domain.PrefixWebhookEndpoint), Slow: health.Slow(now)}
+		// The database's clock was read before now: no lease ends later than this tells.
+		waiting[i] = r.waiting(now.Add(time.Since(begun)), ahead)
 	}
 	return waiting, nil
+}
+
+// waitingRow is an endpoint that waits soon.
+type waitingRow struct {
+	ID                                rowID
+	SlowUntil, OpenUntil, LeasedUntil *instant
+	Due, ReadAt                       instant // the second by the database's clock
+}
+
+func (r waitingRow) waiting(now time.Time, ahead time.Duration) ports.WaitingEndpoint {
+	from := r.Due.time
+	if r.OpenUntil != nil {
+		from = later(from, r.OpenUntil.time)
+	}
+	if r.LeasedUntil != nil {
+		if rest := r.LeasedUntil.time.Sub(r.ReadAt.time); rest >= 0 && rest <= ahead {
+			from = later(from, now.Add(rest))
+		}
+	}
+	health := domain.WebhookHealth{SlowUntil: optionalTime(r.SlowUntil)}
+	return ports.WaitingEndpoint{ID: r.ID.as(domain.PrefixWebhookEndpoint), From: from, Slow: health.Slow(later(from, now))}
 }
 
 func (o outbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {

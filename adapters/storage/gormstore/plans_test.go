@@ -119,8 +119,8 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 				what, index string // of any of its statements
 				run         func() error
 			}{
-				{"Waiting", "webhook_deliveries_due_idx", func() error { return errorOf(s.Outbox().Waiting(ctx, now, 1000)) }},
-				{"WaitingFor", "webhook_deliveries_due_idx", func() error { return errorOf(s.Outbox().WaitingFor(ctx, e.ID, now)) }},
+				{"Waiting", "webhook_deliveries_due_idx", func() error { return errorOf(s.Outbox().Waiting(ctx, now, 0, 1000)) }},
+				{"WaitingFor", "webhook_deliveries_due_idx", func() error { return errorOf(s.Outbox().WaitingFor(ctx, e.ID, now, 0)) }},
 				{"Due", "webhook_deliveries_due_idx", func() error { return errorOf(s.Outbox().Due(ctx, e.ID, now, 128)) }},
 				{"Backlog", "webhook_deliveries_due_idx", func() error { _, _, err := s.Outbox().Backlog(ctx, now); return err }},
 				{"Lease", "", func() error { _, _, err := s.Outbox().Lease(ctx, e.ID, token, time.Minute); return err }},

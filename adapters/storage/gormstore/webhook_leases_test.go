@@ -124,13 +124,13 @@ func TestLooksForWebhooksPassByWhatASnapshotKeeps(t *testing.T) {
 		at   func() error
 	}{
 		{"Waiting", func() error {
-			waiting, err := o.Waiting(ctx, now, 1000)
+			waiting, err := o.Waiting(ctx, now, 0, 1000)
 			if err == nil && (len(waiting) != 1 || waiting[0].ID != e.ID) {
 				err = fmt.Errorf("%v wait, want %s and not %s", waiting, e.ID, idle.ID)
 			}
 			return err
 		}},
-		{"WaitingFor", func() error { return errorOf(o.WaitingFor(ctx, e.ID, now)) }},
+		{"WaitingFor", func() error { return errorOf(o.WaitingFor(ctx, e.ID, now, 0)) }},
 		{"Lease", func() error { _, _, err := o.Lease(ctx, e.ID, token, time.Minute); return err }},
 		{"Due", func() (err error) {
 			if due, err = o.Due(ctx, e.ID, now, 10); err == nil && len(due) != 1 {
@@ -242,7 +242,7 @@ func TestALongWayThroughTheIndexIsLeft(t *testing.T) {
 			}
 			s.CallLooksLong()
 			for range 2 {
-				waiting, err := s.Outbox().Waiting(t.Context(), time.Now().Add(time.Hour), 10)
+				waiting, err := s.Outbox().Waiting(t.Context(), time.Now().Add(time.Hour), 0, 10)
 				if err != nil || len(waiting) != 1 {
 					t.Fatalf("%v wait (%v), want one", waiting, err)
 				}

@@ -329,7 +329,7 @@ func TestAnEndpointWithALongBacklogIsDisabledAndDeletedInTime(t *testing.T) {
 				}
 			}
 			want(atOnce, backlog-atOnce)
-			if waiting, err := s.Outbox().Waiting(t.Context(), time.Now().Add(time.Hour), 10); err != nil || len(waiting) != 0 {
+			if waiting, err := s.Outbox().Waiting(t.Context(), time.Now().Add(time.Hour), 0, 10); err != nil || len(waiting) != 0 {
 				t.Errorf("%v wait (%v), want none", waiting, err)
 			}
 			for more := true; more; {
@@ -395,7 +395,7 @@ func TestWhatIsHeldForAnHourWasHeldBeforeTheClockWasSetBack(t *testing.T) {
 			ahead := time.Now().UTC().Add(1000 * time.Hour).Format(domain.TimeLayout)
 			exec(t, s, "UPDATE webhook_leases SET leased_until = '"+ahead+"'")
 			exec(t, s, "UPDATE webhook_endpoints SET open_until = '"+ahead+"'")
-			if waiting, err := o.Waiting(t.Context(), time.Now().UTC().Add(2000*time.Hour), 10); err != nil || len(waiting) != 1 {
+			if waiting, err := o.Waiting(t.Context(), time.Now().UTC().Add(2000*time.Hour), 0, 10); err != nil || len(waiting) != 1 {
 				t.Errorf("%v wait (%v), want the endpoint", waiting, err)
 			}
 			if _, leased, err := o.Lease(t.Context(), e.ID, next, 6*time.Second); err != nil || !leased {

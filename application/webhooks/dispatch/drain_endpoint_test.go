@@ -35,7 +35,7 @@ func TestAnOpenCircuitIsLeftAloneAndThenProbedOnce(t *testing.T) {
 		if last := w.sent()[first-1].at; last > 20*time.Millisecond {
 			t.Errorf("sent at %v into the open circuit", last)
 		}
-		time.Sleep(10*time.Millisecond + sweepsEvery) // it opened after 10 ms, for 30 s
+		time.Sleep(10*time.Millisecond + 2*lingers) // it opened after 10 ms, for 30 s
 		if probes := w.sent()[first:]; len(probes) != 1 || probes[0].at < 30*time.Second+10*time.Millisecond {
 			t.Fatalf("probed %+v", probes)
 		}

@@ -365,7 +365,7 @@ func TestAPanicOfADrainIsLoggedAndTheEndpointGoesOn(t *testing.T) {
 			return make()
 		}
 		defer w.running(t, 1, true)()
-		time.Sleep(leaseLasts + 2*sweepsEvery)
+		time.Sleep(leaseLasts + 2*lingers)
 		if w.row(row).Status != domain.WebhookSucceeded || !strings.Contains(w.logged.String(), "planned for the test") {
 			t.Errorf("%+v, logged %s", w.row(row), &w.logged)
 		}

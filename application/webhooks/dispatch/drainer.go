@@ -195,8 +195,9 @@ func (d *Drainer) own(ctx context.Context, work *drain) {
 	}
 }
 
-// giveBack ends the lease, and notifies once more where something is due: a notification
-// during the last moments found the endpoint taken. Where this process takes the sending
+// giveBack ends the lease, and notifies once more where something is due, or will be before
+// the Sweeper looks again: a notification during the last moments found the endpoint taken,
+// and a retry may follow soon. Where this process takes the sending
 // for paused the Sweeper notifies: just after it was resumed the handlers of the process
 // could do nothing but give the endpoint back again.
 func (d *Drainer) giveBack(ctx context.Context, e domain.WebhookEndpoint, token string) {
@@ -210,11 +211,29 @@ func (d *Drainer) giveBack(ctx context.Context, e domain.WebhookEndpoint, token 
 	if d.halted.has(e.Tenant.Environment) {
 		return
 	}
-	waiting, err := d.outbox.WaitingFor(ctx, endpoint, d.clock.Now())
+	waiting, err := d.outbox.WaitingFor(ctx, endpoint, d.clock.Now(), LookEvery)
 	if err != nil || waiting == nil {
 		return // nothing, or the Sweeper finds it
 	}
-	if err := d.queue.Notify(ctx, jobOf(*waiting), string(endpoint)); err != nil {
+	if wait := waiting.From.Sub(d.clock.Now()); wait > 0 {
+		d.notifyIn(ctx, wait, jobOf(*waiting), endpoint)
+	} else {
+		d.notify(ctx, jobOf(*waiting), endpoint)
+	}
+}
+
+// notifyIn notifies once a while is over, unless Close was called.
+func (d *Drainer) notifyIn(ctx context.Context, wait time.Duration, kind ports.JobKind, endpoint domain.ID) {
+	ctx = context.WithoutCancel(ctx)
+	time.AfterFunc(wait, func() {
+		if !d.isClosed() {
+			d.notify(ctx, kind, endpoint)
+		}
+	})
+}
+
+func (d *Drainer) notify(ctx context.Context, kind ports.JobKind, endpoint domain.ID) {
+	if err := d.queue.Notify(ctx, kind, string(endpoint)); err != nil {
 		d.log.DebugContext(ctx, "notification failed", "endpoint", endpoint, "error", err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // The times of dispatch, as its documents promise them.
 const (
 	leaseLasts   = 6 * time.Second
-	sweepsEvery  = 100 * time.Millisecond
+	looksEvery   = time.Second
 	attemptLasts = 15 * time.Second
 	lingers      = 10 * time.Millisecond
 )
@@ -61,6 +61,7 @@ type world struct {
 	queue  ports.Queue // answers notifications; nil: notifications are only noted
 	clock  *shifted
 	sealer plainSealer
+	waits  domain.RetrySchedule // nil: those of the environments
 	began  time.Time
 
 	observer dispatch.Observer
@@ -126,6 +127,9 @@ func (w *world) drainer() *dispatch.Drainer { return w.drainerOver(w.box, w, &st
 func (w *world) drainerOver(o ports.WebhookOutbox, s ports.WebhookSender, ids ports.Identifiers) *dispatch.Drainer {
 	schedules := webhooks.Schedules{domain.Sandbox: domain.DefaultRetrySchedule(domain.Sandbox),
 		domain.Live: domain.DefaultRetrySchedule(domain.Live)}
+	if w.waits != nil {
+		schedules = webhooks.Schedules{domain.Sandbox: w.waits, domain.Live: w.waits}
+	}
 	return dispatch.NewDrainer(o, s, w.sealer, stage.Renderer{}, w, w.clock, ids, schedules, w.observer, w.logger())
 }
 

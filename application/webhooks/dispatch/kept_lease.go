@@ -77,15 +77,7 @@ func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptL
 	lease.outcomes = lease.outcomes[:min(len(lease.outcomes), mostKept-d.keptOutcomes)]
 	d.keptOutcomes += len(lease.outcomes)
 	d.kept[endpoint] = &lease
-	ctx = context.WithoutCancel(ctx)
-	time.AfterFunc(pause, func() {
-		if d.isClosed() {
-			return
-		}
-		if err := d.queue.Notify(ctx, kind, string(endpoint)); err != nil {
-			d.log.DebugContext(ctx, "notification failed", "endpoint", endpoint, "error", err)
-		}
-	})
+	d.notifyIn(ctx, pause, kind, endpoint)
 }
 
 // recordKept stores the outcomes that were kept with a lease, where no other process

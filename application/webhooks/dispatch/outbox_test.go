@@ -206,18 +206,35 @@ func (b *box) call(ctx context.Context, name string, run func() error) error {
 	return around(ctx, name, made)
 }
 
-func (b *box) waits(e *boxed, now time.Time) bool {
-	return !e.gone && e.Enabled && !b.paused[e.Tenant.Environment] && !e.leased() &&
-		!e.Health.Open(now) && len(e.pending) > 0 && !e.pending[0].DueAt.After(now)
+// waits is nil where nothing of it will be due by then.
+func (b *box) waits(e *boxed, now time.Time, ahead time.Duration) *ports.WaitingEndpoint {
+	if e.gone || !e.Enabled || b.paused[e.Tenant.Environment] || len(e.pending) == 0 {
+		return nil
+	}
+	from := *e.pending[0].DueAt
+	if e.leased() && e.until.After(from) {
+		from = e.until
+	}
+	if open := e.Health.OpenUntil; open != nil && open.After(from) {
+		from = *open
+	}
+	if from.After(now.Add(ahead)) {
+		return nil
+	}
+	at := now
+	if from.After(at) {
+		at = from
+	}
+	return &ports.WaitingEndpoint{ID: e.ID, From: from, Slow: e.Health.Slow(at)}
 }
 
 func (e *boxed) leased() bool { return e.token != "" && e.until.After(time.Now()) }
 
-func (b *box) Waiting(ctx context.Context, now time.Time, limit int) (waiting []ports.WaitingEndpoint, err error) {
+func (b *box) Waiting(ctx context.Context, now time.Time, ahead time.Duration, limit int) (waiting []ports.WaitingEndpoint, err error) {
 	err = b.call(ctx, "Waiting", func() error {
 		for _, e := range b.endpoints {
-			if b.waits(e, now) {
-				waiting = append(waiting, ports.WaitingEndpoint{ID: e.ID, Slow: e.Health.Slow(now)})
+			if w := b.waits(e, now, ahead); w != nil {
+				waiting = append(waiting, *w)
 			}
 		}
 		slices.SortFunc(waiting, func(x, y ports.WaitingEndpoint) int {
@@ -229,11 +246,10 @@ func (b *box) Waiting(ctx context.Context, now time.Time, limit int) (waiting []
 	return waiting, err
 }
 
-func (b *box) WaitingFor(ctx context.Context, id domain.ID, now time.Time) (waiting *ports.WaitingEndpoint, err error) {
+func (b *box) WaitingFor(ctx context.Context, id domain.ID, now time.Time, ahead time.Duration) (waiting *ports.WaitingEndpoint,
+	err error) {
 	err = b.call(ctx, "WaitingFor", func() error {
-		if e := b.endpoints[id]; b.waits(e, now) {
-			waiting = &ports.WaitingEndpoint{ID: id, Slow: e.Health.Slow(now)}
-		}
+		waiting = b.waits(b.endpoints[id], now, ahead)
 		return nil
 	})
 	return waiting, err

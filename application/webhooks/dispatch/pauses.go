@@ -11,7 +11,7 @@ import (
 const (
 	// lookPausesEvery is how often it is looked where people have paused the sending. A look
 	// that ends within lookPausesTimeout makes a process stop within 2 s.
-	lookPausesEvery   = 500 * time.Millisecond
+	lookPausesEvery   = 900 * time.Millisecond
 	lookPausesTimeout = time.Second
 )
 

@@ -4,28 +4,29 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"waybill/domain"
 	"waybill/ports"
 )
 
-// LookEvery is how often due webhooks are looked for at the least.
+// LookEvery is the pause between two looks for webhooks that are due soon. A look sees
+// further than to the end of the next one, so that what is due in between is notified in
+// time.
 const LookEvery = time.Second
 
 const (
-	// sweepEvery is how often due webhooks are looked for. Where a look takes more
-	// than a tenth of that, it is a tenth of the time, up to sweepMost.
-	sweepEvery   = 100 * time.Millisecond
-	sweepShare   = 10
-	sweepMost    = LookEvery
+	lookAhead    = 2 * LookEvery
 	sweepBatch   = 1000
 	sweepTimeout = 5 * time.Second
-	// sweepAgain is how long an endpoint that was notified is not notified again.
+	// sweepAgain is how long an endpoint that was notified is not notified again, and
+	// queueAgain is when a queue is asked again that did not take a notification.
 	sweepAgain = time.Second
+	queueAgain = 100 * time.Millisecond
 )
 
-// Sweeper notifies the queue of endpoints that have something due and no owner: retries,
+// Sweeper notifies the queue of endpoints when they have something due and no owner: retries,
 // what a dead process left, and lost notifications. Any number of processes
 // may run one.
 type Sweeper struct {
@@ -49,9 +50,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 	notified := map[domain.ID]time.Time{}
 	failing := false
 	for {
-		begun := time.Now()
 		waiting, err := s.look(ctx)
-		took := time.Since(begun)
 		if ctx.Err() != nil {
 			return
 		}
@@ -64,32 +63,54 @@ func (s *Sweeper) Run(ctx context.Context) {
 		if failing = err != nil; !failing {
 			s.looked()
 		}
-		s.notify(ctx, waiting, notified)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(min(max(sweepEvery-took, (sweepShare-1)*took), sweepMost)):
-		}
+		next, cancel := context.WithTimeout(ctx, LookEvery)
+		s.notify(next, waiting, notified)
+		<-next.Done()
+		cancel()
 	}
 }
 
 func (s *Sweeper) look(ctx context.Context) ([]ports.WaitingEndpoint, error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	return s.outbox.Waiting(ctx, s.clock.Now(), sweepBatch)
+	return s.outbox.Waiting(ctx, s.clock.Now(), lookAhead, sweepBatch)
 }
 
-// notify keeps in notified the endpoints of the last moments.
+// notify notifies of each endpoint at its time, until ctx ends. It keeps in notified the
+// endpoints of the last moments.
 func (s *Sweeper) notify(ctx context.Context, waiting []ports.WaitingEndpoint, notified map[domain.ID]time.Time) {
-	maps.DeleteFunc(notified, func(_ domain.ID, at time.Time) bool { return time.Since(at) >= sweepAgain })
+	maps.DeleteFunc(notified, func(_ domain.ID, at time.Time) bool { return s.clock.Now().Sub(at).Abs() >= sweepAgain })
+	slices.SortStableFunc(waiting, func(a, b ports.WaitingEndpoint) int { return a.From.Compare(b.From) })
 	for _, w := range waiting {
-		if _, lately := notified[w.ID]; lately {
+		if at, lately := notified[w.ID]; lately && !w.From.After(at) {
 			continue
 		}
-		if err := s.queue.Notify(ctx, jobOf(w), string(w.ID)); err != nil {
+		// Asked anew every time: the clock may be set.
+		for wait := w.From.Sub(s.clock.Now()); ; wait = queueAgain {
+			if !passes(ctx, wait) {
+				return
+			}
+			err := s.queue.Notify(ctx, jobOf(w), string(w.ID))
+			if err == nil {
+				break
+			}
 			s.log.DebugContext(ctx, "notification failed", "endpoint", w.ID, "error", err)
-			return // the queue is away: the next sweep asks again
 		}
-		notified[w.ID] = time.Now()
+		notified[w.ID] = s.clock.Now()
+	}
+}
+
+// passes waits; it is false where ctx ends first.
+func passes(ctx context.Context, wait time.Duration) bool {
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
+	after := time.NewTimer(wait)
+	defer after.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-after.C:
+		return true
 	}
 }

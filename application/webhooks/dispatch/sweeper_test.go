@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -43,15 +44,73 @@ func TestTheSweeperNotifiesOfWhatIsDueAndLeasedByNoProcess(t *testing.T) {
 			w.add(e, 1, 1)
 		}
 		w.change(disabled, func(b *boxed) { b.Enabled = false })
-		time.Sleep(5*sweepsEvery - 50*time.Millisecond)
-		if got := w.heard(); !slices.Equal(got, []string{"webhook 100ms", "webhook-slow 100ms"}) &&
-			!slices.Equal(got, []string{"webhook-slow 100ms", "webhook 100ms"}) {
+		time.Sleep(2*looksEvery - time.Millisecond)
+		if got := w.heard(); !slices.Equal(got, []string{"webhook 1s", "webhook-slow 1s"}) &&
+			!slices.Equal(got, []string{"webhook-slow 1s", "webhook 1s"}) {
 			t.Errorf("notified %v", got)
 		}
+		w.change(due, func(b *boxed) { b.gone = true })
+		w.change(slow, func(b *boxed) { b.gone = true })
 		w.add(later, 1, 1)
-		time.Sleep(51 * time.Millisecond)
-		if got := w.heard(); len(got) != 3 || got[2] != "webhook 500ms" {
+		time.Sleep(2 * time.Millisecond)
+		if got := w.heard(); len(got) != 3 || got[2] != "webhook 2s" {
 			t.Errorf("notified %v", got)
+		}
+	})
+}
+
+func TestWhatWillWaitIsNotifiedAtItsTimeBetweenTwoLooks(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		at := func(after time.Duration) *time.Time { return new(w.began.Add(after)) }
+		add := func(n int, change func(b *boxed)) {
+			e := w.addEndpoint(n)
+			w.add(e, 1, 1)
+			w.change(e, change)
+		}
+		add(1, func(b *boxed) { b.pending[0].DueAt = at(4321 * time.Millisecond) })
+		add(2, func(b *boxed) { b.token, b.until = "of a dead process", *at(2222 * time.Millisecond) })
+		add(3, func(b *boxed) { b.Health.OpenUntil = at(3001 * time.Millisecond) })
+		add(4, func(b *boxed) {
+			b.pending[0].DueAt, b.Health.OpenUntil, b.Health.SlowUntil = at(time.Second), at(5500*time.Millisecond), at(time.Minute)
+		})
+		gone := map[string]int{"webhook 2.222s": 2, "webhook 3.001s": 3, "webhook 4.321s": 1}
+		defer w.sweeping(t)()
+		for range 6000 {
+			time.Sleep(time.Millisecond)
+			if heard := w.heard(); len(heard) > 0 { // it is sent: nothing waits any more
+				for _, b := range w.endpoints {
+					w.change(b.ID, func(b *boxed) {
+						b.gone = b.gone || fmt.Sprintf("https://%d.example.com", gone[heard[len(heard)-1]]) == b.URL
+					})
+				}
+			}
+		}
+		want := []string{"webhook 2.222s", "webhook 3.001s", "webhook 4.321s", "webhook-slow 5.5s"}
+		if got := w.heard(); !slices.Equal(got, want) {
+			t.Errorf("notified %v, want %v", got, want)
+		}
+	})
+}
+
+// A schedule may be denser than looks are, and no Sweeper runs at all.
+func TestARetryThatIsDueBeforeTheNextLookIsNotLate(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.waits = domain.RetrySchedule{300 * time.Millisecond, 50 * time.Millisecond, 700 * time.Millisecond}
+		row := w.add(w.addEndpoint(1), 1, 1)
+		w.always(refuses(500))
+		defer w.running(t, 1, false)()
+		w.wake(t, w.row(row).EndpointID)
+		time.Sleep(10 * time.Second)
+		log, sent := w.log(row), w.sent()
+		if len(log) != 4 || len(sent) != 4 {
+			t.Fatalf("%d attempts, %d sent", len(log), len(sent))
+		}
+		for i, a := range log[:3] {
+			if late := sent[i+1].at - a.NextAt.Sub(w.began); late != 0 {
+				t.Errorf("attempt %d was %v late", i+2, late)
+			}
 		}
 	})
 }
@@ -95,12 +154,11 @@ func TestAQueueThatIsAwayIsAskedAgainAtTheNextSweep(t *testing.T) {
 	})
 }
 
-// A tenth of the time at most is spent in looking, and a storage that was slow
-// is not left alone for long.
+// Half of the time at most is spent in looking, and a storage that was slow is not left
+// alone for long.
 func TestAPauseComesAfterASlowLook(t *testing.T) {
 	t.Parallel()
-	for took, looks := range map[time.Duration]int{0: 100, 10 * time.Millisecond: 100, 50 * time.Millisecond: 20, 100 * time.Millisecond: 10,
-		time.Second: 5, 10 * time.Second: 2} {
+	for took, looks := range map[time.Duration]int{0: 10, 100 * time.Millisecond: 10, time.Second: 5, 10 * time.Second: 2} {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.slowed("Waiting", took, 0, time.Hour)
 			defer w.sweeping(t)()

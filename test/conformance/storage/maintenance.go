@@ -137,7 +137,7 @@ func testUpkeep(t *testing.T, b ports.Database) {
 		look() // from now on nothing that old is expected
 		bookAt(t, b, tenant, time.Now().Add(-48*time.Hour).UTC().Truncate(time.Millisecond))
 		look()
-		if w := must(b.Outbox().WaitingFor(t.Context(), e.ID, time.Now()))(t); w == nil {
+		if w := must(b.Outbox().WaitingFor(t.Context(), e.ID, time.Now(), 0))(t); w == nil {
 			t.Error("the endpoint does not wait")
 		}
 	})

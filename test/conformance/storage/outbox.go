@@ -49,20 +49,32 @@ func bookAt(t testing.TB, b ports.Database, tenant domain.Tenant, at time.Time) 
 }
 
 func testWaitingWebhooks(t *testing.T, b ports.Database) {
-	// waiting is Waiting without what other tests left.
-	waiting := func(t *testing.T, now time.Time, of ...domain.WebhookEndpoint) (found []ports.WaitingEndpoint) {
+	// soon is Waiting without what other tests left.
+	soon := func(t *testing.T, now time.Time, ahead time.Duration, of ...domain.WebhookEndpoint) (found []ports.WaitingEndpoint) {
 		t.Helper()
-		for _, w := range must(b.Outbox().Waiting(t.Context(), now, 1000))(t) {
+		for _, w := range must(b.Outbox().Waiting(t.Context(), now, ahead, 1000))(t) {
 			if slices.ContainsFunc(of, func(e domain.WebhookEndpoint) bool { return e.ID == w.ID }) {
 				found = append(found, w)
 			}
 		}
 		for _, e := range of { // both have to tell the same
-			one := must(b.Outbox().WaitingFor(t.Context(), e.ID, now))(t)
+			one := must(b.Outbox().WaitingFor(t.Context(), e.ID, now, ahead))(t)
 			i := slices.IndexFunc(found, func(w ports.WaitingEndpoint) bool { return w.ID == e.ID })
-			if (one != nil) != (i >= 0) || one != nil && *one != found[i] {
+			if (one != nil) != (i >= 0) || one != nil && (one.Slow != found[i].Slow || one.From.Sub(found[i].From).Abs() > time.Minute) {
 				t.Errorf("WaitingFor tells %v, Waiting %v", one, found)
 			}
+		}
+		return found
+	}
+	// waiting is those that wait now, whenever they began to.
+	waiting := func(t *testing.T, now time.Time, of ...domain.WebhookEndpoint) []ports.WaitingEndpoint {
+		t.Helper()
+		found := soon(t, now, 0, of...)
+		for i, w := range found {
+			if w.From.After(now) {
+				t.Errorf("%v waits from after %v", w, now)
+			}
+			found[i].From = time.Time{}
 		}
 		return found
 	}
@@ -80,7 +92,7 @@ func testWaitingWebhooks(t *testing.T, b ports.Database) {
 		wantEqual(t, "order", waiting(t, later, all...), []ports.WaitingEndpoint{{ID: all[1].ID}, {ID: all[0].ID}, {ID: all[2].ID}})
 		wantEqual(t, "due by then", waiting(t, sample.Now.Add(2*time.Minute), all...), []ports.WaitingEndpoint{{ID: all[1].ID}, {ID: all[0].ID}})
 		wantEqual(t, "not due yet", waiting(t, sample.Now.Add(time.Minute-time.Millisecond), all...), none)
-		first := must(b.Outbox().Waiting(t.Context(), later, 1))(t)
+		first := must(b.Outbox().Waiting(t.Context(), later, 0, 1))(t)
 		wantEqual(t, "limit", len(first), 1)
 		// The others wait still longer.
 		if i := slices.IndexFunc(all, func(e domain.WebhookEndpoint) bool { return e.ID == first[0].ID }); i == 0 || i == 2 {
@@ -133,9 +145,45 @@ func testWaitingWebhooks(t *testing.T, b ports.Database) {
 		wantEqual(t, "deleted", waiting(t, later, e), none)
 	})
 
+	t.Run("what will wait soon is told with its time", func(t *testing.T) {
+		tenant := newTenant(t, b)
+		e := insertEndpoint(t, b, tenant, healthy)
+		now, due := sample.Now, sample.Now.Add(time.Minute)
+		bookAt(t, b, tenant, due)
+		from := func(ahead time.Duration) time.Time {
+			t.Helper()
+			found := soon(t, now, ahead, e)
+			if len(found) == 0 {
+				return time.Time{}
+			}
+			return found[0].From
+		}
+		wantEqual(t, "before it is due", from(time.Minute-time.Millisecond), time.Time{})
+		wantEqual(t, "when it is due", from(time.Minute), due)
+
+		open := now.Add(2 * time.Minute)
+		e.Health = domain.WebhookHealth{Failures: 10, FailingSince: &now, OpenUntil: &open, Opened: 1, SlowUntil: &open}
+		updateEndpoint(t, b, e)
+		wantEqual(t, "before its circuit is to be probed", from(2*time.Minute-time.Millisecond), time.Time{})
+		wantEqual(t, "when its circuit is to be probed", soon(t, now, 2*time.Minute, e), []ports.WaitingEndpoint{{ID: e.ID, From: open}})
+
+		// Leases are by another clock: the time that is left of one counts from now.
+		token := leaseOf(t, b, e)
+		began := time.Now()
+		must(b.Outbox().Renew(t.Context(), e.ID, token, 5*time.Minute))(t)
+		wantEqual(t, "before its lease is over", from(3*time.Minute), time.Time{})
+		asked := time.Now()
+		rest := from(5 * time.Minute).Sub(now)
+		if least, most := 5*time.Minute-time.Since(began), 5*time.Minute+time.Since(asked); rest < least-time.Millisecond || rest > most {
+			t.Errorf("its lease is over in %v, want %v to %v", rest, least, most)
+		}
+		release(t, b, e, token)
+		wantEqual(t, "released", from(2*time.Minute), open)
+	})
+
 	t.Run("what does not exist does not wait", func(t *testing.T) {
 		for _, id := range []domain.ID{sample.ID(domain.PrefixWebhookEndpoint), "", "nonsense", "whd_0"} {
-			if got, err := b.Outbox().WaitingFor(t.Context(), id, later); got != nil || err != nil {
+			if got, err := b.Outbox().WaitingFor(t.Context(), id, later, time.Hour); got != nil || err != nil {
 				t.Errorf("WaitingFor %q: %v (%v)", id, got, err)
 			}
 		}

@@ -226,7 +226,7 @@ func testWebhookOutcomes(t *testing.T, b ports.Database) {
 			nothing := func(what string, held int) {
 				t.Helper()
 				wantEqual(t, what+": due", len(must(o.Due(t.Context(), e.ID, later, 10))(t)), 0)
-				wantEqual(t, what+": waiting", must(o.WaitingFor(t.Context(), e.ID, later))(t), nil)
+				wantEqual(t, what+": waiting", must(o.WaitingFor(t.Context(), e.ID, later, 0))(t), nil)
 				n, _, err := o.Backlog(t.Context(), later)
 				wantError(t, "Backlog", err, nil)
 				wantEqual(t, what+": backlog", n, backlog)

@@ -38,9 +38,9 @@ func testSending(t *testing.T, b ports.Database) {
 	bookAt(t, b, live(sandbox), sample.Now)
 	waits := func(e domain.WebhookEndpoint) bool {
 		t.Helper()
-		one := must(b.Outbox().WaitingFor(t.Context(), e.ID, sample.Now))(t)
+		one := must(b.Outbox().WaitingFor(t.Context(), e.ID, sample.Now, 0))(t)
 		among := false
-		for _, w := range must(b.Outbox().Waiting(t.Context(), sample.Now, 1000))(t) {
+		for _, w := range must(b.Outbox().Waiting(t.Context(), sample.Now, 0, 1000))(t) {
 			among = among || w.ID == e.ID
 		}
 		wantEqual(t, "Waiting, as WaitingFor", among, one != nil)

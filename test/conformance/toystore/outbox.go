@@ -28,16 +28,24 @@ func (s *state) due(to domain.ID, now time.Time) []domain.WebhookDelivery {
 		})
 }
 
-func (o outbox) waiting(now time.Time, admits func(endpoint) bool) (waiting []ports.WaitingEndpoint) {
+func (o outbox) waiting(now time.Time, ahead time.Duration, admits func(endpoint) bool) (waiting []ports.WaitingEndpoint) {
 	at := o.store.committed.Load()
 	since := map[domain.ID]time.Time{}
 	for _, e := range at.endpoints.rows {
-		if !admits(e) || !e.Enabled || e.Listener || e.Health.Open(now) || e.token != "" && leased(e.until) || at.paused(e.Tenant.Environment) {
+		due := at.due(e.ID, now.Add(ahead))
+		if !admits(e) || !e.Enabled || e.Listener || at.paused(e.Tenant.Environment) || len(due) == 0 {
 			continue
 		}
-		if due := at.due(e.ID, now); len(due) > 0 {
-			since[e.ID] = *due[0].DueAt
-			waiting = append(waiting, ports.WaitingEndpoint{ID: e.ID, Slow: e.Health.Slow(now)})
+		since[e.ID] = *due[0].DueAt
+		from := since[e.ID]
+		if e.token != "" && leased(e.until) {
+			from = latest(from, now.Add(time.Until(e.until)))
+		}
+		if e.Health.OpenUntil != nil {
+			from = latest(from, *e.Health.OpenUntil)
+		}
+		if !from.After(now.Add(ahead)) {
+			waiting = append(waiting, ports.WaitingEndpoint{ID: e.ID, From: from, Slow: e.Health.Slow(latest(from, now))})
 		}
 	}
 	slices.SortFunc(waiting, func(a, b ports.WaitingEndpoint) int {
@@ -46,13 +54,21 @@ func (o outbox) waiting(now time.Time, admits func(endpoint) bool) (waiting []po
 	return waiting
 }
 
-func (o outbox) Waiting(_ context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
-	all := o.waiting(now, func(endpoint) bool { return true })
+// latest is the later of two times.
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (o outbox) Waiting(_ context.Context, now time.Time, ahead time.Duration, limit int) ([]ports.WaitingEndpoint, error) {
+	all := o.waiting(now, ahead, func(endpoint) bool { return true })
 	return all[:min(len(all), limit)], nil
 }
 
-func (o outbox) WaitingFor(_ context.Context, id domain.ID, now time.Time) (*ports.WaitingEndpoint, error) {
-	if found := o.waiting(now, func(e endpoint) bool { return e.ID == id }); len(found) > 0 {
+func (o outbox) WaitingFor(_ context.Context, id domain.ID, now time.Time, ahead time.Duration) (*ports.WaitingEndpoint, error) {
+	if found := o.waiting(now, ahead, func(e endpoint) bool { return e.ID == id }); len(found) > 0 {
 		return &found[0], nil
 	}
 	return nil, nil

@@ -113,9 +113,9 @@ func (o mutantOutbox) Lease(ctx context.Context, endpoint domain.ID, token strin
 	return o.outbox.Lease(ctx, endpoint, token, lasting)
 }
 
-func (o mutantOutbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
+func (o mutantOutbox) Waiting(ctx context.Context, now time.Time, ahead time.Duration, limit int) ([]ports.WaitingEndpoint, error) {
 	if mutant("webhook_unswept") { // a notification that was lost is never made up for
 		return nil, nil
 	}
-	return o.outbox.Waiting(ctx, now, limit)
+	return o.outbox.Waiting(ctx, now, ahead, limit)
 }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -87,20 +86,25 @@ type markView struct {
 
 type mapView struct {
 	mapAsk
+	drawing
 	Action            string
-	Width, Height     int
-	Area              []string // points of polygons
-	Marks             []markView
 	Shown, All        int64
 	More              bool
 	At                time.Time
-	Moves             []pages.Link
 	Pickups           bool
 	Points            string
 	Lat, Lon, ZoomNow string
-	Elsewhere         string // fits the map to all deliveries
 	Streets           string // the same on streets; empty: there are none
 	StreetsGone       string // why there are none where some were asked for
+}
+
+// drawing is the map itself, with links that move it.
+type drawing struct {
+	Width, Height int
+	Area          []string // points of polygons
+	Marks         []markView
+	Moves         []pages.Link
+	Elsewhere     string // fits the map to all deliveries
 }
 
 func (p *Console) askMap(c *call) (a mapAsk, err error) {
@@ -112,6 +116,7 @@ func (p *Console) askMap(c *call) (a mapAsk, err error) {
 		statuses = append(statuses, pages.Option{Value: string(s), Text: capital(string(s))})
 	}
 	a.Status = a.choice(c, "status", "Status", statuses)
+	a.parameter(c, withoutStreets)
 	a.Layer = a.choice(c, "show", "Show", []pages.Option{{Value: layerDropoffs, Text: "Dropoffs"}, {Value: layerPickups, Text: "Pickups"}})
 	return a, nil
 }
@@ -242,7 +247,13 @@ const lateOnMap = time.Hour
 
 func units(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
-func (p *Console) showMap(c *call) error { return p.showMapWithout(c, "") }
+// showMap is the map without streets; who asks for no map in particular gets streets where there are some.
+func (p *Console) showMap(c *call) error {
+	if p.options.Streets != nil && c.Request.URL.RawQuery == "" {
+		return c.Lead(streetAt)
+	}
+	return p.showMapWithout(c, "")
+}
 
 // showMapWithout shows the map without streets, and tells why they are not there.
 func (p *Console) showMapWithout(c *call, streetsGone string) error {
@@ -256,17 +267,35 @@ func (p *Console) showMapWithout(c *call, streetsGone string) error {
 	}
 	a.look(c, open, p.Map.Area())
 	v := mapView{
-		mapAsk: a, Action: c.At("/map"), Width: mapWidth, Height: mapHeight, All: int64(len(open)), More: snapshot.More, At: snapshot.At,
-		Pickups: a.pickups(), Points: a.address(c, "/map/points"), Elsewhere: a.address(c, "/map", "lat", "", "lon", "", "zoom", ""),
+		mapAsk: a, Action: c.At("/map"), All: int64(len(open)), More: snapshot.More, At: snapshot.At,
+		Pickups: a.pickups(), Points: a.address(c, "/map/points"),
 	}
 	if v.StreetsGone = streetsGone; p.options.Streets != nil {
-		v.Streets = a.address(c, streetAt, "lat", "", "lon", "", "zoom", "")
+		v.Streets = a.address(c, streetAt, "lat", "", "lon", "", "zoom", "", withoutStreets, "")
 	}
-	var shown int
-	v.Marks, shown = a.marks(open, p.options.Clock.Now())
-	v.Shown = int64(shown)
-	for i := range v.Marks {
-		m := &v.Marks[i]
+	v.drawing, v.Shown = p.draw(c, &a, open)
+	middle := unproject(a.x, a.y, a.zoom)
+	v.Lat, v.Lon, v.ZoomNow = degrees(middle.Latitude), degrees(middle.Longitude), strconv.Itoa(a.zoom)
+	return p.Show(c, http.StatusOK, "map", "Map", v)
+}
+
+// plainMap is the address of the map without streets, with changes to what it is asked for.
+func (p *Console) plainMap(c *call, n *narrowing, changed ...string) string {
+	chosen := ""
+	if p.options.Streets != nil {
+		chosen = "no"
+	}
+	return n.address(c, "/map", append(changed, withoutStreets, chosen)...)
+}
+
+// draw makes the map at where it looks, and counts the deliveries in view.
+func (p *Console) draw(c *call, a *mapAsk, open []domain.OpenDelivery) (d drawing, shown int64) {
+	d = drawing{Width: mapWidth, Height: mapHeight, Moves: a.moves(c),
+		Elsewhere: p.plainMap(c, &a.narrowing, "lat", "", "lon", "", "zoom", "")}
+	var in int
+	d.Marks, in = a.marks(open, p.options.Clock.Now())
+	for i := range d.Marks {
+		m := &d.Marks[i]
 		if m.Label = "1 delivery, " + m.Place + ", " + m.Where; m.Count > 1 {
 			m.Label = fmt.Sprintf("%s deliveries, %s, %s", pages.Count(int64(m.Count)), m.Place, m.Where)
 			m.Href = a.address(c, "/map/deliveries", "cell", m.cell.String())
@@ -275,12 +304,9 @@ func (p *Console) showMapWithout(c *call, streetsGone string) error {
 		}
 	}
 	for _, line := range p.Map.Area() {
-		v.Area = append(v.Area, a.drawn(line))
+		d.Area = append(d.Area, a.drawn(line))
 	}
-	v.Moves = a.moves(c)
-	middle := unproject(a.x, a.y, a.zoom)
-	v.Lat, v.Lon, v.ZoomNow = degrees(middle.Latitude), degrees(middle.Longitude), strconv.Itoa(a.zoom)
-	return p.Show(c, http.StatusOK, "map", "Map", v)
+	return d, int64(in)
 }
 
 // drawn are the points of a polygon.
@@ -358,7 +384,8 @@ func (p *Console) showMark(c *call) error {
 		page = 1
 	}
 	v := mapListView{
-		All: int64(len(open)), First: (page-1)*mostListed + 1, Last: min(len(open), page*mostListed), At: snapshot.At, Back: a.address(c, "/map"),
+		All: int64(len(open)), First: (page-1)*mostListed + 1, Last: min(len(open), page*mostListed), At: snapshot.At,
+		Back: p.plainMap(c, &a.narrowing),
 		Nearer: a.address(c, "/map", "lat", degrees(middle.Latitude), "lon", degrees(middle.Longitude),
 			"zoom", strconv.Itoa(min(maxZoom, k.zoom+2))),
 		Place: fmt.Sprintf("%.4f, %.4f", middle.Latitude, middle.Longitude),
@@ -373,62 +400,4 @@ func (p *Console) showMark(c *call) error {
 		})
 	}
 	return p.Show(c, http.StatusOK, "map_list", "Deliveries on the map", v)
-}
-
-// The data of the map as GeoJSON, which puts longitudes first.
-type (
-	featureCollection struct {
-		Type     string    `json:"type"`
-		At       string    `json:"at"`
-		More     bool      `json:"more"`
-		Features []feature `json:"features"`
-	}
-	feature struct {
-		Type       string         `json:"type"`
-		Geometry   geometry       `json:"geometry"`
-		Properties map[string]any `json:"properties"`
-	}
-	geometry struct {
-		Type        string `json:"type"`
-		Coordinates any    `json:"coordinates"`
-	}
-)
-
-func pair(at domain.Coordinates) [2]float64 {
-	const meter = 1e5
-	return [2]float64{math.Round(at.Longitude*meter) / meter, math.Round(at.Latitude*meter) / meter}
-}
-
-// mapPoints is the snapshot with the filters of the address: a point for each delivery,
-// with the other end of its trip, and the service area. No name and no phone is in it.
-func (p *Console) mapPoints(c *call) error {
-	a, err := p.askMap(c)
-	if err != nil {
-		return err
-	}
-	snapshot, open, err := p.selected(c, &a)
-	if err != nil {
-		return err
-	}
-	all := featureCollection{Type: "FeatureCollection", At: domain.FormatTime(snapshot.At), More: snapshot.More, Features: []feature{}}
-	for _, line := range p.Map.Area() {
-		points := make([][2]float64, len(line))
-		for i, at := range line {
-			points[i] = pair(at)
-		}
-		all.Features = append(all.Features, feature{"Feature", geometry{"LineString", points}, map[string]any{"kind": "service_area"}})
-	}
-	for i := range open {
-		d := &open[i]
-		all.Features = append(all.Features, feature{"Feature", geometry{"Point", pair(a.where(d))}, map[string]any{
-			"kind": "delivery", "id": d.ID, "reference": d.Reference, "status": d.Status, "since": domain.FormatTime(d.Since),
-			"href": c.At("/deliveries/" + string(d.ID)), "pickup": pair(d.Pickup), "dropoff": pair(d.Dropoff),
-		}})
-	}
-	body, err := json.Marshal(all)
-	if err != nil {
-		return domain.Internal(err)
-	}
-	c.Data(http.StatusOK, "application/geo+json", body)
-	return nil
 }

@@ -245,7 +245,7 @@ func TestTheMapShowsTheDeliveriesOfItsFilters(t *testing.T) {
 	s := newScene(t)
 	fresh := s.signedIn(t, domain.RoleViewer)
 	late := regexp.MustCompile(`class="(cluster|point) late"`)
-	if p := fresh.get("/map"); late.MatchString(p.body) || !strings.Contains(p.body, `class="`) {
+	if p := fresh.get("/map?streets=no"); late.MatchString(p.body) || !strings.Contains(p.body, `class="`) {
 		t.Error("what was booked just now stands out as late")
 	}
 	busyDay(t, s)

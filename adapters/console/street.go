@@ -22,6 +22,8 @@ import (
 
 const (
 	streetAt = "/map/street"
+	// withoutStreets is a parameter of the map for those who chose it without.
+	withoutStreets = "streets"
 	// mostBeside is how many deliveries a page lists beside the street map.
 	mostBeside = 50
 	// mostUnpacked is what a tile unpacks to at most for a browser that takes no gzip.
@@ -30,6 +32,7 @@ const (
 
 type streetView struct {
 	mapAsk
+	drawing              // for browsers that draw no streets
 	Action, Plain string // the map without streets
 	Points, Tiles string
 	Map           ports.StreetMap
@@ -65,16 +68,18 @@ func (p *Console) showStreet(c *call) error {
 	if err != nil {
 		return err
 	}
+	a.look(c, open, p.Map.Area())
 	slices.SortStableFunc(open, func(x, y domain.OpenDelivery) int { return x.Since.Compare(y.Since) })
 	page, err := strconv.Atoi(c.Query("page"))
 	if err != nil || page < 1 || page > len(open)/mostBeside+1 {
 		page = 1
 	}
 	v := streetView{
-		mapAsk: a, Action: c.At(streetAt), Plain: a.address(c, "/map"), Points: a.address(c, "/map/points"),
+		mapAsk: a, Action: c.At(streetAt), Plain: p.plainMap(c, &a.narrowing), Points: a.address(c, "/map/points"),
 		Tiles: c.At("/map/tiles/{z}/{x}/{y}?v=" + m.Version), Map: m, Layers: strings.Join(m.Layers, " "), Attribution: credits(m.Attribution),
 		All: int64(len(open)), First: (page-1)*mostBeside + 1, Last: min(len(open), page*mostBeside), More: snapshot.More, At: snapshot.At,
 	}
+	v.drawing, _ = p.draw(c, &a, open)
 	for _, s := range domain.OpenStatuses() {
 		text := capital(string(s))
 		v.Legend = append(v.Legend, legendView{string(s), text, text[:1]})
@@ -150,7 +155,7 @@ func (p *Console) showTile(c *call) error {
 		return nil
 	}
 	body := tile.Content
-	if tile.Packed && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+	if tile.Packed && takesGzip(c) {
 		c.Header("Content-Encoding", "gzip")
 	} else if tile.Packed {
 		if body, err = unpack(body); err != nil {

@@ -2,8 +2,11 @@ package console_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,10 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"waybill/adapters/console"
 	"waybill/adapters/maptiles/pmtiles"
 	"waybill/domain"
 	"waybill/test/browser"
+	"waybill/test/sample"
 	"waybill/test/streets"
 )
 
@@ -33,12 +39,15 @@ func init() {
 	})
 	states = append(states, []state{
 		{name: "street", role: domain.RoleDispatcher, path: "/map/street", heading: "Street map", before: busyDay, then: streetsDrawn},
+		{name: "street-town", role: domain.RoleSupport, path: "/map/street", heading: "Street map", before: townDay, then: townDrawn},
 		{name: "street-empty", role: domain.RoleViewer, path: "/map/street?environment=sandbox", heading: "Street map", then: streetsDrawn},
 		{name: "street-gone", role: domain.RoleViewer, path: "/map/street", heading: "Map", before: breakMap},
 	}...)
 	journeys = append(journeys, []journey{
 		{"the street map leads to a delivery by its list, and by its filters to fewer", false, streetList},
 		{"a mark on the street map leads to its delivery", true, streetMark},
+		{"where no streets can be drawn, the map has its marks alone", false, streetWithoutWebGL},
+		{"the street map is moved by the keyboard", true, streetByKeyboard},
 	}...)
 }
 
@@ -46,6 +55,55 @@ var world = func() func() []byte {
 	file := streets.World(5).Bytes()
 	return func() []byte { return slices.Clone(file) }
 }()
+
+// townDay has deliveries all over a town, in all open statuses, some of which wait for long.
+func townDay(t *testing.T, s *scene) {
+	t.Helper()
+	at := s.delivery.Dropoff.Coordinates
+	if err := os.WriteFile(s.mapFile, streets.Town(at.Latitude, at.Longitude).Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		bookedAt := s.Clock.Now().Add(-time.Duration(i) * 3 * time.Minute)
+		w := sample.BookingWrite(s.delivery.Tenant, func(b *domain.Booking) {
+			b.CreatedAt = bookedAt
+			b.Dropoff.Coordinates.Latitude += .05 * math.Sin(float64(i*i))
+			b.Dropoff.Coordinates.Longitude += .07 * math.Sin(float64(i*7+i*i))
+			b.Dropoff.Coordinates.Latitude = max(b.Dropoff.Coordinates.Latitude, at.Latitude-.03)
+		})
+		if err := s.Store.Book(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		for n, to := range []domain.Status{domain.Assigned, domain.PickedUp, domain.InTransit}[:i%4] {
+			s.move(t, w.Delivery.Tenant, w.Delivery.ID, to, "", bookedAt.Add(time.Duration(n+1)*time.Minute))
+		}
+	}
+	s.countReports(t)
+}
+
+// townDrawn finds streets, their names and those of places on the map, and marks of single
+// deliveries as soon as it is looked at from near.
+func townDrawn(p *tab) {
+	p.Helper()
+	streetsDrawn(p)
+	drawn := func(layer, what string) {
+		p.Helper()
+		p.Eventually(p.T, layer+" are drawn", onMap(`m.queryRenderedFeatures({layers: [`+browser.Quoted(layer)+`]}).some((f) => `+what+`)`))
+	}
+	drawn("roads", `f.properties.name === "Liberation Road"`)
+	drawn("places-names", `f.properties.name === "Accra"`)
+	drawn("clusters", `f.properties.point_count > 1`)
+	drawn("landuse", `f.properties.kind === "park"`)
+	homes := `m.queryRenderedFeatures({layers: ["landuse"]}).filter((f) => f.properties.kind === "residential").length`
+	if painted := browser.Eval[int](p.T, p.Page, onMap(homes)); painted > 0 {
+		p.Error("where people live is painted as a park")
+	}
+	browser.Eval[bool](p.T, p.Page, onMap(`(m.jumpTo({zoom: 13.4}), true)`))
+	drawn("roads", `f.properties.kind === "minor_road"`)
+	drawn("roads-names", `f.properties.name === "Independence Avenue"`)
+	drawn("deliveries", `f.properties.letter`)
+	p.Eventually(p.T, "all is drawn", onMap(`m.loaded() && m.areTilesLoaded()`))
+}
 
 func breakMap(t *testing.T, s *scene) {
 	t.Helper()
@@ -65,8 +123,9 @@ func streetsDrawn(p *tab) {
 func streetList(w *walk) {
 	busyDay(w.T, w.scene)
 	p := w.as(domain.RoleDispatcher)
-	p.to("/map", "Map")
-	if !w.reader.NoScripts && browser.Eval[bool](p.T, p.Page, `performance.getEntriesByType("resource").some(e => e.name.includes("maplibre"))`) {
+	p.to("/map?streets=no", "Map")
+	loaded := `performance.getEntriesByType("resource").some(e => e.name.includes("maplibre"))`
+	if !w.reader.NoScripts && browser.Eval[bool](p.T, p.Page, loaded) {
 		p.Error("the library is loaded without a street map")
 	}
 	p.click(`main .lead a`, "Street map")
@@ -123,6 +182,49 @@ func streetMark(w *walk) {
 	streetsDrawn(p)
 	p.clickMark("deliveries")
 	p.Eventually(p.T, "the delivery is shown", `location.pathname === "/console/deliveries/`+string(w.delivery.ID)+`"`)
+}
+
+// streetWithoutWebGL is walked in a browser that has none, and in one without scripts.
+func streetWithoutWebGL(w *walk) {
+	busyDay(w.T, w.scene)
+	w.reader.NoWebGL = true
+	p := w.as(domain.RoleDispatcher)
+	p.to("/map/street", "Street map")
+	if !w.reader.NoScripts {
+		p.Eventually(p.T, "the reason is told", `document.getElementById("street-status").textContent.includes("no WebGL 2")`)
+		for _, violation := range p.Violations(p.T) {
+			p.Error(violation)
+		}
+	}
+	p.Screenshot(p.T, fmt.Sprintf("console-street-plain-%t", w.reader.NoScripts))
+	p.Eventually(p.T, "marks and moves are there", `["svg .cluster circle", "nav[aria-label='Move the map'] a"].every((s) => {
+		const e = document.querySelector("#street-frame " + s), r = e.getBoundingClientRect();
+		return e.checkVisibility({visibilityProperty: true}) && r.width > 10 &&
+			!document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2).closest("#street");
+	})`)
+	p.click(`nav[aria-label="Move the map"] a`, "Map")
+	p.click(`nav[aria-label="Move the map"] a:last-child`, "Map")
+	p.click(`main .lead a`, "Street map")
+}
+
+func streetByKeyboard(w *walk) {
+	p := w.as(domain.RoleViewer)
+	p.to("/map/street", "Street map")
+	streetsDrawn(p)
+	browser.Eval[bool](p.T, p.Page, onMap(`(m.getCanvas().focus({focusVisible: true}), window.was = [m.getZoom(), m.getCenter().lng], true)`))
+	if outline := browser.Eval[string](p.T, p.Page, onMap(`getComputedStyle(m.getCanvas()).outlineStyle`)); outline != "solid" {
+		p.Errorf("the canvas shows its focus by %q", outline)
+	}
+	p.Press(p.T, "+")
+	p.Eventually(p.T, "the map is nearer", onMap(`m.getZoom() > window.was[0] + .9`))
+	p.Press(p.T, kb.ArrowRight)
+	p.Eventually(p.T, "the map is farther east", onMap(`m.getCenter().lng > window.was[1]`))
+	// Without its graphics, which a driver may take away, the marks are there still.
+	browser.Eval[bool](p.T, p.Page, onMap(`(window.lost = m.getCanvas().getContext("webgl2").getExtension("WEBGL_lose_context"), true)`))
+	browser.Eval[bool](p.T, p.Page, `(lost.loseContext(), true)`)
+	p.Eventually(p.T, "the marks are shown", `document.querySelector("#street-frame svg").checkVisibility({visibilityProperty: true})`)
+	browser.Eval[bool](p.T, p.Page, `(lost.restoreContext(), true)`)
+	p.Eventually(p.T, "the streets are back", `!document.querySelector("#street-frame svg").checkVisibility({visibilityProperty: true})`)
 }
 
 func TestTilesAreServedToStaffAloneAndAreKeptByTheirBrowsers(t *testing.T) {
@@ -185,7 +287,10 @@ func TestWithoutItsFileTheStreetMapIsTheOtherOneWithASentence(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	r := s.signedIn(t, domain.RoleViewer)
-	if p := r.get("/map/street"); !strings.Contains(p.body, `id="street"`) || !strings.Contains(r.get("/map").body, "Show it on streets") {
+	if p := r.get("/map"); p.at != "/map/street" || !strings.Contains(p.body, `id="street"`) {
+		t.Fatalf("%d at %s: %s", p.status, p.at, p.body)
+	}
+	if p := r.get("/map?streets=no"); !strings.Contains(p.body, "Show it on streets") {
 		t.Fatalf("%d %s", p.status, p.body)
 	}
 	file := must[[]byte](t)(os.ReadFile(s.mapFile))
@@ -261,5 +366,31 @@ func TestTheListBesideTheStreetMapHasAllItsDeliveries(t *testing.T) {
 	}
 	if len(want) < 20 || len(got) != len(want) {
 		t.Errorf("%d are listed, and %d are on the map", len(got), len(want))
+	}
+}
+
+func TestThePointsOfAMapArePackedForBrowsersThatUnpackThem(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	busyDay(t, s)
+	r := s.signedIn(t, domain.RoleViewer)
+	read := func(path, accept string) (body []byte, packed bool) {
+		t.Helper()
+		q := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody))
+		q.Header.Set("Accept-Encoding", accept)
+		a := must[*http.Response](t)(r.client.Do(q))
+		defer a.Body.Close()
+		if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "application/geo+json" || a.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%d %v", a.StatusCode, a.Header)
+		}
+		return must[[]byte](t)(io.ReadAll(a.Body)), a.Header.Get("Content-Encoding") == "gzip"
+	}
+	for _, path := range []string{"/map/points", "/map/points?environment=sandbox"} {
+		plain, wasPacked := read(path, "identity")
+		packed, isPacked := read(path, "gzip, deflate, br")
+		unpacked := must[[]byte](t)(io.ReadAll(must[*gzip.Reader](t)(gzip.NewReader(bytes.NewReader(packed)))))
+		if wasPacked || !isPacked || !bytes.Equal(plain, unpacked) || !json.Valid(plain) || len(plain) > 1000 && len(packed) > len(plain)/2 {
+			t.Errorf("%s: %d bytes, %t, and packed %d, %t: %s", path, len(plain), wasPacked, len(packed), isPacked, plain)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -79,6 +80,7 @@ type Look struct {
 // Reader is the settings of the person at the screen.
 type Reader struct {
 	NoScripts bool
+	NoWebGL   bool   // as in a browser without a driver for its graphics
 	Zone      string // of time; empty: UTC
 }
 
@@ -142,6 +144,13 @@ func (b *Browser) open(t *testing.T, id target.ID, profile cdp.BrowserContextID,
 		network.Enable(), log.Enable(), runtime.Enable(),
 		emulation.SetTimezoneOverride(cmp.Or(r.Zone, "UTC")),
 		emulation.SetScriptExecutionDisabled(r.NoScripts),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			if !r.NoWebGL {
+				return nil
+			}
+			_, err := cdppage.AddScriptToEvaluateOnNewDocument("HTMLCanvasElement.prototype.getContext = () => null").Do(ctx)
+			return err
+		}),
 		chromedp.Navigate(url),
 	)
 	return p

@@ -18,14 +18,15 @@ const (
 
 // unweighed are resources that count neither way: the library that draws street maps, of
 // 450 kB, which a person loads once who opens the street map where an operator set one up. No
-// smaller one draws vector tiles, and all of that page can be had without it.
-const unweighed = "/assets/maplibre-gl"
+// smaller one draws vector tiles, and all of that page can be had without it. Nor do the tiles
+// count, which are as heavy as the operator's map is.
+const unweighed = "/assets/maplibre-gl|/map/tiles/"
 
 // light fails where a page weighs too much.
 func light(t *testing.T, p *Page, name string) {
 	t.Helper()
 	bytes := func(entries string) int {
-		return Eval[int](t, p, "[..."+entries+"].filter(e => !e.name.includes("+Quoted(unweighed)+"))"+
+		return Eval[int](t, p, "[..."+entries+"].filter(e => !RegExp("+Quoted(unweighed)+").test(e.name))"+
 			".reduce((sum, e) => sum + e.encodedBodySize, 0)")
 	}
 	shared := bytes("performance.getEntriesByType('resource')")

@@ -42,27 +42,29 @@ func World(most int) Map {
 
 // number is where a square is on Hilbert's curve, behind all squares of lower zooms.
 func (q Square) number() uint64 {
-	first, side := uint64(0), uint64(1)<<q.Zoom
+	number := uint64(0)
 	for z := range q.Zoom {
-		first += 1 << (2 * z)
+		number += 1 << (2 * z)
 	}
-	for d := range side * side {
-		x, y := uint64(0), uint64(0)
-		for s, t := uint64(1), d; s < side; s, t = s*2, t/4 {
-			right, low := t/2&1, (t^(t/2))&1
-			if low == 0 {
-				if right == 1 {
-					x, y = s-1-x, s-1-y
-				}
-				x, y = y, x
+	side := 1 << q.Zoom
+	x, y := q.Column, q.Row
+	for half := side / 2; half > 0; half /= 2 {
+		right, low := 0, 0
+		if x&half > 0 {
+			right = 1
+		}
+		if y&half > 0 {
+			low = 1
+		}
+		number += uint64(half * half * ((3 * right) ^ low))
+		if low == 0 {
+			if right == 1 {
+				x, y = side-1-x, side-1-y
 			}
-			x, y = x+s*right, y+s*low
-		}
-		if x == uint64(q.Column) && y == uint64(q.Row) {
-			return first + d
+			x, y = y, x
 		}
 	}
-	panic("no square of its zoom")
+	return number
 }
 
 type entry struct{ id, offset, length, run uint64 }

@@ -114,6 +114,23 @@ func TestEveryTileIsFoundInEachShapeOfAFile(t *testing.T) {
 	}
 }
 
+func TestASquareHasTheNumberThatTheFormatGivesIt(t *testing.T) {
+	t.Parallel()
+	for _, q := range []struct{ number, zoom, column, row int }{ // as the specification of PMTiles lists them
+		{0, 0, 0, 0}, {1, 1, 0, 0}, {2, 1, 0, 1}, {3, 1, 1, 1}, {4, 1, 1, 0}, {5, 2, 0, 0}, {19078479, 12, 3423, 1763},
+	} {
+		a := open(t, set(set(withRoot(1, uint64(q.number), 1, 3, 1), 100, 0), 101, 12))
+		for zoom := range 13 {
+			for _, at := range [][2]int{{q.column, q.row}, {q.row, q.column}, {q.column ^ 1, q.row}, {0, 0}} {
+				_, err := a.Tile(zoom, at[0], at[1])
+				if there := zoom == q.zoom && at == [2]int{q.column, q.row}; there != (err == nil) {
+					t.Errorf("%d: %d/%v: %v", q.number, zoom, at, err)
+				}
+			}
+		}
+	}
+}
+
 func TestAMapTellsWhatItIs(t *testing.T) {
 	t.Parallel()
 	got, err := open(t, streets.World(4).Bytes()).StreetMap()

@@ -2,7 +2,7 @@
 // library is loaded here, and so on this page alone.
 (async () => {
   "use strict";
-  const box = document.getElementById("street"), status = document.getElementById("street-status"), told = box.dataset;
+  const frame = document.getElementById("street-frame"), box = document.getElementById("street"), status = document.getElementById("street-status"), told = box.dataset;
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   const absolute = (path) => new URL(path, location.href).href;
   const hour = 3600e3, closest = 18, font = ["sans-serif"];
@@ -13,9 +13,13 @@
   const roads = ["roads", "transportation"], borders = ["boundaries", "boundary"];
   const roadNames = ["roads", "transportation_name"], places = ["places", "place"];
   const kind = ["coalesce", ["get", "kind"], ["get", "class"], ""];
-  const wide = (large, small) => ["interpolate", ["exponential", 1.6], ["zoom"],
-    6, ["match", kind, ["highway", "motorway", "trunk"], 1.5, 0.4],
-    18, ["match", kind, ["highway", "motorway", "trunk", "major_road", "primary", "secondary"], large, ["path", "track"], 2, small]];
+  const green = ["match", kind, ["park", "national_park", "nature_reserve", "protected_area", "garden", "golf_course", "recreation_ground", "playground", "pitch",
+    "village_green", "cemetery", "allotments", "orchard", "forest", "wood", "scrub", "grass", "grassland", "meadow", "farmland", "wetland"], true, false];
+  const rails = ["rail", "transit"], offRoad = [...rails, "ferry", "aerialway", "pier", "runway", "taxiway"];
+  const highways = ["highway", "motorway", "trunk"], majors = ["major_road", "primary", "secondary"];
+  const wide = (rim) => ["interpolate", ["exponential", 1.6], ["zoom"],
+    6, ["match", kind, highways, 1.5 + rim, majors, 1 + rim, 0.4 + rim],
+    18, ["match", kind, [...highways, ...majors], 19 + rim, ["path", "track"], 2 + rim, 10 + rim]];
   const area = ["==", ["geometry-type"], "Polygon"], line = ["==", ["geometry-type"], "LineString"];
 
   const style = (points, outline) => {
@@ -25,13 +29,16 @@
     const named = ["coalesce", ["get", "name:en"], ["get", "name"], ""];
     const layers = [{ id: "ground", type: "background", paint: { "background-color": colour(there.has("earth") ? "street-ground" : "street-land") } }];
     for (const [name, look] of Object.entries(fills)) {
-      if (there.has(name)) layers.push(of(name, name, { type: "fill", filter: area, paint: { "fill-color": colour("street-" + look) } }));
+      const filter = name === "landcover" || name === "landuse" ? ["all", area, green] : area;
+      if (there.has(name)) layers.push(of(name, name, { type: "fill", filter, paint: { "fill-color": colour("street-" + look) } }));
     }
     if (there.has("waterway")) layers.push(of("waterway", "waterway", { type: "line", filter: line, paint: { "line-color": colour("street-water") } }));
     for (const name of roads.filter((n) => there.has(n))) {
-      const joined = { "line-cap": "round", "line-join": "round" };
-      layers.push(of(name + "-edge", name, { type: "line", filter: line, minzoom: 11, layout: joined, paint: { "line-color": colour("street-path"), "line-width": wide(22, 13) } }));
-      layers.push(of(name, name, { type: "line", filter: line, layout: joined, paint: { "line-color": colour("street-road"), "line-width": wide(19, 10) } }));
+      const layout = { "line-cap": "round", "line-join": "round", "line-sort-key": ["match", kind, highways, 2, majors, 1, 0] };
+      const filter = ["all", line, ["!", ["in", kind, ["literal", offRoad]]]], by = ["match", kind, highways, colour("street-highway"), majors, colour("street-major"), colour("street-road")];
+      layers.push(of(name + "-rails", name, { type: "line", minzoom: 10, filter: ["all", line, ["in", kind, ["literal", rails]]], paint: { "line-color": colour("street-border"), "line-dasharray": [4, 2] } }));
+      layers.push(of(name + "-edge", name, { type: "line", filter, minzoom: 11, layout, paint: { "line-color": colour("street-path"), "line-width": wide(1.8) } }));
+      layers.push(of(name, name, { type: "line", filter, layout, paint: { "line-color": by, "line-width": wide(0) } }));
     }
     for (const name of borders.filter((n) => there.has(n))) {
       layers.push(of(name, name, { type: "line", filter: line, paint: { "line-color": colour("street-border"), "line-dasharray": [3, 2] } }));
@@ -41,7 +48,9 @@
         layout: { "symbol-placement": "line", "text-field": named, "text-font": font, "text-size": 12 } }));
     }
     for (const name of places.filter((n) => there.has(n))) {
-      layers.push(of(name + "-names", name, { type: "symbol", paint: text, layout: { "text-field": named, "text-font": font, "text-size": 13 } }));
+      layers.push(of(name + "-names", name, { type: "symbol", paint: text, layout: { "text-field": named, "text-font": font, "text-max-width": 8,
+        "symbol-sort-key": ["coalesce", ["get", "rank"], ["-", ["coalesce", ["get", "population_rank"], 0]]],
+        "text-size": ["match", kind, ["country", "region", "state", "locality", "city", "town"], 15, 12] } }));
     }
     const mark = ["match", ["get", "status"]];
     for (const swatch of document.querySelectorAll(".legend [data-status]")) mark.push(swatch.dataset.status, getComputedStyle(swatch).backgroundColor);
@@ -72,6 +81,7 @@
   };
 
   try {
+    if (!document.createElement("canvas").getContext("webgl2")) throw new Error("it has no WebGL 2, or it is switched off");
     const [library, answer] = await Promise.all([import(absolute(told.library)), fetch(told.points)]);
     if (!answer.ok) throw new Error("the server answers " + answer.status);
     const all = (await answer.json()).features, now = Date.now();
@@ -89,7 +99,9 @@
     box.map = map; // for a look at it from the console of a browser
     map.touchZoomRotate.disableRotation();
     map.addControl(new library.NavigationControl({ showCompass: false }));
-    map.on("error", (e) => { status.textContent = "The map could not be drawn whole: " + e.error.message; });
+    map.on("error", (e) => { status.textContent = "Parts of the map could not be loaded (" + e.error.message + "). Reload the page to try again."; });
+    map.on("webglcontextlost", () => frame.classList.remove("drawn"));
+    map.on("webglcontextrestored", () => frame.classList.add("drawn"));
     map.on("click", "deliveries", (e) => { location.href = e.features[0].properties.href; });
     map.on("click", "clusters", async (e) => {
       const [f] = e.features, source = map.getSource("open"), zoom = await source.getClusterExpansionZoom(f.properties.cluster_id);
@@ -110,9 +122,11 @@
       map.on("mouseleave", layer, () => { map.getCanvas().style.cursor = map.getCanvas().title = ""; });
     }
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => map.setStyle(style(points, outline)));
+    map.once("load", () => frame.classList.add("drawn"));
     map.once("idle", () => { told.drawn = "yes"; });
   } catch (e) {
     box.replaceChildren();
-    status.textContent = "The streets cannot be drawn in this browser (" + e.message + "). The list below has the same deliveries, and so has the map without streets.";
+    frame.classList.add("failed");
+    status.textContent = "This browser cannot draw the streets (" + e.message + "). The map shows marks alone.";
   }
 })();

@@ -32,6 +32,6 @@ working.
 	"a rule is `group:/dispatch=dispatcher`" + ` | users need "Email verified" |
 | Entra ID | ` + "`https://login.microsoftonline.com/TENANT/v2.0`" + ` | the optional claim ` + "`groups`" + `; rules name object IDs | add the optional ` +
 	"claims `email` and `xms_edov`, which vouches for the address in place of `email_verified`, and `auth_time`; more than 200 groups are " +
-	"left out of a token: assign groups to the application" + ` |
+	"left out of a token, and their account is refused until you assign groups to the application" + ` |
 | Google Workspace | ` + "`https://accounts.google.com`" + ` | none: ` + "`domain:example.com=viewer`" + ` | sends no ` + "`auth_time`" + ` |
 `

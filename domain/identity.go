@@ -38,6 +38,7 @@ type Identity struct {
 	EmailVerified   bool
 	Name            string
 	Groups          []string
+	GroupsLeftOut   bool      // the account is in groups that the provider does not name, for they are too many
 	AuthenticatedAt time.Time // when the person proved who they are there; zero: it does not tell
 }
 
@@ -60,6 +61,16 @@ func MakeRoleRules(texts map[string]string) RoleRules {
 		rules[of] = Role(role)
 	}
 	return rules
+}
+
+// ByGroup reports whether some rule is about a group.
+func (r RoleRules) ByGroup() bool {
+	for of := range r {
+		if strings.HasPrefix(of, "group:") {
+			return true
+		}
+	}
+	return false
 }
 
 // Role is the strongest role that the rules give an identity; false: none.

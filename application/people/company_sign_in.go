@@ -18,6 +18,10 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 			"Ask those who look after it.", err)
 	}
 	i.Email = string(email)
+	if i.GroupsLeftOut && c.rules.ByGroup() { // which is no word about the role of the person
+		return entered, domain.IdentityRefused("Your account is in more groups than the identity provider names, so that it cannot be told "+
+			"which role you have here. Ask those who look after it to send only the groups that this console needs.", nil)
+	}
 	role, given := c.rules.Role(i)
 	if !given {
 		return entered, c.refuse(ctx, b, i)

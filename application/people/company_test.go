@@ -336,6 +336,26 @@ func TestAPersonWhoseRoleIsGoneAtTheProviderHasNoOtherWayIntoTheConsole(t *testi
 	}
 }
 
+func TestGroupsThatTheProviderLeavesOutTakeNobodyFromTheStaff(t *testing.T) {
+	t.Parallel()
+	for _, email := range []string{"ama@example.com", "ama@elsewhere.com"} { // one has a role by its domain too, a weaker one
+		s := newCompanyScene(t)
+		s.scene.enter(t, "", "boss@example.com", domain.RoleAdmin)
+		s.vouch("ama@example.com", "dispatch")
+		entered := s.mustCompany(t)
+		s.setPassword(t, entered.Principal)
+		s.provider.Email, s.provider.Groups, s.provider.GroupsLeftOut = email, nil, true
+		s.refused(t, email, "more groups than the identity provider names")
+		s.in(t, email, entered)
+		if role := s.staff(t)["ama@example.com"]; role != domain.RoleDispatcher {
+			t.Errorf("%s: the role is %q", email, role)
+		}
+		if _, err := s.SignIn(t.Context(), browser, domain.Console, "ama@example.com", password); err != nil {
+			t.Errorf("%s: by password: %v", email, err)
+		}
+	}
+}
+
 func TestTheLastAdminStaysOneWhateverTheRulesSay(t *testing.T) {
 	t.Parallel()
 	s := newCompanyScene(t)

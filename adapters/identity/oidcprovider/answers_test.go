@@ -255,6 +255,35 @@ func TestAClaimIsReadAsProvidersWriteIt(t *testing.T) {
 	}
 }
 
+func TestGroupsThatAreTooManyAreKnownToBeLeftOut(t *testing.T) {
+	t.Parallel()
+	elsewhere := map[string]any{"groups": "src1"}
+	for name, c := range map[string]struct {
+		claims, userInfo map[string]any
+		leftOut          bool
+	}{
+		"in another place":        {map[string]any{"groups": nil, "_claim_names": elsewhere}, nil, true},
+		"some":                    {map[string]any{"groups": nil, "hasgroups": true}, nil, true},
+		"another claim elsewhere": {map[string]any{"groups": nil, "_claim_names": map[string]any{"roles": "src1"}}, nil, false},
+		"none":                    {map[string]any{"groups": nil}, nil, false},
+		"both":                    {map[string]any{"_claim_names": elsewhere}, nil, false},
+		"told by the userinfo":    {map[string]any{"groups": nil, "_claim_names": elsewhere}, map[string]any{"groups": []string{"ops"}}, false},
+		"elsewhere there too":     {map[string]any{"groups": nil}, map[string]any{"_claim_names": elsewhere}, true},
+	} {
+		l := newLiar(t)
+		l.claims = func(all map[string]any) {
+			all["_claim_sources"] = map[string]any{"src1": map[string]any{"endpoint": "https://graph.example.com/groups"}}
+			maps.Copy(all, c.claims)
+		}
+		l.userInfo = map[string]any{"sub": "s1"}
+		maps.Copy(l.userInfo, c.userInfo)
+		got, err := l.finish(t)
+		if err != nil || got.GroupsLeftOut != c.leftOut {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
 func TestTheUserinfoTellsWhatATokenLeavesOut(t *testing.T) {
 	t.Parallel()
 	l := newLiar(t)

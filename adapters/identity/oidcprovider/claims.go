@@ -12,6 +12,7 @@ type claims struct {
 	email, name     string
 	verified        bool
 	groups          []string // nil: it does not tell
+	groupsLeftOut   bool     // it has some, and says that they are elsewhere
 	authenticatedAt time.Time
 }
 
@@ -48,7 +49,9 @@ func (s *strs) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// claims reads them. Entra vouches for an address by xms_edov in place of email_verified.
+// claims reads them. Entra vouches for an address by xms_edov in place of email_verified. An
+// account of more groups than fit into a token has their claim in _claim_names instead, or
+// hasgroups.
 func (p *Provider) claims(read func(any) error) (c claims, err error) {
 	var said struct {
 		AuthorizedParty string       `json:"azp"`
@@ -56,6 +59,7 @@ func (p *Provider) claims(read func(any) error) (c claims, err error) {
 		Verified        truth        `json:"email_verified"`
 		DomainVerified  truth        `json:"xms_edov"`
 		Name            string       `json:"name"`
+		HasGroups       truth        `json:"hasgroups"`
 		AuthTime        *json.Number `json:"auth_time"`
 	}
 	if err := read(&said); err != nil {
@@ -70,6 +74,10 @@ func (p *Provider) claims(read func(any) error) (c claims, err error) {
 		if err := json.Unmarshal(raw, (*strs)(&c.groups)); err != nil {
 			return c, fmt.Errorf("the claim %s: %w", p.config.GroupsClaim, err)
 		}
+	} else {
+		var elsewhere map[string]any
+		_ = json.Unmarshal(all["_claim_names"], &elsewhere) // what is no object names no claim
+		c.groupsLeftOut = bool(said.HasGroups) || elsewhere[p.config.GroupsClaim] != nil
 	}
 	if said.AuthTime != nil {
 		seconds, err := said.AuthTime.Float64()
@@ -90,6 +98,6 @@ func (c *claims) fill(more claims) {
 		c.name = more.name
 	}
 	if c.groups == nil {
-		c.groups = more.groups
+		c.groups, c.groupsLeftOut = more.groups, (c.groupsLeftOut || more.groupsLeftOut) && more.groups == nil
 	}
 }

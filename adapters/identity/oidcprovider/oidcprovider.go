@@ -118,7 +118,7 @@ func (p *Provider) Finish(ctx context.Context, r ports.IdentityRequest, code str
 	}
 	return domain.Identity{
 		Issuer: verified.Issuer, Subject: verified.Subject, Email: said.email, EmailVerified: said.verified, Name: said.name,
-		Groups: said.groups, AuthenticatedAt: said.authenticatedAt,
+		Groups: said.groups, GroupsLeftOut: said.groupsLeftOut, AuthenticatedAt: said.authenticatedAt,
 	}, nil
 }
 

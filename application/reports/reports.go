@@ -14,8 +14,9 @@ import (
 
 // Reports are the use cases.
 type Reports struct {
-	storage ports.Storage
-	clock   ports.Clock
+	storage   ports.Storage
+	clock     ports.Clock
+	customers recent[[]domain.Business]
 }
 
 // New makes the use cases.
@@ -69,13 +70,17 @@ func (r *Reports) Report(ctx context.Context, q domain.ReportQuery) (report Repo
 		report.Lines = everyDay(q, report.Lines)
 	}
 	if q.Each == domain.ReportEachCustomer {
-		names, err := r.Customers(ctx)
+		customers, err := r.Customers(ctx)
 		if err != nil {
 			return report, err
 		}
+		names := map[domain.ID]string{}
+		for _, b := range customers {
+			names[b.ID] = b.Name
+		}
 		for i := range report.Lines {
 			id := report.Lines[i].BusinessID
-			report.Lines[i].Customer = cmp.Or(nameOf(names, id), string(id))
+			report.Lines[i].Customer = cmp.Or(names[id], string(id))
 		}
 	}
 	slices.SortFunc(report.Lines, func(a, b Line) int {
@@ -99,8 +104,13 @@ func everyDay(q domain.ReportQuery, lines []Line) []Line {
 // mostCustomers is how many customers are known by their names.
 const mostCustomers = 5000
 
-// Customers are the businesses by name, up to 5,000 of them.
+// Customers are the businesses by name, up to 5,000 of them, as they were at most 5 seconds
+// ago. The list is shared: do not change it.
 func (r *Reports) Customers(ctx context.Context) ([]domain.Business, error) {
+	return r.customers.get(ctx, r.clock, func(ctx context.Context, _ time.Time) ([]domain.Business, error) { return r.readCustomers(ctx) })
+}
+
+func (r *Reports) readCustomers(ctx context.Context) ([]domain.Business, error) {
 	var all []domain.Business
 	p := domain.PageRequest{Limit: 500}
 	for len(all) < mostCustomers {
@@ -119,11 +129,4 @@ func (r *Reports) Customers(ctx context.Context) ([]domain.Business, error) {
 		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	return all, nil
-}
-
-func nameOf(all []domain.Business, id domain.ID) string {
-	if i := slices.IndexFunc(all, func(b domain.Business) bool { return b.ID == id }); i >= 0 {
-		return all[i].Name
-	}
-	return ""
 }

@@ -17,10 +17,25 @@ import (
 
 type storage struct {
 	ports.Storage
-	reader reader
+	reader    reader
+	directory directory
 }
 
-func (s *storage) Read() ports.Readers { return ports.Readers{Reports: &s.reader} }
+func (s *storage) Read() ports.Readers {
+	return ports.Readers{Reports: &s.reader, Platform: &s.directory}
+}
+
+// directory has customers, and answers after a second.
+type directory struct {
+	ports.PlatformReader
+	asked int
+}
+
+func (d *directory) Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error) {
+	d.asked++
+	time.Sleep(time.Second)
+	return []domain.Business{{ID: "biz_2", Name: "Kofi"}, {ID: "biz_1", Name: "Adom"}}, ctx.Err()
+}
 
 // reader answers after a second.
 type reader struct {
@@ -90,6 +105,29 @@ func TestOneQueryServesAllThatLookAtAMapWithinFiveSeconds(t *testing.T) {
 		look()
 		if s.reader.asked != 2 {
 			t.Errorf("%d queries after 8 s, want 2", s.reader.asked)
+		}
+	})
+}
+
+func TestOneQueryServesAllThatAskForTheNamesOfCustomersWithinFiveSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &storage{}
+		r := reports.New(s, clock{})
+		for n := range 2 {
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					if got, err := r.Customers(t.Context()); err != nil || len(got) != 2 || got[0].Name != "Adom" {
+						t.Errorf("%v (%v)", got, err)
+					}
+				})
+			}
+			all.Wait()
+			if s.directory.asked != n+1 {
+				t.Errorf("%d queries, want %d", s.directory.asked, n+1)
+			}
+			time.Sleep(6 * time.Second)
 		}
 	})
 }

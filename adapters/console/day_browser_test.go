@@ -56,7 +56,7 @@ func (p *tab) step(status, reason string) {
 	p.Helper()
 	p.choose("#status", status)
 	if reason != "" {
-		p.choose("#reason", reason)
+		p.choose("#reason_code", reason)
 	}
 	p.Page.Click(p.T, `form[action$="/move"] button`)
 	p.at(status)

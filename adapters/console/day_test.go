@@ -42,7 +42,7 @@ func init() {
 		"GET /deliveries.csv":             {may: everybody},
 		"GET /deliveries/:delivery":       {may: everybody},
 		"GET /deliveries/:delivery/move":  {may: everybody},
-		"POST /deliveries/:delivery/move": {may: dispatchers, form: sent("status", "assigned", "reason", "")},
+		"POST /deliveries/:delivery/move": {may: dispatchers, form: sent("status", "assigned", "reason_code", "")},
 	})
 }
 
@@ -234,7 +234,7 @@ func moved(t *testing.T, r *reader, p page, status, reason string) page {
 	t.Helper()
 	to, form := p.form(t, "Move")
 	form.Set("status", status)
-	form.Set("reason", reason)
+	form.Set("reason_code", reason)
 	return r.post(to, form)
 }
 
@@ -253,7 +253,7 @@ func TestAFormMovesOnceAndAStaleOneTellsWhereTheDeliveryIs(t *testing.T) {
 		}
 	}
 	p := moved(t, esi, esi.get(path), "failed", "")
-	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="reason-error"`) {
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="reason_code-error"`) {
 		t.Errorf("no reason: %d", p.status)
 	}
 	if p = moved(t, kofi, early, "cancelled", "no_rider"); p.status != http.StatusConflict ||
@@ -269,7 +269,7 @@ func TestAFormMovesOnceAndAStaleOneTellsWhereTheDeliveryIs(t *testing.T) {
 	if len(entries) != 2 || entries[0].Actor.ID != s.staff[domain.RoleAdmin].ID || entries[1].Actor.ID != s.staff[domain.RoleDispatcher].ID {
 		t.Errorf("%+v", entries)
 	}
-	for _, form := range []url.Values{{"status": {"lost"}}, {"status": {"assigned"}, "reason": {"mood"}}, {"status": {"booked"}},
+	for _, form := range []url.Values{{"status": {"lost"}}, {"status": {"assigned"}, "reason_code": {"mood"}}, {"status": {"booked"}},
 		{"status": {"assigned"}, "sequence": {"x"}}} {
 		if p := kofi.post(path+"/move", form); p.status != http.StatusUnprocessableEntity && p.status != http.StatusBadRequest {
 			t.Errorf("%v: %d", form, p.status)

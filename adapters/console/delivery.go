@@ -110,11 +110,11 @@ func moveForm(c *call, d *domain.Delivery, next []domain.Status, status int) *mo
 	for _, s := range next {
 		to.Options = append(to.Options, pages.Option{Value: string(s), Text: site.Spaced(string(s))})
 	}
-	why := pages.Field{Name: "reason", Label: "Reason", Hint: "Needed for failed and cancelled, where the customer sees it.",
+	why := pages.Field{Name: "reason_code", Label: "Reason", Hint: "Needed for failed and cancelled, where the customer sees it.",
 		Options: reasonsFor(next)}
 	if status == http.StatusConflict {
 		m.Status, m.Reason = to, why
-		m.Status.ID, m.Reason.ID = "status", "reason"
+		m.Status.ID, m.Reason.ID = "status", "reason_code"
 		return m
 	}
 	m.Status, m.Reason = c.Field(to), c.Field(why)
@@ -137,13 +137,13 @@ func reasonsFor(next []domain.Status) (options []pages.Option) {
 
 func (p *Console) moveDelivery(c *call) error {
 	m := operations.Move{DeliveryID: domain.ID(c.Param("delivery")), To: domain.Status(c.Form.Get("status")),
-		Reason: domain.ReasonCode(c.Form.Get("reason"))}
+		Reason: domain.ReasonCode(c.Form.Get("reason_code"))}
 	var fields []domain.FieldError
 	if !slices.Contains(domain.Statuses()[1:], m.To) {
 		fields = append(fields, domain.FieldError{Field: "status", Code: domain.FieldNotAllowed, Message: "choose one of the list"})
 	}
 	if m.Reason != "" && !slices.Contains(domain.ReasonCodes(), m.Reason) {
-		fields = append(fields, domain.FieldError{Field: "reason", Code: domain.FieldNotAllowed, Message: "choose one of the list"})
+		fields = append(fields, domain.FieldError{Field: "reason_code", Code: domain.FieldNotAllowed, Message: "choose one of the list"})
 	}
 	var err error
 	if text := c.Form.Get("sequence"); text != "" {
@@ -161,9 +161,6 @@ func (p *Console) moveDelivery(c *call) error {
 		p.Board.Moved()
 		return c.Lead(deliveriesAt + "/" + string(m.DeliveryID) + "?done=delivery-moved")
 	case c.Wrong(err):
-		if fault := c.Faults["reason_code"]; fault != "" {
-			c.Faults["reason"] = fault
-		}
 		return p.deliveryPage(c, http.StatusUnprocessableEntity, nil)
 	case errors.As(err, &e) && e.Kind == domain.KindConflict:
 		return p.deliveryPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "Nothing was moved", Lines: []string{e.Message}})

@@ -57,7 +57,7 @@ func failByKeyboard(w *walk) {
 	p.keys("#status", "failed")
 	p.enter(`form[action$="/move"] button`, "-")
 	p.want("Say why it is failed")
-	p.keys("#reason", "no rider")
+	p.keys("#reason_code", "no rider")
 	p.enter(`form[action$="/move"] button`, "-")
 	p.at("failed")
 	p.want("reason: no rider")

@@ -16,8 +16,8 @@ const (
 	recentTime = 3 * time.Second
 )
 
-// recent is the last answer to a question, for all that ask. A failure is kept for nobody
-// but those who waited for it.
+// recent is the last answer to a question, for all that ask. A failure is told to those that
+// waited for it, and the next caller asks anew.
 type recent[T any] struct {
 	mu   sync.Mutex
 	last *answer[T]

@@ -115,6 +115,13 @@ func liveBoard(w *walk) {
 		p.Eventually(w.T, "the board counts it in "+cell, `document.querySelector('a[data-cell="`+cell+`"]').textContent === "`+
 			strconv.Itoa(want)+`"`)
 	}
+	// A refusal, as of a database that is away, ends the source; the script tries again.
+	browser.Eval[bool](w.T, p.Page, `(() => {
+		document.querySelector("[data-board]").dataset.board = "/console/nowhere";
+		return ["pagehide", "pageshow"].every((name) => window.dispatchEvent(new Event(name)));
+	})()`)
+	p.Eventually(w.T, "the board says that it is not connected",
+		`document.querySelector("[data-live]").textContent === "Not connected. It goes on by itself."`)
 }
 
 func byKeyboard(w *walk) {

@@ -99,6 +99,8 @@ func (w *streamWriter) run(ctx context.Context, next func(context.Context) (stri
 		case <-w.place.ended:
 			_ = w.write("event: end\ndata: session\n\n") // the reader may have gone
 			return
+		case <-w.place.unknown:
+			return // the browser comes again by itself, and is asked who it is
 		case <-w.place.displaced:
 			_ = w.write("event: end\ndata: displaced\n\n")
 			return

@@ -172,6 +172,25 @@ func TestATableEndsWithItsSessionAndSaysSo(t *testing.T) {
 	}
 }
 
+func TestAReaderOfTheHeadHasNoTableRead(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	close(s.let)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, s.url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.AddCookie(&http.Cookie{Name: "waybill_console", Value: s.entered.Secret})
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || kind != "text/csv; charset=utf-8" || len(s.begun) != 1 {
+		t.Errorf("%d, %s, %d parts were read, want 1", res.StatusCode, kind, len(s.begun))
+	}
+}
+
 func TestFewTablesAreSentAtOnceAndTheNextIsToldToWait(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)

@@ -44,6 +44,7 @@ type stream struct {
 	of        domain.Principal
 	displaced chan struct{} // closed when a newer one has taken the place
 	ended     chan struct{} // closed when the session, the role or the business is another
+	unknown   chan struct{} // closed when it cannot be found out whether they are
 }
 
 func newStreams(f follow) *streams {
@@ -63,7 +64,7 @@ func (s *streams) enter(p domain.Principal) (*stream, error) {
 		return nil, &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable,
 			Message: "Too many live pages are open at the moment. Reload the page to see what came."}
 	}
-	mine := &stream{all: s, of: p, displaced: make(chan struct{}), ended: make(chan struct{})}
+	mine := &stream{all: s, of: p, displaced: make(chan struct{}), ended: make(chan struct{}), unknown: make(chan struct{})}
 	s.open = append(s.open, mine)
 	if s.unwatch == nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -146,13 +147,21 @@ func (s *streams) check(ctx context.Context) {
 	defer cancel()
 	now, err := s.follow(ctx, sessions)
 	for _, m := range open {
-		if p, live := now[m.of.Session.ID]; err == nil && live && p.Session.BusinessID == m.of.Session.BusinessID && p.Role == m.of.Role {
-			continue
+		p, live := now[m.of.Session.ID]
+		switch {
+		case err != nil:
+			once(m.unknown)
+		case !live || p.Session.BusinessID != m.of.Session.BusinessID || p.Role != m.of.Role:
+			once(m.ended)
 		}
-		select {
-		case <-m.ended:
-		default:
-			close(m.ended)
-		}
+	}
+}
+
+// once closes a channel that only the checks close.
+func once(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
 	}
 }

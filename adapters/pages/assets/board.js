@@ -94,11 +94,11 @@
       say(ends[event.data] || "");
     });
     source.addEventListener("error", () => {
-      say("Not connected. It goes on by itself.");
       if (source && source.readyState === EventSource.CLOSED) {
         close();
         later = setTimeout(open, again);
       }
+      say("Not connected. It goes on by itself.");
     });
   }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"waybill/adapters/pages"
@@ -61,7 +60,9 @@ type bulkPreview struct {
 	Names  string // with line breaks between them
 	To     string
 	Reason string
-	Ready  int64 // deliveries that may be moved
+	Aim    string // To and Reason in words
+	Again  string // leads to the form with what was sent
+	Ready  int64  // deliveries that may be moved
 	Others int64
 	Tiles  []tileView // lines by what they would come to
 }
@@ -70,17 +71,21 @@ type bulkPreview struct {
 type lineView struct {
 	Number          int
 	Sent, Reference string
+	ID              string // of the delivery; empty: there is none
 	Status          string // now, or at the moment of the outcome; empty: none is known
 	Fate, Tone      string
 	Why             string
 }
 
 type runLine struct {
-	Href, ID, By, Fate string
-	At                 time.Time
+	Href, ID, By, What, Fate string
+	At                       time.Time
 }
 
-func (p *Console) askBulk(c *call) error { return p.bulkPage(c, http.StatusOK, nil, nil) }
+func (p *Console) askBulk(c *call) error {
+	fillForm(c)
+	return p.bulkPage(c, http.StatusOK, nil, nil)
+}
 
 func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.Notice) error {
 	v := bulkView{
@@ -100,7 +105,12 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 			return err
 		}
 		for _, r := range recent(runs) {
-			line := runLine{Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: r.CreatedAt, Fate: "under way"}
+			full, err := p.Moves.Run(c.Ctx(), r.ID)
+			if err != nil {
+				return err
+			}
+			line := runLine{What: fmt.Sprintf("%d of %d to %s", full.Count(domain.MoveAdvanced), len(full.Items), aim(&full)),
+				Href: c.At(runsAt + "/" + string(r.ID)), ID: string(r.ID), By: r.By.Name, At: r.CreatedAt, Fate: "under way"}
 			if r.FinishedAt != nil {
 				line.Fate = "finished"
 			}
@@ -135,15 +145,10 @@ func reasonOptions() []pages.Option {
 	})...)
 }
 
-func spaced(code string) string { return strings.ReplaceAll(code, "_", " ") }
+// notFound is told of a name that no delivery has.
+const notFound = "Nothing has this reference or ID. An external_id is looked for under Deliveries."
 
-// sentNames are the references and IDs that were typed, scanned or sent as a file, in
-// their order.
-func sentNames(c *call) []string {
-	return strings.FieldsFunc(c.Form.Get("references")+"\n"+string(c.File), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || r == ',' || r == ';' || r == '"' || r == '\ufeff'
-	})
-}
+func spaced(code string) string { return site.Spaced(code) }
 
 // bulkOrders reads the form; false: c.Faults tells what is wrong with it.
 func bulkOrders(c *call) (orders []moves.Order, sound bool) {
@@ -192,7 +197,8 @@ func (p *Console) previewBulk(c *call) error {
 		return err
 	}
 	to := orders[0].To
-	preview := &bulkPreview{Names: strings.Join(names, "\n"), To: string(to), Reason: string(orders[0].Reason)}
+	preview := &bulkPreview{Names: strings.Join(names, "\n"), To: string(to), Reason: string(orders[0].Reason),
+		Aim: aimOf(to, orders[0].Reason), Again: c.At(formAgain(names, orders[0]))}
 	for i, line := range lines {
 		v := foreseen(line, to)
 		v.Number, v.Sent = i+1, line.Name
@@ -230,8 +236,9 @@ func staysFirst(lines []lineView) {
 func foreseen(l moves.Line, to domain.Status) (v lineView) {
 	d := l.Delivery
 	if d == nil {
-		return lineView{Fate: "not found", Tone: "bad", Why: "Nothing has this reference or ID."}
+		return lineView{Fate: "not found", Tone: "bad", Why: notFound}
 	}
+	v.ID = string(d.ID)
 	v.Reference, v.Status = string(d.Reference), spaced(string(d.Status()))
 	switch {
 	case l.Duplicate:
@@ -292,7 +299,9 @@ type runView struct {
 	Done, All    int64
 	Tiles        []tileView
 	Lines        []lineView
+	Aim          string
 	Table, Again string
+	Stayed       string // leads to the form with those that were not moved; empty: all were
 }
 
 type tileView struct {
@@ -316,7 +325,10 @@ func (p *Console) showRun(c *call) error {
 	v := runView{
 		ID: string(run.ID), By: run.By.Name, At: run.CreatedAt, Finished: run.FinishedAt != nil, All: int64(len(run.Items)),
 		Done:  int64(len(run.Items) - run.Count(domain.MovePending)),
-		Table: c.At(runsAt + "/" + string(run.ID) + "/results.csv"), Again: c.At(bulkAt),
+		Table: c.At(runsAt + "/" + string(run.ID) + "/results.csv"), Again: c.At(bulkAt), Aim: aim(&run),
+	}
+	if names := stayed(&run); v.Finished && len(names) > 0 && c.May(domain.ActMoveDeliveries) {
+		v.Stayed = c.At(namedForm(names))
 	}
 	for _, o := range domain.MoveOutcomes() {
 		v.Tiles = append(v.Tiles, tileView{spaced(string(o)), int64(run.Count(o))})
@@ -337,11 +349,12 @@ func (p *Console) showRun(c *call) error {
 }
 
 func resultOf(i *domain.MoveItem) lineView {
-	v := lineView{Number: i.Index + 1, Sent: i.Sent, Reference: string(i.Reference), Status: spaced(string(i.Current)),
-		Fate: spaced(string(i.Outcome)), Tone: outcomeTones[i.Outcome], Why: i.Message}
+	v := lineView{Number: i.Index + 1, Sent: i.Sent, Reference: string(i.Reference), ID: string(i.DeliveryID),
+		Status: spaced(string(i.Current)),
+		Fate:   spaced(string(i.Outcome)), Tone: outcomeTones[i.Outcome], Why: i.Message}
 	switch i.Outcome {
 	case domain.MoveNotFound:
-		v.Why = "Nothing has this reference or ID."
+		v.Why = notFound
 	case domain.MoveDuplicate:
 		v.Why = "An earlier line is the same delivery."
 	}

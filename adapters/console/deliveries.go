@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -40,12 +41,15 @@ type deliveriesView struct {
 	Since              *time.Time
 	Newest, Older, CSV string
 	Filtered           bool
+	Of, OfPage, OfAll  string // the one customer whose they are, its page, and the list of all
+	Many               string // leads to the form that moves those shown; empty: there are none, or not for this person
 }
 
 // deliveryRow is a line of the list. It names no recipient.
 type deliveryRow struct {
 	ID, Reference, ExternalID, Environment, Status, Tone, To string
 	Business, BusinessID                                     string
+	Only                                                     string // leads to the same list of its customer alone
 	Since, CreatedAt                                         time.Time
 }
 
@@ -71,7 +75,7 @@ type asked struct {
 // ask reads the address. What no form writes is domain.ErrNotFound.
 func (p *Console) ask(c *call) (a asked, err error) {
 	q := c.Query
-	a.typed.Text = trackedReference(strings.TrimSpace(q("q")))
+	a.typed.Text = trackedReference(strings.TrimPrefix(strings.TrimSpace(q("q")), "tel:")) // as a link to a number is copied
 	if phone, sound := p.options.Normalizer.PhoneNumber(a.typed.Text); sound {
 		// A role that does not read numbers does not search for them: it could guess one.
 		if a.noPhones = !namesRecipients(c); !a.noPhones {
@@ -191,8 +195,23 @@ func (p *Console) listDeliveries(c *call) error {
 	if err != nil {
 		return err
 	}
+	var movable []string
 	for _, d := range all {
-		v.Deliveries = append(v.Deliveries, rowOf(d, names))
+		row := rowOf(d, names)
+		row.Only = c.At(deliveriesAt) + "?" + with(without(query, "after", "q"), "business", row.BusinessID)
+		v.Deliveries = append(v.Deliveries, row)
+		if len(d.Next(domain.ActorPlatform)) > 0 {
+			movable = append(movable, row.Reference)
+		}
+	}
+	if c.May(domain.ActMoveDeliveries) && len(movable) > 0 {
+		v.Many = c.At(namedForm(movable))
+	}
+	if id := a.search.BusinessID; id != "" {
+		if v.Of, err = p.nameOf(c, id); err != nil {
+			return err
+		}
+		v.OfPage, v.OfAll = c.At("/businesses/"+string(id)), c.At(deliveriesAt)+"?"+without(query, "after", "business").Encode()
 	}
 	p.filterForm(c, a, &v)
 	return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
@@ -210,6 +229,21 @@ func with(q url.Values, name, value string) string {
 		changed.Set(name, value)
 	}
 	return changed.Encode()
+}
+
+// without is an address's query without some parameters.
+func without(q url.Values, names ...string) url.Values {
+	left := maps.Clone(q)
+	for _, name := range names {
+		left.Del(name)
+	}
+	return left
+}
+
+// nameOf is what a customer is called; its ID where there is none.
+func (p *Console) nameOf(c *call, id domain.ID) (string, error) {
+	names, err := p.Requests.BusinessNames(c.Ctx(), []domain.ID{id})
+	return cmp.Or(names[id], string(id)), err
 }
 
 // filterForm are the fields as the address says.

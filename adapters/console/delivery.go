@@ -31,6 +31,7 @@ type deliveryView struct {
 	Scenario                           string
 	Move                               *moveView // nil: not for this person
 	Over                               bool      // nothing can follow
+	Calls                              bool      // the reader may know numbers, and call them
 }
 
 // moveView is the form for the next step.
@@ -56,7 +57,7 @@ func (p *Console) deliveryPage(c *call, status int, n *pages.Notice) error {
 		Business: story.Business.Name, Application: story.Application.Name, Steps: timeline(c, story, requests), NoRequests: !answered,
 		Fee: site.FeeOf(d.Quote), Distance: site.DistanceOf(d.Quote.Distance), Payment: site.PaymentOf(d.Payment),
 		Recipient: d.Recipient.Name, Phone: string(d.Recipient.PhoneNumber), Contact: string(d.Pickup.Contact), Address: d.Dropoff.Address,
-		Over: len(story.Next) == 0,
+		Over: len(story.Next) == 0, Calls: namesRecipients(c),
 	}
 	if last := len(story.Timeline) - 1; last >= 0 {
 		v.Why = site.Spaced(string(story.Timeline[last].Reason))

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,5 +83,54 @@ func TestRunsOfADispatchSystemDoNotHideThoseOfPeople(t *testing.T) {
 	runs[lookedThrough-2].By = domain.AuditActor{ID: "prs_1", Name: "Kofi"}
 	if lines := recent(runs); len(lines) != recentRuns || lines[0].By.Name != "Kofi" || lines[1].By.Name != "Dispatch" {
 		t.Errorf("of %d runs, one of them by Kofi, these are shown: %v", len(runs), lines)
+	}
+}
+
+func TestOfATableTheColumnOfReferencesIsRead(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]struct{ sent, want string }{
+		"words":                 {"AAAA-BBBB-CCCC\t\"DDDD-EEEE-FFFF\" , ;dlv_1\r\n", "AAAA-BBBB-CCCC DDDD-EEEE-FFFF dlv_1"},
+		"a label's tracking":    {"http://127.0.0.1:8080/track/XMK2-QS3D-PP2G", "XMK2-QS3D-PP2G"},
+		"the console's list":    {"id,reference,external_id,status\ndlv_1,AAAA,\"x, 1\",booked\ndlv_2,,y,booked\n", "AAAA dlv_2"},
+		"a run's results":       {"line,sent,reference,delivery_id\n1,aaaa,AAAA,dlv_1\n2,nonsense,,\n", "AAAA nonsense"},
+		"cells from a sheet":    {"Customer\tReference\nKwik Chop\t AAAA \nMama's\tBBBB", "AAAA BBBB"},
+		"with semicolons":       {"\ufeffreference;status\r\nAAAA;booked\r\n\r\nBBBB;booked\r\n", "AAAA BBBB"},
+		"one column and a head": {"reference\nAAAA\nBBBB", "AAAA BBBB"},
+		"no head":               {"AAAA,BBBB\nCCCC,DDDD", "AAAA BBBB CCCC DDDD"},
+		"an open quote":         {"AAAA\n\"BBBB\nCCCC", "AAAA BBBB CCCC"},
+		"nothing":               {" \n", ""},
+	} {
+		if got := strings.Join(namesIn(at.sent), " "); got != at.want {
+			t.Errorf("%s: %q stands for %q, want %q", name, at.sent, got, at.want)
+		}
+	}
+}
+
+func TestAFormFromAListHasItsReferencesUnlessTheAddressGetsTooLong(t *testing.T) {
+	t.Parallel()
+	some, ids := slices.Repeat([]string{"AAAA-BBBB-CCCC"}, domain.MaxMoves), slices.Repeat([]string{strings.Repeat("a", 60)}, domain.MaxMoves)
+	if to := namedForm(some); strings.Count(to, "AAAA-BBBB-CCCC") != domain.MaxMoves {
+		t.Errorf("%d references lead to %s", len(some), to)
+	}
+	for _, names := range [][]string{nil, ids, append(some, "AAAA")} {
+		if to := namedForm(names); to != bulkAt {
+			t.Errorf("%d names lead to %s", len(names), to)
+		}
+	}
+}
+
+func TestWhatARunMovesIsSaidInWords(t *testing.T) {
+	t.Parallel()
+	failed := domain.MoveItem{To: domain.Failed, Reason: domain.ReasonCODRefused, Sent: "A", Outcome: domain.MoveRefused}
+	run := &domain.MoveRun{Items: []domain.MoveItem{failed, failed}}
+	if got := aim(run); got != "failed, COD refused" {
+		t.Errorf("it goes to %q", got)
+	}
+	run.Items = append(run.Items, domain.MoveItem{To: domain.PickedUp, Sent: "B", Outcome: domain.MoveAdvanced})
+	if got := aim(run); got != "several statuses" {
+		t.Errorf("they go to %q", got)
+	}
+	if got := stayed(run); len(got) != 2 {
+		t.Errorf("those stayed: %v", got)
 	}
 }

@@ -99,12 +99,20 @@ func (t Timeline) sent(w deliveries.SentWebhook) (steps []Step) {
 // StatusTones are the colours of statuses that are more than under way.
 var StatusTones = map[domain.Status]string{domain.Delivered: "good", domain.Failed: "bad", domain.Cancelled: "over"}
 
-// Spaced is a constant in words: picked up.
-func Spaced(constant string) string { return strings.ReplaceAll(constant, "_", " ") }
+// Spaced is a constant in words: picked up, COD refused.
+func Spaced(constant string) string {
+	text := strings.ReplaceAll(constant, "_", " ")
+	if text == "cod" || strings.HasPrefix(text, "cod ") {
+		text = "COD" + text[len("cod"):]
+	}
+	return text
+}
 
 // Took is a short time as people read it.
 func Took(d time.Duration) string {
 	switch {
+	case d < 50*time.Microsecond: // of what is measured in whole milliseconds, too
+		return "less than 1 ms"
 	case d < 10*time.Millisecond:
 		return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', 1, 64) + " ms"
 	case d < 10*time.Second:
@@ -134,7 +142,7 @@ func DistanceOf(d domain.Distance) string {
 // PaymentOf is what the rider collects.
 func PaymentOf(p domain.Payment) string {
 	if p.GoodsValue == nil {
-		return string(p.Type)
+		return Spaced(string(p.Type))
 	}
-	return string(p.Type) + ", " + AmountOf(*p.GoodsValue) + " to collect for the goods"
+	return Spaced(string(p.Type)) + ", " + AmountOf(*p.GoodsValue) + " to collect for the goods"
 }

@@ -25,7 +25,7 @@ type auditView struct {
 	Entries        []entryView
 	Older          string // the next page; empty: there is none
 	CSV            string // the same as a file
-	Most           int    // entries of a file
+	Most           int64  // entries of a file
 }
 
 type entryView struct {

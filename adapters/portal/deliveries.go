@@ -25,6 +25,7 @@ type deliveriesView struct {
 	Deliveries  []deliveryRow
 	Searched    string // what was searched for; empty: nothing
 	Filtered    bool
+	In          string // the environment
 	Older       string // the next page; empty: there is none
 	DocsURL     string
 }
@@ -143,6 +144,7 @@ func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err
 	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
 		v.Environment.Options = append(v.Environment.Options, pages.Option{Value: string(e), Text: string(e), Chosen: e == t.Environment})
 	}
+	v.In = string(t.Environment)
 	status := domain.Status(c.Query("status"))
 	known = known && (status == "" || slices.Contains(domain.Statuses(), status))
 	for _, s := range domain.Statuses() {

@@ -69,9 +69,9 @@ type pickupsView struct {
 	Once        string // the ID of the location that the form will make
 }
 
-// pickupTenant is the business in the environment of the address, sandbox where it says none.
+// pickupTenant is the business in the environment of the address, or in the first one.
 func pickupTenant(c *call) (domain.Tenant, error) {
-	e, known := domain.ParseEnvironment(cmp.Or(c.Param("env"), string(domain.Sandbox)))
+	e, known := domain.ParseEnvironment(cmp.Or(c.Param("env"), string(c.FirstEnvironment())))
 	if !known {
 		return domain.Tenant{}, domain.ErrNotFound
 	}
@@ -152,7 +152,8 @@ func pickupFields(c *call, of *pickupRow) []pages.Field {
 		c.Field(pages.Field{Name: "address", Label: "Address", Value: of.Address, Required: true, MaxLength: domain.AddressRule.Most}),
 		c.Field(pages.Field{Name: "contact", Label: "Phone number", Type: "tel", Hint: "With its country code, such as +233302000001.",
 			Value: of.Contact, MaxLength: domain.MaxTypedPhone}),
-		c.Field(pages.Field{Name: "latitude", Label: "Latitude", Hint: "Degrees with a decimal point, such as 5.5571.", Value: of.Latitude,
+		c.Field(pages.Field{Name: "latitude", Label: "Latitude", Value: of.Latitude,
+			Hint:      "Degrees with a decimal point, such as 5.5571, or both as a map copies them.",
 			MaxLength: site.MaxCode}),
 		c.Field(pages.Field{Name: "longitude", Label: "Longitude", Hint: "Such as -0.1818.", Value: of.Longitude, MaxLength: site.MaxCode}),
 	}
@@ -160,6 +161,10 @@ func pickupFields(c *call, of *pickupRow) []pages.Field {
 
 // typedPickup reads the form of a location. What is empty says nothing, as in a table.
 func (p *Portal) typedPickup(c *call) (domain.PickupLocationRow, error) {
+	if north, east, both := strings.Cut(c.Form.Get("latitude"), ","); both && c.Form.Get("longitude") == "" { // as maps copy a point
+		c.Form.Set("latitude", north)
+		c.Form.Set("longitude", east)
+	}
 	var wrong []domain.FieldError
 	row := pickupcsv.Row(func(column string) string { return strings.TrimSpace(c.Form.Get(column)) }, p.options.Normalizer,
 		func(field, code, message string) {

@@ -280,3 +280,25 @@ func TestALongListOfPickupLocationsHasPages(t *testing.T) {
 		t.Errorf("behind another's: %d", p.status)
 	}
 }
+
+func TestAPointIsTakenAsAMapCopiesIt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	form := url.Values{"name": {"Osu kitchen"}, "address": {"12 Oxford Street"}, "contact": {"+233302000001"}, "latitude": {"5.5571, -0.1818"}}
+	if p := r.post("/pickup-locations/sandbox", form); p.status != http.StatusOK || !strings.Contains(p.body, `value="5.5571"`) ||
+		!strings.Contains(p.body, `value="-0.1818"`) {
+		t.Errorf("%d at %s: %s", p.status, p.at, p.body)
+	}
+}
+
+func TestAnEmptyListOfTheSandboxLeadsToThatOfLive(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	list := r.get("/deliveries?application=" + string(must[domain.Application](t)(
+		s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID, "Empty")).ID))
+	if !strings.Contains(list.body, "No sandbox delivery yet") || !strings.Contains(list.body, `"/deliveries?environment=live"`) {
+		t.Errorf("an empty list is a dead end: %s", list.body)
+	}
+}

@@ -324,7 +324,7 @@ func TestUsageIsExactAndItsFileHasNoFormula(t *testing.T) {
 	s.calledOften(t, 1000, s.other)
 	reader := s.signedIn(t, s.house, domain.RoleViewer)
 	p := reader.get("/usage")
-	for _, text := range []string{">350</a>", ">10</a> <small>2.9 %</small>", "600 requests in a minute", "1200 requests in a minute", "50 %",
+	for _, text := range []string{">350</a>", ">10</a> <small>2.9 %</small>", "600 requests in a minute", "1,200 requests in a minute", "50 %",
 		`class="bar-bad"`} {
 		if !strings.Contains(p.body, text) {
 			t.Errorf("the page does not have %s", text)

@@ -208,7 +208,7 @@ func (p *Portal) near(c *call, f *figures, names map[domain.ID]keyName, sums []d
 
 // rate is a limit in words.
 func rate(l domain.RateLimit) string {
-	return strconv.Itoa(l.Limit) + " requests in " + inWords(l.Window)
+	return pages.Count(int64(l.Limit)) + " requests in " + inWords(l.Window)
 }
 
 // inWords is a duration of whole minutes or seconds in words.

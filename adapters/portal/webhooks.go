@@ -117,14 +117,14 @@ type endpointsView struct {
 }
 
 // chosenTenant is whose endpoints a page is about, as its form or its address says: those in
-// the sandbox, of the application that booked there last, where neither says anything.
+// the sandbox, or of live for the staff, of the application that booked there last, where neither says anything.
 func (p *Portal) chosenTenant(c *call) (t domain.Tenant, application, environment pages.Field, err error) {
 	asked := func(name string) string { return cmp.Or(c.Form.Get(name), c.Query(name)) }
 	application = pages.Field{ID: "application", Name: "application", Label: "Application"}
 	environment = pages.Field{ID: "environment", Name: "environment", Label: "Environment"}
 	t = domain.Tenant{BusinessID: c.Business(), ApplicationID: domain.ID(asked("application"))}
 	var sound bool
-	if t.Environment, sound = domain.ParseEnvironment(cmp.Or(asked("environment"), string(domain.Sandbox))); !sound {
+	if t.Environment, sound = domain.ParseEnvironment(cmp.Or(asked("environment"), string(c.FirstEnvironment()))); !sound {
 		return t, application, environment, domain.ErrNotFound
 	}
 	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())

@@ -63,6 +63,15 @@ func (c *Call) Business() domain.ID {
 	return c.Principal.Session.BusinessID
 }
 
+// FirstEnvironment is what pages are about whose address does not say it: the staff work
+// on live, where a customer's people begin in the sandbox.
+func (c *Call) FirstEnvironment() domain.Environment {
+	if c.mount != nil {
+		return domain.Live
+	}
+	return domain.Sandbox
+}
+
 // RequestID is how the answer calls the request.
 func (c *Call) RequestID() string { return requestID(c.Context) }
 

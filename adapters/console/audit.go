@@ -122,7 +122,7 @@ type auditView struct {
 	Set     bool // a filter is
 	Older   string
 	CSV     string
-	Most    int // entries of a file
+	Most    int64 // entries of a file
 	Wrong   bool
 }
 

@@ -272,6 +272,7 @@ func (p *Console) moveBulk(c *call) error {
 	id := p.OnceSent(c, domain.PrefixMoveRun)
 	key := "console-" + string(id)
 	_, _, err := p.Moves.Advance(c.Ctx(), moves.Orders{Run: id, Key: key, By: c.Actor(), Items: orders, Patience: bulkPatience})
+	p.Board.Moved()
 	if domain.HasCode(err, domain.CodeIdempotencyConflict) {
 		if run, unread := p.Moves.Run(c.Ctx(), id); unread == nil && run.Key != key { // begun by a program
 			return c.Lead(runsAt + "/" + string(id))
@@ -315,6 +316,14 @@ var outcomeTones = map[domain.MoveOutcome]string{
 	domain.MoveRefused: "bad", domain.MoveNotFound: "bad",
 }
 
+// fateOf is an outcome in the words of the buttons that lead to it.
+func fateOf(o domain.MoveOutcome) string {
+	if o == domain.MoveAdvanced {
+		return "moved"
+	}
+	return spaced(string(o))
+}
+
 // showRun has an answer for each line, as far as there is one. While the run goes on the
 // page is asked for again and again, by the browser itself.
 func (p *Console) showRun(c *call) error {
@@ -331,7 +340,7 @@ func (p *Console) showRun(c *call) error {
 		v.Stayed = c.At(namedForm(names))
 	}
 	for _, o := range domain.MoveOutcomes() {
-		v.Tiles = append(v.Tiles, tileView{spaced(string(o)), int64(run.Count(o))})
+		v.Tiles = append(v.Tiles, tileView{fateOf(o), int64(run.Count(o))})
 	}
 	for i := range run.Items {
 		v.Lines = append(v.Lines, resultOf(&run.Items[i]))
@@ -351,7 +360,7 @@ func (p *Console) showRun(c *call) error {
 func resultOf(i *domain.MoveItem) lineView {
 	v := lineView{Number: i.Index + 1, Sent: i.Sent, Reference: string(i.Reference), ID: string(i.DeliveryID),
 		Status: spaced(string(i.Current)),
-		Fate:   spaced(string(i.Outcome)), Tone: outcomeTones[i.Outcome], Why: i.Message}
+		Fate:   fateOf(i.Outcome), Tone: outcomeTones[i.Outcome], Why: i.Message}
 	switch i.Outcome {
 	case domain.MoveNotFound:
 		v.Why = notFound

@@ -49,7 +49,13 @@ type businessView struct {
 	At           string // the address of the page
 }
 
-func (p *Console) showBusiness(c *call) error { return p.businessPage(c, http.StatusOK, c.Told()) }
+func (p *Console) showBusiness(c *call) error {
+	n := c.Told()
+	if n != nil && c.Query("done") == "business-created" {
+		n.Link = &pages.Link{Href: c.At("/people"), Text: "Invite its owner"}
+	}
+	return p.businessPage(c, http.StatusOK, n)
+}
 
 func (p *Console) businessPage(c *call, status int, n *pages.Notice) error {
 	b, err := p.Tenants.Business(c.Ctx(), c.Business())

@@ -123,7 +123,7 @@ func TestWhatARunMovesIsSaidInWords(t *testing.T) {
 	t.Parallel()
 	failed := domain.MoveItem{To: domain.Failed, Reason: domain.ReasonCODRefused, Sent: "A", Outcome: domain.MoveRefused}
 	run := &domain.MoveRun{Items: []domain.MoveItem{failed, failed}}
-	if got := aim(run); got != "failed, COD refused" {
+	if got := aim(run); got != "failed, cash on delivery refused" {
 		t.Errorf("it goes to %q", got)
 	}
 	run.Items = append(run.Items, domain.MoveItem{To: domain.PickedUp, Sent: "B", Outcome: domain.MoveAdvanced})
@@ -132,5 +132,17 @@ func TestWhatARunMovesIsSaidInWords(t *testing.T) {
 	}
 	if got := stayed(run); len(got) != 2 {
 		t.Errorf("those stayed: %v", got)
+	}
+}
+
+func TestATimeIsToldInItsTwoGreatestUnits(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 400 * time.Millisecond: "0 s", time.Minute: "1 min", 223 * time.Second: "3 min 43 s", 2 * time.Hour: "2 h",
+		26*time.Hour + 4*time.Minute: "1 d 2 h", 24*time.Hour + 5*time.Minute: "1 d",
+	} {
+		if got := lasted(d); got != want {
+			t.Errorf("%v is told as %q, want %q", d, got, want)
+		}
 	}
 }

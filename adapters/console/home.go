@@ -29,6 +29,7 @@ type homeView struct {
 	Endpoints []endpointView
 	More      bool // endpoints than are shown
 	Unknown   bool // how endpoints and services are
+	NoWayBack bool // the reader came by a link, and has neither password nor passkey
 	Quiet     bool // nothing needs attention
 }
 
@@ -108,7 +109,20 @@ func (p *Console) home(c *call) error {
 		v.Queues = append(v.Queues, shown)
 	}
 	p.alarms(c, &v)
+	if v.NoWayBack, err = p.noWayBack(c); err != nil {
+		return err
+	}
 	return p.Show(c, http.StatusOK, "home", "Attention", v)
+}
+
+// noWayBack reports whether the reader, whom a link let in once, has neither password nor
+// passkey to sign in by again.
+func (p *Console) noWayBack(c *call) (bool, error) {
+	if c.Principal.Session.Method != domain.SignInByLink || c.Principal.Person.PasswordHash != "" {
+		return false, nil
+	}
+	known, err := p.Passkeys.List(c.Ctx(), c.Principal)
+	return len(known) == 0, err
 }
 
 func (p *Console) firstOf(c *call, f domain.WorkFilter, at time.Time) (rows []deliveryRow, err error) {

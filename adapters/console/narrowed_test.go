@@ -320,7 +320,7 @@ func TestQueuesTellWhatWaitsWhatIsDueAndWhatIsLate(t *testing.T) {
 	r := s.signedIn(t, domain.RoleViewer)
 	page := r.get("/queues").body
 	now := row.FindStringSubmatch(strings.ReplaceAll(page, "\n", ""))
-	if now == nil || now[1] != now[2] || now[2] == "0" || !strings.Contains(page, `<span class="tag bad">2m`) {
+	if now == nil || now[1] != now[2] || now[2] == "0" || !strings.Contains(page, `<span class="tag bad">2 min`) {
 		t.Errorf("what was booked 2 minutes ago is due and late: %q", now)
 	}
 	if !strings.Contains(page, "it may forget notifications") {

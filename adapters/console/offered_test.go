@@ -128,7 +128,7 @@ func TestThePageOfARunCountsAndNumbersItsLines(t *testing.T) {
 	for _, m := range regexp.MustCompile(`<div><dt>([^<]*)</dt><dd>([^<]*)</dd>`).FindAllStringSubmatch(p.body, -1) {
 		tiles[m[1]] = m[2]
 	}
-	for name, want := range map[string]string{"advanced": "0", "refused": "1", "not found": "1"} {
+	for name, want := range map[string]string{"moved": "0", "refused": "1", "not found": "1"} {
 		if tiles[name] != want {
 			t.Errorf("%s: %q, want %s of %v", name, tiles[name], want, tiles)
 		}

@@ -2,9 +2,11 @@ package console
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/application/machinery"
 	"waybill/domain"
 	"waybill/ports"
@@ -57,7 +59,7 @@ func (p *Console) showQueues(c *call) error {
 	o := p.Machinery.Overview(c.Ctx())
 	v := queuesView{Notice: c.Told(), At: o.At, May: c.May(domain.ActRepairQueues), Queue: o.Queue.Value, Dead: o.Dead.Value,
 		Database: o.Database.Value, FeedLag: o.FeedLag.Value.Round(time.Millisecond),
-		Took: max(o.Database.Value.Took.Round(time.Millisecond), time.Millisecond).String()}
+		Took: site.Took(o.Database.Value.Took)}
 	v.WorkGone, v.MailsGone = gone("What is to be done", o.Work), gone("The mails that were given up", o.Mails)
 	v.QueueGone, v.DeadGone = gone("Redis", o.Queue), gone("What Redis gave up", o.Dead)
 	if v.DataGone = gone("The database", o.Database); v.DataGone == nil {
@@ -70,7 +72,7 @@ func (p *Console) showQueues(c *call) error {
 			GivenUp: counted(w.GivenUp)}
 		if w.Oldest != nil {
 			late := max(0, o.At.Sub(*w.Oldest))
-			row.Late = late.Round(time.Second).String()
+			row.Late = lasted(late)
 			if late > lateAfter {
 				row.Tone = "bad"
 			}
@@ -85,6 +87,26 @@ func (p *Console) showQueues(c *call) error {
 		v.Mails = append(v.Mails, mailRow{string(m.ID), string(m.Kind), m.LastError, m.Attempts, at, m.PersonID != ""})
 	}
 	return p.Show(c, http.StatusOK, "queues", "Queues", v)
+}
+
+// lasted is a time in its two greatest units.
+func lasted(d time.Duration) string {
+	d = d.Round(time.Second)
+	units := []struct {
+		name string
+		of   time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}}
+	for i, u := range units {
+		if d < u.of && u.of > time.Second {
+			continue
+		}
+		text := strconv.Itoa(int(d/u.of)) + " " + u.name
+		if rest := d % u.of; i+1 < len(units) && rest >= units[i+1].of {
+			text += " " + strconv.Itoa(int(rest/units[i+1].of)) + " " + units[i+1].name
+		}
+		return text
+	}
+	return ""
 }
 
 // counted is a number that is counted up to a bound.

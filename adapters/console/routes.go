@@ -50,7 +50,7 @@ var done = map[string]string{
 	"mail-dropped":      "The mail was dropped.",
 	"task-retried":      "It waits to be done again.",
 	"task-dropped":      "It was dropped. What it was about is in the database, and is found there.",
-	"business-created":  "The customer was created. Next invite its owner, under People.",
+	"business-created":  "The customer was created. Next it needs an owner, who makes its keys.",
 	"business-renamed":  "The customer was renamed.",
 	"business-limited":  "The limit was saved. Servers go by it within two seconds.",
 	"business-disabled": "The customer was disabled. None of its keys works any more, within two seconds everywhere, and its people are out.",

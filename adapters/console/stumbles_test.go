@@ -4,9 +4,11 @@ import (
 	"html"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"waybill/application/people"
 	"waybill/domain"
 )
 
@@ -81,4 +83,65 @@ func TestANumberIsALinkToCallOnlyForThoseWhoReadIt(t *testing.T) {
 	r := s.signedIn(t, domain.RoleDispatcher)
 	found := r.get("/deliveries?q=" + url.QueryEscape("tel:"+string(s.delivery.Recipient.PhoneNumber)))
 	found.has(t, string(s.delivery.ID))
+}
+
+func TestTheBoardIsCountedAnewAfterARun(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleDispatcher)
+	assigned := func() int {
+		_, tail, _ := strings.Cut(r.get("/board").body, `data-cell="a/assigned/7"`)
+		_, tail, _ = strings.Cut(tail, ">")
+		number, _, _ := strings.Cut(tail, "<")
+		return must[int](t)(strconv.Atoi(number))
+	}
+	before := assigned()
+	form := url.Values{"references": {string(s.delivery.Reference)}, "status": {"assigned"}}
+	r.post("/bulk/move", form).has(t, "1 of 1 moved")
+	if after := assigned(); after != before+1 {
+		t.Errorf("%d were assigned, and %d are once one more is", before, after)
+	}
+}
+
+func TestAPageOfACustomerSaysInItsTitleWhoseItIs(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleAdmin)
+	at := "/businesses/" + string(s.delivery.Tenant.BusinessID)
+	_, name, _ := strings.Cut(r.get(at).body, "<title>")
+	name, _, _ = strings.Cut(name, " · ")
+	r.get(at+"/people").has(t, "<title>People · "+name+" · Waybill console</title>")
+	r.get("/board").has(t, "<title>Board · Waybill console</title>")
+	created := r.get(at + "?done=business-created")
+	created.has(t, `/console`+at+`/people">Invite its owner`)
+	r.get(at+"/webhooks").has(t, `value="live" selected`)
+	r.get(at+"/pickup-locations").has(t, `/pickup-locations/live/import"`)
+}
+
+func TestWhoHasNoWayBackIsToldToMakeOne(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	const told = "You have no password yet"
+	if p := s.signedIn(t, domain.RoleDispatcher).get("/"); strings.Contains(p.body, told) {
+		t.Error("a person with a password is told that they have none")
+	}
+	issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator,
+		people.Invitation{Email: "esi@waybill.example", Name: "Esi", Role: string(domain.RoleDispatcher)}))
+	r := s.reader(t)
+	r.post("/enter/"+issued.Secret, nil)
+	r.get("/").has(t, told, `/console/account"`)
+}
+
+func TestTheAuditLogNamesStatusesInWords(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleAdmin)
+	at := "/deliveries/" + string(s.delivery.ID) + "/move"
+	for _, status := range []string{"assigned", "picked_up"} {
+		if p := r.post(at, url.Values{"status": {status}}); p.status != 200 {
+			t.Fatalf("%s: %d", status, p.status)
+		}
+	}
+	log := r.get("/audit")
+	log.has(t, "to picked up", "at most 10,000 entries")
 }

@@ -37,6 +37,9 @@ var ActionTexts = map[domain.Action]string{
 var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "from", "to",
 	"scenario", "reason_code", "ended", "reason", "because", "until"}
 
+// constants are the details whose values are names of the API, shown in words.
+var constants = map[string]bool{"from": true, "to": true, "status": true, "reason_code": true, "scenario": true}
+
 // ActionText is what was done; the action itself where there are no words for it.
 func ActionText(e domain.AuditEntry) string {
 	switch e.Details["enabled"] {
@@ -62,6 +65,9 @@ func AuditDetails(e domain.AuditEntry) (details []string) {
 	}
 	for _, name := range auditDetails {
 		if value := strings.ReplaceAll(e.Details[name], ",", ", "); value != "" {
+			if constants[name] {
+				value = Spaced(value)
+			}
 			details = append(details, strings.ReplaceAll(name, "_", " ")+" "+value)
 		}
 	}

@@ -25,6 +25,9 @@ func (s *Site) Show(c *Call, status int, name, title string, body any) error {
 		return err
 	}
 	page.Title, page.Body = title, body
+	if page.Over != nil && page.Over.Title != title { // of several open windows each says whose it is
+		page.Title += " · " + page.Over.Title
+	}
 	page.Banner = s.banner(c, page.Place)
 	page.Who = &pages.Who{Name: c.Principal.Person.Name, Role: string(c.Principal.Role), Place: page.Place, SignOut: c.At("/signout")}
 	return s.send(c, status, name, page)

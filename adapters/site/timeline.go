@@ -99,11 +99,11 @@ func (t Timeline) sent(w deliveries.SentWebhook) (steps []Step) {
 // StatusTones are the colours of statuses that are more than under way.
 var StatusTones = map[domain.Status]string{domain.Delivered: "good", domain.Failed: "bad", domain.Cancelled: "over"}
 
-// Spaced is a constant in words: picked up, COD refused.
+// Spaced is a constant in words: picked up, cash on delivery refused.
 func Spaced(constant string) string {
 	text := strings.ReplaceAll(constant, "_", " ")
 	if text == "cod" || strings.HasPrefix(text, "cod ") {
-		text = "COD" + text[len("cod"):]
+		text = "cash on delivery" + text[len("cod"):]
 	}
 	return text
 }

@@ -96,6 +96,9 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 			Hint: "Needed for failed and cancelled. The customer sees it."}),
 		Most: domain.MaxMoves, Preview: preview,
 	}
+	if preview != nil { // it has no names, and a browser that goes back to it may show it again
+		c.Header("Cache-Control", "private, no-cache")
+	}
 	if n == nil {
 		v.Notice = c.Told()
 	}

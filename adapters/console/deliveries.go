@@ -50,6 +50,7 @@ type deliveryRow struct {
 	ID, Reference, ExternalID, Environment, Status, Tone, To string
 	Business, BusinessID                                     string
 	Only                                                     string // leads to the same list of its customer alone
+	Why                                                      string // it failed; empty where the list does not say
 	Since, CreatedAt                                         time.Time
 }
 

@@ -134,15 +134,3 @@ func TestWhatARunMovesIsSaidInWords(t *testing.T) {
 		t.Errorf("those stayed: %v", got)
 	}
 }
-
-func TestATimeIsToldInItsTwoGreatestUnits(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		0: "0 s", 400 * time.Millisecond: "0 s", time.Minute: "1 min", 223 * time.Second: "3 min 43 s", 2 * time.Hour: "2 h",
-		26*time.Hour + 4*time.Minute: "1 d 2 h", 24*time.Hour + 5*time.Minute: "1 d",
-	} {
-		if got := lasted(d); got != want {
-			t.Errorf("%v is told as %q, want %q", d, got, want)
-		}
-	}
-}

@@ -132,10 +132,21 @@ func (p *Console) firstOf(c *call, f domain.WorkFilter, at time.Time) (rows []de
 	}
 	all := found.Deliveries[:min(len(found.Deliveries), firstOfQueue)]
 	names, err := p.Operations.BusinessNames(c.Ctx(), all)
-	for _, d := range all {
-		rows = append(rows, rowOf(d, names))
+	if err != nil {
+		return nil, err
 	}
-	return rows, err
+	why := map[domain.ID]domain.ReasonCode{}
+	if f.Status == domain.Failed {
+		if why, err = p.Operations.Reasons(c.Ctx(), all); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range all {
+		row := rowOf(d, names)
+		row.Why = site.Spaced(string(why[d.ID]))
+		rows = append(rows, row)
+	}
+	return rows, nil
 }
 
 // alarms adds what is down. Without an answer the page has all the rest, and says so.

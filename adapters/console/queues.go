@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	"waybill/adapters/pages"
@@ -72,7 +71,7 @@ func (p *Console) showQueues(c *call) error {
 			GivenUp: counted(w.GivenUp)}
 		if w.Oldest != nil {
 			late := max(0, o.At.Sub(*w.Oldest))
-			row.Late = lasted(late)
+			row.Late = lasting(late)
 			if late > lateAfter {
 				row.Tone = "bad"
 			}
@@ -87,26 +86,6 @@ func (p *Console) showQueues(c *call) error {
 		v.Mails = append(v.Mails, mailRow{string(m.ID), string(m.Kind), m.LastError, m.Attempts, at, m.PersonID != ""})
 	}
 	return p.Show(c, http.StatusOK, "queues", "Queues", v)
-}
-
-// lasted is a time in its two greatest units.
-func lasted(d time.Duration) string {
-	d = d.Round(time.Second)
-	units := []struct {
-		name string
-		of   time.Duration
-	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}}
-	for i, u := range units {
-		if d < u.of && u.of > time.Second {
-			continue
-		}
-		text := strconv.Itoa(int(d/u.of)) + " " + u.name
-		if rest := d % u.of; i+1 < len(units) && rest >= units[i+1].of {
-			text += " " + strconv.Itoa(int(rest/units[i+1].of)) + " " + units[i+1].name
-		}
-		return text
-	}
-	return ""
 }
 
 // counted is a number that is counted up to a bound.

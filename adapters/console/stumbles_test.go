@@ -145,3 +145,31 @@ func TestTheAuditLogNamesStatusesInWords(t *testing.T) {
 	log := r.get("/audit")
 	log.has(t, "to picked up", "at most 10,000 entries")
 }
+
+func TestTheQueueOfAttentionSaysWhyADeliveryFailed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleDispatcher)
+	moved := func(status, reason string) {
+		at := "/deliveries/" + string(s.delivery.ID) + "/move"
+		if p := r.post(at, url.Values{"status": {status}, "reason": {reason}}); p.status != 200 {
+			t.Fatalf("%s: %d", status, p.status)
+		}
+	}
+	moved("assigned", "")
+	moved("failed", "cod_refused")
+	r.get("/").has(t, `<td data-label="Why"><span>cash on delivery refused</span></td>`)
+}
+
+func TestAPreviewMayBeShownAgainByABrowserThatGoesBack(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleDispatcher)
+	form := url.Values{"references": {string(s.delivery.Reference)}, "status": {"assigned"}}
+	if kept := r.post("/bulk", form).header.Get("Cache-Control"); kept != "private, no-cache" {
+		t.Errorf("a preview is kept: %q", kept)
+	}
+	if kept := r.get("/bulk").header.Get("Cache-Control"); kept != "no-store" {
+		t.Errorf("the form is kept: %q", kept)
+	}
+}

@@ -93,6 +93,22 @@ func (o *Operations) Find(ctx context.Context, typed Typed, within domain.Delive
 	return found, nil
 }
 
+// Reasons are why deliveries came to where they are, by their IDs; those without a reason
+// are left out. It asks once for each: give it those of a short list.
+func (o *Operations) Reasons(ctx context.Context, of []*domain.Delivery) (map[domain.ID]domain.ReasonCode, error) {
+	why := map[domain.ID]domain.ReasonCode{}
+	for _, d := range of {
+		events, err := o.storage.Read().Deliveries.Events(ctx, d.Tenant, d.ID)
+		if err != nil {
+			return nil, err
+		}
+		if last := len(events) - 1; last >= 0 && events[last].Reason != "" {
+			why[d.ID] = events[last].Reason
+		}
+	}
+	return why, nil
+}
+
 // BusinessNames are the names of the businesses of deliveries.
 func (o *Operations) BusinessNames(ctx context.Context, of []*domain.Delivery) (map[domain.ID]string, error) {
 	var ids []domain.ID

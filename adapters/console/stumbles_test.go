@@ -173,3 +173,23 @@ func TestAPreviewMayBeShownAgainByABrowserThatGoesBack(t *testing.T) {
 		t.Errorf("the form is kept: %q", kept)
 	}
 }
+
+func TestTheStaffReadInACustomersAuditWhoOfThemDidIt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleAdmin)
+	at := "/businesses/" + string(s.delivery.Tenant.BusinessID)
+	r.post("/deliveries/"+string(s.delivery.ID)+"/move", url.Values{"status": {"assigned"}})
+	r.get(at+"/audit").has(t, `<td data-label="Who"><span>`+s.staff[domain.RoleAdmin].Name)
+}
+
+func TestAPreviewThatMovesAllSpeaksOfNoneThatStays(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	form := url.Values{"references": {string(s.delivery.Reference)}, "status": {"assigned"}}
+	p := s.signedIn(t, domain.RoleDispatcher).post("/bulk", form)
+	p.has(t, "1 may be moved now.")
+	if strings.Contains(p.body, "would stay") {
+		t.Error("it speaks of 0 that would stay")
+	}
+}

@@ -1,6 +1,7 @@
 package portal
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -89,7 +90,7 @@ func (p *Portal) listAudit(c *call) error {
 		v.Older = q.href("/audit", entries[auditPage-1].ID)
 	}
 	for _, e := range entries {
-		v.Entries = append(v.Entries, showEntry(e))
+		v.Entries = append(v.Entries, showEntry(c, e))
 	}
 	return p.Show(c, http.StatusOK, "audit", "Audit log", v)
 }
@@ -119,11 +120,14 @@ func (p *Portal) personField(c *call, chosen domain.ID) (pages.Field, error) {
 	return f, err
 }
 
-func showEntry(e domain.AuditEntry) entryView {
+func showEntry(c *call, e domain.AuditEntry) entryView {
 	shown := entryView{ID: string(e.ID), By: actorName(e.Actor), What: site.ActionText(e), Target: string(e.Target), At: e.At,
 		Details: site.AuditDetails(e)}
 	if e.Action == domain.ActionViewBegin || e.Action == domain.ActionViewEnd {
 		shown.By = "Support of the delivery company"
+	}
+	if c.ByStaff() { // who know each other by name
+		shown.By = cmp.Or(e.Actor.Name, shown.By)
 	}
 	if e.Actor.Kind() == domain.ActorPerson {
 		shown.ByHref = auditQuery{filter: domain.AuditFilter{ActorID: e.Actor.ID}}.href("/audit", "")
@@ -147,7 +151,7 @@ func (p *Portal) auditCSV(c *call) error {
 			}
 			more = len(entries) > auditRead
 			for _, e := range entries[:min(len(entries), auditRead)] {
-				shown, person := showEntry(e), ""
+				shown, person := showEntry(c, e), ""
 				if e.Actor.Kind() == domain.ActorPerson {
 					person = string(e.Actor.ID)
 				}

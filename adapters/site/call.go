@@ -63,10 +63,13 @@ func (c *Call) Business() domain.ID {
 	return c.Principal.Session.BusinessID
 }
 
+// ByStaff reports whether a page of a customer is shown to the staff, at their console.
+func (c *Call) ByStaff() bool { return c.mount != nil }
+
 // FirstEnvironment is what pages are about whose address does not say it: the staff work
 // on live, where a customer's people begin in the sandbox.
 func (c *Call) FirstEnvironment() domain.Environment {
-	if c.mount != nil {
+	if c.ByStaff() {
 		return domain.Live
 	}
 	return domain.Sandbox

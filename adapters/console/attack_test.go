@@ -47,7 +47,7 @@ func TestSigningAPersonOutSaysThatItIsEverywhere(t *testing.T) {
 	r := s.signedIn(t, domain.RoleAdmin)
 	for path, person := range map[string]domain.Person{"/staff": s.staff[domain.RoleViewer],
 		"/businesses/" + string(s.business.ID) + "/people": s.owner} {
-		if p := r.get(path); !strings.Contains(p.body, `aria-label="Sign out `+person.Name+` everywhere"`) ||
+		if p := r.get(path); !strings.Contains(p.body, `aria-label="Sign out everywhere: `+person.Name+`"`) ||
 			!strings.Contains(p.body, "at the console and at every customer they belong to") {
 			t.Errorf("%s does not say how far a sign-out reaches", path)
 		}

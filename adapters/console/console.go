@@ -70,6 +70,7 @@ type Console struct {
 	UseCases
 	options Options
 	boards  boards
+	tiles   chan struct{} // has one for each tile that is on its way
 }
 
 // call is one request.
@@ -96,7 +97,7 @@ var staff = site.People{
 
 // New makes the console.
 func New(u UseCases, o Options) *Console {
-	p := &Console{UseCases: u, options: o}
+	p := &Console{UseCases: u, options: o, tiles: make(chan struct{}, mostTiles)}
 	customer := o.Customer
 	if customer != nil {
 		customer.Routes = append(slices.Clone(customer.Routes), p.businessRoutes()...)

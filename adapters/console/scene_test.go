@@ -81,6 +81,7 @@ type scene struct {
 	ids     map[string]string // records for the parameters of paths, by the name with its colon
 	records []string          // texts that take a session
 	mapFile string            // of streets
+	tiles   ports.MapTiles    // instead of that file
 }
 
 // furnish add to each new scene what pages show: files of tests append to it by init.

@@ -26,8 +26,10 @@ const (
 	withoutStreets = "streets"
 	// mostBeside is how many deliveries a page lists beside the street map.
 	mostBeside = 50
+	// mostTiles is how many tiles are on their way at once: each is in memory until it was sent.
+	mostTiles = 16
 	// mostUnpacked is what a tile unpacks to at most for a browser that takes no gzip.
-	mostUnpacked = 16 << 20
+	mostUnpacked = 8 << 20
 )
 
 type streetView struct {
@@ -132,6 +134,13 @@ func (p *Console) showTile(c *call) error {
 	}
 	if p.options.Streets == nil {
 		return domain.ErrNotFound
+	}
+	select {
+	case p.tiles <- struct{}{}:
+		defer func() { <-p.tiles }()
+	case <-c.Ctx().Done():
+		return &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable,
+			Message: "Too many parts of the street map are asked for at once. Reload the page in a moment.", Err: c.Ctx().Err()}
 	}
 	tile, err := p.options.Streets.Tile(at[0], at[1], at[2])
 	if errors.Is(err, ports.ErrNoTile) {

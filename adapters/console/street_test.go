@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"waybill/adapters/console"
 	"waybill/adapters/maptiles/pmtiles"
 	"waybill/domain"
+	"waybill/ports"
 	"waybill/test/browser"
 	"waybill/test/sample"
 	"waybill/test/streets"
@@ -35,7 +38,9 @@ func init() {
 				t.Fatal(err)
 			}
 		}
-		o.Streets = must[*pmtiles.Archive](t)(pmtiles.Open(s.mapFile))
+		if o.Streets = s.tiles; s.tiles == nil {
+			o.Streets = must[*pmtiles.Archive](t)(pmtiles.Open(s.mapFile))
+		}
 	})
 	states = append(states, []state{
 		{name: "street", role: domain.RoleDispatcher, path: "/map/street", heading: "Street map", before: busyDay, then: streetsDrawn},
@@ -366,6 +371,60 @@ func TestTheListBesideTheStreetMapHasAllItsDeliveries(t *testing.T) {
 	}
 	if len(want) < 20 || len(got) != len(want) {
 		t.Errorf("%d are listed, and %d are on the map", len(got), len(want))
+	}
+}
+
+// slowTiles are read as soon as they may be, and count those that are read at once.
+type slowTiles struct {
+	ports.MapTiles
+	may       chan struct{}
+	now, most atomic.Int32
+}
+
+func (s *slowTiles) Tile(int, int, int) (ports.MapTile, error) {
+	n := s.now.Add(1)
+	defer s.now.Add(-1)
+	for most := s.most.Load(); n > most && !s.most.CompareAndSwap(most, n); most = s.most.Load() {
+	}
+	<-s.may
+	return ports.MapTile{Content: []byte("tile"), Version: "1"}, nil
+}
+
+func TestManyReadersOfTilesHaveFewOfThemInMemoryAtOnce(t *testing.T) {
+	t.Parallel()
+	const readers, most = 50, 16
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleViewer)
+	slow := &slowTiles{may: make(chan struct{})}
+	s.tiles = slow
+	r.url = s.serve(t)
+	answers := make(chan page, readers)
+	for i := range readers {
+		go func() { answers <- r.get(fmt.Sprintf("/map/tiles/6/%d/0", i)) }()
+	}
+	for deadline := time.Now().Add(time.Minute); slow.now.Load() < most; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d tiles are read at once, want %d", slow.now.Load(), most)
+		}
+	}
+	if p := r.get("/account"); p.status != http.StatusOK { // other pages do not wait for tiles
+		t.Errorf("another page: %d", p.status)
+	}
+	close(slow.may)
+	served := 0
+	for range readers {
+		switch p := <-answers; {
+		case p.status == http.StatusOK && p.body == "tile":
+			served++
+		case p.status != http.StatusServiceUnavailable: // on a slow machine, after three seconds
+			t.Errorf("%d %s", p.status, p.body)
+		}
+	}
+	if served < most {
+		t.Errorf("%d tiles were served", served)
+	}
+	if got := slow.most.Load(); got != most {
+		t.Errorf("%d tiles were read at once, want %d", got, most)
 	}
 }
 

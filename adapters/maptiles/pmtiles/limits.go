@@ -16,7 +16,7 @@ const (
 	// directory has four of them or more.
 	mostOfDirectory = 2 << 20
 	mostOfMetadata  = 2 << 20
-	mostOfTile      = 4 << 20 // as it lies in the file
+	mostOfTile      = 2 << 20 // as it lies in the file
 	// mostKept are entries of directories in memory, of 24 bytes each.
 	mostKept = 1 << 20
 	// deepest is how many directories lead to a tile.

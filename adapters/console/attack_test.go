@@ -5,8 +5,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"waybill/application/moves"
 	"waybill/domain"
+	"waybill/test/sample"
 )
 
 func TestAViewerFindsNothingByPhoneNumberAndIsToldSo(t *testing.T) {
@@ -69,4 +72,52 @@ func TestAFormThatNamesTheRunOfAProgramLeadsToThatRunAndMovesNothing(t *testing.
 		t.Errorf("%d at %s\n%s", p.status, p.at, p.body)
 	}
 	s.wantSame(t, before, "the form")
+}
+
+// What was decided by a person who might is carried to its end under their name, also where
+// the process died and the person was taken the role meanwhile. Only the form is refused.
+func TestARunGoesOnWhenItsPersonLosesTheRole(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r, kofi := s.signedIn(t, domain.RoleDispatcher), s.staff[domain.RoleDispatcher]
+	form := url.Values{"status": {"assigned"}, "reason_code": {""}, "once": {string(s.IDs.ID(domain.PrefixMoveRun))}}
+	var items []moves.Order
+	var booked []*domain.Delivery
+	for range 2 {
+		w := sample.BookingWrite(s.delivery.Tenant, func(b *domain.Booking) { b.CreatedAt = s.Clock.Now() })
+		if err := s.Store.Book(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		booked = append(booked, w.Delivery)
+		items = append(items, moves.Order{Name: string(w.Delivery.ID), To: domain.Assigned})
+		form.Add("references", string(w.Delivery.ID))
+	}
+	form.Set("references", strings.Join(form["references"], "\n"))
+	id := domain.ID(form.Get("once"))
+	_, _, err := s.moves().Advance(t.Context(), moves.Orders{Run: id, Key: "console-" + string(id), Items: items,
+		By: domain.AuditActor{ID: kofi.ID, Name: kofi.Name}}) // without patience: it ends behind the first one, as a process that dies
+	if !domain.HasCode(err, domain.CodeIdempotencyInProgress) {
+		t.Fatalf("the run has ended: %v", err)
+	}
+	if _, err := s.directory.SetRole(t.Context(), operator, "", kofi.ID, string(domain.RoleViewer)); err != nil {
+		t.Fatal(err)
+	}
+	if p := r.post("/bulk/move", form); p.status != http.StatusForbidden {
+		t.Errorf("the form of one who may no more: %d", p.status)
+	}
+	for range 16 { // webhooks of an event have its ID but for the last digit, and here IDs are counted up
+		s.IDs.ID(domain.PrefixEvent)
+	}
+	if worked, err := s.moves().GoOn(t.Context(), time.Minute); !worked || err != nil {
+		t.Fatalf("%t, %v", worked, err)
+	}
+	if p := r.get("/bulk/runs/" + string(id)); !strings.Contains(p.body, "2 of 2 moved") {
+		t.Errorf("%d\n%s", p.status, p.body)
+	}
+	for _, d := range booked {
+		found, err := s.audit.Entries(t.Context(), domain.AuditFilter{Target: d.ID}, domain.PageRequest{Limit: 10})
+		if err != nil || len(found) != 1 || found[0].Actor.ID != kofi.ID {
+			t.Errorf("%+v, %v", found, err)
+		}
+	}
 }

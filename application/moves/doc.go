@@ -13,6 +13,8 @@
 //
 // Unlike a bulk of creates, a run is carried to its end without its caller: the
 // company has decided to move these deliveries, and half of them moved helps no rider.
+// That holds where the person who asked loses the role meanwhile, too: the rest is moved
+// under their name, and their next request is refused.
 //
 // Rejected: the records of package idempotency, which belong to an application and
 // keep an answer, and not the request that a process needs to go on by itself; and one

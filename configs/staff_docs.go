@@ -27,7 +27,7 @@ working.
 | Provider | Issuer | Groups | To be known |
 |---|---|---|---|
 | Dex | ` + "`issuer`" + ` of its configuration | the scope ` + "`groups`" + ` is asked for by itself | ` + "`auth_time`" + ` comes with ` +
-	"`DEX_SESSIONS_ENABLED=true`" + ` |
+	"`DEX_SESSIONS_ENABLED=true`" + `; Waybill is one of its ` + "`staticClients`" + `, with ` + "`id`, `secret`" + ` and ` + "`redirectURIs`" + ` |
 | Keycloak | ` + "`https://HOST/realms/REALM`" + ` | a mapper "Group Membership" with the claim ` + "`groups`" + ` in the ID token; with full paths ` +
 	"a rule is `group:/dispatch=dispatcher`" + ` | users need "Email verified" |
 | Entra ID | ` + "`https://login.microsoftonline.com/TENANT/v2.0`" + ` | the optional claim ` + "`groups`" + `; rules name object IDs | add the optional ` +

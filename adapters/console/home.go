@@ -27,10 +27,11 @@ type homeView struct {
 	Queues    []queueView
 	Down      []string
 	Endpoints []endpointView
-	More      bool // endpoints than are shown
-	Unknown   bool // how endpoints and services are
-	NoWayBack bool // the reader came by a link, and has neither password nor passkey
-	Quiet     bool // nothing needs attention
+	More      bool   // endpoints than are shown
+	Unknown   bool   // how endpoints and services are
+	Again     string // the address of the page, to count once more
+	NoWayBack bool   // the reader came by a link, and has neither password nor passkey
+	Quiet     bool   // nothing needs attention
 }
 
 // queueView is one kind of deliveries that need attention, the oldest ones first.
@@ -82,9 +83,10 @@ func (p *Console) home(c *call) error {
 	if err != nil && w.At.IsZero() {
 		return err
 	}
-	v := homeView{Notice: c.Told(), Name: c.Principal.Person.Name, At: w.At, Quiet: true, Fields: []pages.Field{
-		edges("unassigned", "Booked and not assigned for", unassigned), edges("quiet", "Outsourced without news for", quiet),
-	}}
+	v := homeView{Notice: c.Told(), Name: c.Principal.Person.Name, At: w.At, Quiet: true,
+		Again: c.At("/") + "?" + with(c.Request.URL.Query(), "done", ""), Fields: []pages.Field{
+			edges("unassigned", "Booked and not assigned for", unassigned), edges("quiet", "Outsourced without news for", quiet),
+		}}
 	if err != nil {
 		v.Notice = staleBoard(w.At)
 	}

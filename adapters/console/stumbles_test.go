@@ -193,3 +193,10 @@ func TestAPreviewThatMovesAllSpeaksOfNoneThatStays(t *testing.T) {
 		t.Error("it speaks of 0 that would stay")
 	}
 }
+
+func TestAttentionIsCountedAgainByALinkThatKeepsItsTimes(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleDispatcher)
+	r.get("/?unassigned=5m&quiet=1h").has(t, `href="/console/?quiet=1h&amp;unassigned=5m">Count again`)
+}

@@ -9,6 +9,10 @@ import (
 // Looks are a small phone and a desk, by day and by night.
 var Looks = []Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}}
 
+// ofColours are the rules of axe-core that look at colours. By night nothing else of a page is
+// another than by day.
+var ofColours = []string{"color-contrast", "link-in-text-block"}
+
 // What a page may weigh, as it comes over the wire: all of it, and the sheets and
 // scripts that pages share.
 const (
@@ -48,7 +52,11 @@ func Examine(t *testing.T, p *Page, site, name string) {
 		if wide := p.Overflow(t); wide > 0 {
 			t.Errorf("%s, %d, %s: %d pixels too wide", name, l.Width, scheme, wide)
 		}
-		for _, violation := range p.Violations(t) {
+		var rules []string
+		if l.Dark {
+			rules = ofColours
+		}
+		for _, violation := range p.Violations(t, rules...) {
 			t.Errorf("%s, %d, %s: %s", name, l.Width, scheme, violation)
 		}
 		p.Screenshot(t, fmt.Sprintf("%s-%s-%d-%s", site, name, l.Width, scheme))

@@ -173,9 +173,9 @@ func (p *Page) Overflow(t *testing.T) int {
 	return Eval[int](t, p, "document.documentElement.scrollWidth - document.documentElement.clientWidth")
 }
 
-// Violations are what axe-core finds, a line for each: by its usual rules, and by
-// that of WCAG 2.2 on the size of what is touched.
-func (p *Page) Violations(t *testing.T) []string {
+// Violations are what axe-core finds, a line for each: by the rules that are named, or else
+// by its usual ones, and that of WCAG 2.2 on the size of what is touched.
+func (p *Page) Violations(t *testing.T, rules ...string) []string {
 	t.Helper()
 	if there := Eval[bool](t, p, "'axe' in window"); !there {
 		if err := p.eval(axe(t)+";true", new(bool)); err != nil {
@@ -190,8 +190,12 @@ func (p *Page) Violations(t *testing.T) []string {
 			Summary string `json:"failureSummary"`
 		} `json:"nodes"`
 	}
+	options := `{rules: {"target-size": {enabled: true}}}`
+	if len(rules) > 0 {
+		options = `{runOnly: "` + strings.Join(rules, ",") + `".split(",")}`
+	}
 	var lines []string
-	for _, v := range Eval[[]violation](t, p, `axe.run(document, {rules: {"target-size": {enabled: true}}}).then(r => r.violations)`) {
+	for _, v := range Eval[[]violation](t, p, "axe.run(document, "+options+").then(r => r.violations)") {
 		for _, n := range v.Nodes {
 			lines = append(lines, v.ID+": "+v.Help+": "+n.HTML+": "+n.Summary)
 		}

@@ -152,7 +152,7 @@ func TestTheQueueOfAttentionSaysWhyADeliveryFailed(t *testing.T) {
 	r := s.signedIn(t, domain.RoleDispatcher)
 	moved := func(status, reason string) {
 		at := "/deliveries/" + string(s.delivery.ID) + "/move"
-		if p := r.post(at, url.Values{"status": {status}, "reason": {reason}}); p.status != 200 {
+		if p := r.post(at, url.Values{"status": {status}, "reason_code": {reason}}); p.status != 200 {
 			t.Fatalf("%s: %d", status, p.status)
 		}
 	}

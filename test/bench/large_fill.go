@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,11 @@ import (
 type filling struct {
 	rows  int
 	begun time.Time // when the first was made
+	// owner has the business and the application of a recipient's deliveries; nil: all
+	// are of those that booked.
+	owner func(recipient int) (business, application string)
+	// deliveries vary besides in these columns.
+	deliveries values
 }
 
 // apart is the time between two deliveries.
@@ -32,6 +38,9 @@ const (
 	recipientKind
 	addressKind
 	eventKind
+	businessKind
+	applicationKind
+	auditKind
 )
 
 // Fewer than deliveries.
@@ -101,6 +110,14 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 			"recipient_id": recipient, "recipient_phone": phone, "dropoff_id": address, "created_at": f.at, "updated_at": f.at,
 		}},
 		{"feed_events", f.events(), values{"id": id(eventKind), "delivery_id": id(deliveryKind), "occurred_at": f.at, "position": number}},
+	}
+	maps.Copy(tables[2].values, f.deliveries)
+	if f.owner != nil {
+		business := func(n int) string { b, _ := f.owner(n % f.recipients()); return b }
+		for _, t := range tables[:3] {
+			t.values["business_id"] = business
+		}
+		tables[2].values["application_id"] = func(n int) string { _, a := f.owner(n % f.recipients()); return a }
 	}
 	names := make([]string, len(tables))
 	for i, t := range tables {

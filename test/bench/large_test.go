@@ -52,6 +52,42 @@ func TestAFilledDatabaseIsAsTheMigrationsMadeIt(t *testing.T) {
 	}
 }
 
+func TestFilledDeliveriesVaryAsIsSaid(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	f := filling{rows: 100, begun: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+	id := func(kind int) func(int) string { return func(n int) string { return f.id(kind, n) } }
+	f.owner = func(recipient int) (business, application string) {
+		return f.id(businessKind, recipient%3), f.id(applicationKind, recipient%3)
+	}
+	f.deliveries = values{"status": func(n int) string {
+		if n%10 == 0 {
+			return string(domain.Failed)
+		}
+		return string(domain.Delivered)
+	}}
+	for table, vary := range map[string]values{
+		"businesses": {"id": id(businessKind)}, "applications": {"id": id(applicationKind), "business_id": id(businessKind)},
+	} {
+		if err := multiply(t.Context(), s.db, table, 3, vary); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.fill(t.Context(), s.db); err != nil { // with all foreign keys
+		t.Fatal(err)
+	}
+	var failed, theirs int
+	const counts = "SELECT count(*) FILTER (WHERE status = 'failed'), " +
+		"count(*) FILTER (WHERE business_id = $1::text::uuid AND application_id = $2::text::uuid) FROM deliveries"
+	business, application := f.owner(2)
+	if err := s.db.QueryRow(t.Context(), counts, business, application).Scan(&failed, &theirs); err != nil {
+		t.Fatal(err)
+	}
+	if failed != 10 || theirs != 30 {
+		t.Errorf("%d failed and %d are of the third customer, want 10 and 30", failed, theirs)
+	}
+}
+
 // schema is all indexes and constraints.
 func (s *scene) schema(t *testing.T) []string {
 	t.Helper()

@@ -27,7 +27,8 @@
 // With an argument it measures something else instead: webhooks (webhooks.go), the
 // steps of simulations (simulations.go), what a create takes at an ordinary pace
 // (pace.go), lists of large tables (large.go), the portal's
-// pages of a large request log (portal.go), what one
+// pages of a large request log (portal.go), the console of the staff and what it takes
+// from creates (console.go), what one
 // customer can do to another (neighbours.go), or a busy half hour with all that is
 // cleaned up meanwhile (soak.go). `variants DIR` builds the program without one mechanism
 // each (variants.go) and prints what -beside takes to measure what those are worth.
@@ -81,6 +82,8 @@ func main() {
 			program = benchLarge
 		case portalArgument:
 			program = benchPortal
+		case consoleArgument:
+			program = benchConsole
 		case neighboursArgument:
 			program = benchNeighbours
 		case paceArgument:

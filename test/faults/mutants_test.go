@@ -27,6 +27,7 @@ var entrances = []overlay.Edit{
 		New: "		Deliveries:      newDeliveries(s),\n		Bulks:           bulks{s},\n		Simulations:     newSimulations(s),\n"},
 	{File: store + "store.go", Old: "feed{s}", New: "newFeed(s)"},
 	{File: store + "feed.go", Old: "	return s.fanOut(ctx, t, e, except)\n", New: "	return newFanOut(s)(ctx, t, e, except)\n"},
+	{File: store + "report_counting.go", Old: "err := s.add(", New: "err := s.mutantAdd("},
 	{File: store + "outbox.go", Old: "return outbox{store: s}", New: "return newOutbox(s)"},
 }
 

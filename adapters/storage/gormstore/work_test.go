@@ -111,8 +111,9 @@ func TestTheBoardAndItsListsAreReadFromPartialIndexes(t *testing.T) {
 				{"what is booked and old", "deliveries_open_idx", 51, list(work(domain.WorkFilter{Status: domain.Booked, Age: old}, true), page)},
 				{"what is assigned", "deliveries_open_idx", 0, list(work(domain.WorkFilter{Status: domain.Assigned, Age: old}, false), page)},
 				{"what is open of a business", "deliveries_open_idx", 51, list(work(domain.WorkFilter{BusinessID: tenant.BusinessID}, true), page)},
-				{"what failed in a minute", "deliveries_failed_idx", 1, list(work(domain.WorkFilter{Status: domain.Failed,
-					Age: domain.Age{Until: 5 * time.Minute}}, true), page)},
+				{"what was cancelled", "deliveries_cancelled_idx", 0,
+					list(domain.DeliverySearch{Environment: domain.Live, Status: domain.Cancelled, NewestFirst: true}, page)},
+				{"a sandbox with nothing", "deliveries_sandbox_idx", 0, list(domain.DeliverySearch{Environment: domain.Sandbox}, page)},
 				{"a phone number", "deliveries_phone_idx", 1, list(domain.DeliverySearch{Phone: "+2332010500", NewestFirst: true}, page)},
 			} {
 				plans = nil
@@ -126,6 +127,20 @@ func TestTheBoardAndItsListsAreReadFromPartialIndexes(t *testing.T) {
 				}
 				if c.reads.MatchString(all) {
 					t.Errorf("%s reads more than it is about:\n%s", q.what, all)
+				}
+			}
+			// Of these the rows of a page are read by their keys.
+			for what, q := range map[string]struct {
+				search domain.DeliverySearch
+				want   int // at least
+			}{
+				"what failed in a minute": {work(domain.WorkFilter{Status: domain.Failed, Age: domain.Age{Until: 5 * time.Minute}}, true), 1},
+				"all that failed":         {domain.DeliverySearch{Environment: domain.Live, Status: domain.Failed, NewestFirst: true}, 51},
+			} {
+				plans = nil
+				n, err := list(q.search, page)()
+				if all := strings.Join(plans, "\n"); err != nil || n < q.want || !strings.Contains(all, "deliveries_failed_idx") {
+					t.Errorf("%s: %d, want %d, %v:\n%s", what, n, q.want, err, all)
 				}
 			}
 		})

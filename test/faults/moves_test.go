@@ -35,7 +35,10 @@ type moved struct {
 func TestAMoveOfManySurvivesTheDeathOfItsProcesses(t *testing.T) {
 	alongside(t)
 	for _, dialect := range engines {
-		t.Run(string(dialect), func(t *testing.T) { stormOnMoves(t, dialect) })
+		t.Run(string(dialect), func(t *testing.T) {
+			alongside(t)
+			stormOnMoves(t, dialect)
+		})
 	}
 }
 
@@ -70,8 +73,9 @@ func stormOnMoves(t *testing.T, dialect Dialect) {
 		items[i] = m{"reference": id}
 	}
 
-	steps := []string{"assigned", "failed"}
+	steps, blows := []string{"assigned", "failed"}, 1 // after each of them a lease has to run out
 	if full() {
+		blows = 2
 		for range 11 {
 			steps = append(steps, "assigned", "failed")
 		}
@@ -109,7 +113,7 @@ func stormOnMoves(t *testing.T, dialect Dialect) {
 					time.Sleep(50 * time.Millisecond)
 				}
 			}()
-			for range 2 {
+			for range blows {
 				time.Sleep(time.Duration(20+rand.IntN(180)) * time.Millisecond)
 				life.kill()
 				helper.kill()

@@ -4,8 +4,20 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"waybill/domain"
+)
+
+// Rows of figures that are read without a rest. Beyond them it rests after each burst, for a
+// multiple of what that took, and leaves the processors to requests: neither the program
+// nor the database, which sends no more than is read, is busy for long.
+const (
+	reportAtOnce = 15_000
+	reportBurst  = 500
+	reportRest   = 3
+	// reportRests is for how long there are rests: a report is not refused for them.
+	reportRests = time.Second
 )
 
 // reports is ports.ReportReader.
@@ -55,7 +67,15 @@ func (s reports) Lines(ctx context.Context, q domain.ReportQuery) ([]domain.Repo
 	}
 	defer func() { _ = rows.Close() }() // read to its end, or given up
 	sums := map[domain.ReportCell]*domain.Figures{}
+	read, first := 0, time.Now()
+	begun := first
 	for rows.Next() {
+		if read++; read%reportBurst == 0 {
+			if read >= reportAtOnce && time.Since(first) < reportRests {
+				time.Sleep(reportRest * time.Since(begun))
+			}
+			begun = time.Now()
+		}
 		if err := rows.Scan(of, &row.Booked, &row.Delivered, &row.Cancelled, &row.Failed, &row.ToAssign, &row.ToDeliver); err != nil {
 			return nil, s.listFailed(ctx, "read a report", err)
 		}

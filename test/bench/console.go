@@ -117,6 +117,9 @@ func benchConsole(ctx context.Context) (err error) {
 				return fmt.Errorf("%s: %w", l.name, err)
 			}
 		}
+		if err := c.finish(ctx); err != nil {
+			return fmt.Errorf("finish what was booked: %w", err)
+		}
 	}
 	return c.print(os.Stdout, append(anew, pages...), loads)
 }

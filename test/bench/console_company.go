@@ -30,6 +30,7 @@ var consoleSQL string
 type company struct {
 	*bench
 	consoleOptions
+	database string
 	made     filling
 	serving  *server
 	customer customers
@@ -51,6 +52,7 @@ func (c *company) set(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.database = database
 	binary := c.bench.binary
 	if err := command(ctx, binary, database, nil, "migrate", "up"); err != nil {
 		return err
@@ -144,6 +146,17 @@ func (c *company) fill(ctx context.Context, db *pgx.Conn) error {
 		return fmt.Errorf("fill the reports: %w", err)
 	}
 	return db.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&c.bytes)
+}
+
+// finish delivers what was booked since the filling, so that as many are open as is said.
+func (c *company) finish(ctx context.Context) error {
+	return c.on(ctx, c.database, func(db *pgx.Conn) error {
+		_, err := db.Exec(ctx, "UPDATE deliveries SET status = 'delivered' WHERE status = 'booked' AND reference NOT LIKE 'filled-%'")
+		if err == nil {
+			_, err = db.Exec(ctx, "VACUUM ANALYZE deliveries")
+		}
+		return err
+	})
 }
 
 func (c *company) close() (err error) {

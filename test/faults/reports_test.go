@@ -47,7 +47,8 @@ func TestACountForReportsGoesOnWhereItsProcessWasKilled(t *testing.T) {
 			s.die(t, at)
 		}
 		if got := s.count(t); !slices.Equal(got, whole) {
-			t.Errorf("%s, counted over %d deaths:\n%s\nand at once:\n%s", from, len(countMoments), strings.Join(got, "\n"), strings.Join(whole, "\n"))
+			t.Errorf("%s, counted over %d deaths:\n%s\nand at once:\n%s", from, len(countMoments), strings.Join(got, "\n"),
+				strings.Join(whole, "\n"))
 		}
 	}
 }

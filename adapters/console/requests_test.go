@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -51,7 +50,7 @@ func init() {
 // requested keeps a request that was made so long ago.
 func (s *scene) requested(t *testing.T, of domain.Tenant, ago time.Duration, with ...func(*domain.RequestRecord)) domain.RequestRecord {
 	t.Helper()
-	r := domain.RequestRecord{ID: requestIDAt(s.Clock.Now().Add(-ago)), Environment: of.Environment, BusinessID: of.BusinessID,
+	r := domain.RequestRecord{ID: sample.IDAt(domain.PrefixRequest, s.Clock.Now().Add(-ago)), Environment: of.Environment, BusinessID: of.BusinessID,
 		ApplicationID: of.ApplicationID, Route: "POST /v1/deliveries", Status: 201, Took: 12 * time.Millisecond, Weight: 1,
 		Network: "198.51.100.0/24", Agent: "shop/1.2"}
 	for _, change := range with {
@@ -61,10 +60,6 @@ func (s *scene) requested(t *testing.T, of domain.Tenant, ago time.Duration, wit
 		t.Fatal(err)
 	}
 	return r
-}
-
-func requestIDAt(at time.Time) domain.ID {
-	return domain.ID(fmt.Sprintf("%s%012x%s", domain.PrefixRequest, at.UnixMilli(), sample.ID(domain.PrefixRequest).Hex()[12:]))
 }
 
 func failing(status int, code string) func(*domain.RequestRecord) {
@@ -205,7 +200,7 @@ func TestOneRequestLeadsToItsCustomerItsKeyAndItsDelivery(t *testing.T) {
 	if p := r.get("/requests/" + foreign); p.status != http.StatusOK || !strings.Contains(p.body, "no valid key was sent") {
 		t.Errorf("a request of an unknown caller: %d", p.status)
 	}
-	for _, id := range []string{"req_1", string(requestIDAt(s.Clock.Now()))} {
+	for _, id := range []string{"req_1", string(sample.IDAt(domain.PrefixRequest, s.Clock.Now()))} {
 		if p := r.get("/requests/" + id); p.status != http.StatusNotFound {
 			t.Errorf("%s: %d", id, p.status)
 		}

@@ -206,7 +206,10 @@ func (d *scene) book(t *testing.T, tenant domain.Tenant, externalID string) *dom
 		_, _, err := tx.Recipients.AddAddress(ctx, tenant, address)
 		return err
 	})
-	w := sample.BookingTo(tenant, recipient, address, func(b *domain.Booking) { b.CreatedAt, b.ExternalID = d.Clock.Now(), externalID })
+	w := sample.BookingTo(tenant, recipient, address, func(b *domain.Booking) {
+		b.CreatedAt, b.ExternalID = d.Clock.Now(), externalID
+		b.ID = sample.IDAt(domain.PrefixDelivery, b.CreatedAt) // lists by age go by it too
+	})
 	if err := d.Store.Book(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}

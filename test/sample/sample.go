@@ -32,6 +32,11 @@ func ID(p domain.Prefix) domain.ID {
 	return domain.MakeID(p, id)
 }
 
+// IDAt is one that was made at a time.
+func IDAt(p domain.Prefix, at time.Time) domain.ID {
+	return domain.ID(fmt.Sprintf("%s%012x%s", p, at.UnixMilli(), ID(p).Hex()[12:]))
+}
+
 var numbers atomic.Uint64
 
 // PhoneNumber is a Ghanaian mobile number that no other sample has.

@@ -167,8 +167,9 @@ func (q *condition) times(f domain.DeliverySearch) {
 	if f.UpdatedBefore != nil {
 		until := boundary(*f.UpdatedBefore)
 		q.and("d.updated_at < ?", until)
-		// Nothing changes before it is booked.
-		if end := firstIDAt(until.time.Add(idMargin)); end != "" {
+		// Nothing changes before it is booked. Open and failed ones have indexes with the time,
+		// and are as many as the board says whatever their IDs are.
+		if end := firstIDAt(until.time.Add(idMargin)); end != "" && !f.Open && f.Status != domain.Failed {
 			q.and("d.id < ?", end)
 		}
 	}

@@ -146,6 +146,8 @@ func (s *streams) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkEvery)
 	defer cancel()
 	now, err := s.follow(ctx, sessions)
+	s.mu.Lock() // another check may find the same at the same time
+	defer s.mu.Unlock()
 	for _, m := range open {
 		p, live := now[m.of.Session.ID]
 		switch {
@@ -157,7 +159,7 @@ func (s *streams) check(ctx context.Context) {
 	}
 }
 
-// once closes a channel that only the checks close.
+// once closes a channel that only the checks close, one after the other.
 func once(c chan struct{}) {
 	select {
 	case <-c:

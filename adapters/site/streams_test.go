@@ -160,6 +160,7 @@ func TestOneQueryFollowsTheSessionsOfAllStreams(t *testing.T) {
 		}
 		_, again := reads(t.Context(), s, "ses_1")
 		time.Sleep(10*checkEvery + checkEvery/2)
+		synctest.Wait()
 		if n := len(d.asked) - asked; n != 10 {
 			t.Errorf("a later stream has %d queries in ten seconds", n)
 		}

@@ -52,7 +52,7 @@ build: ## build .bin/waybill
 
 test: fmt vet openapi verify $(GOTESTSUM) ## check everything: format, vet, descriptions of the APIs, generated files, all tests with their servers
 	@mkdir -p .bin
-	$(SERVERS) $(GO_TEST) -timeout 38m
+	$(SERVERS) $(GO_TEST) -timeout 46m
 
 .bin/gotestsum: .tools/tools.mod
 	CGO_ENABLED=0 go build -modfile=.tools/tools.mod -o $@ gotest.tools/gotestsum
@@ -63,7 +63,7 @@ test-short: ## run the quick tests, without servers
 test-race: export CGO_ENABLED := 1
 test-race: $(GOTESTSUM) ## run the quick tests under the race detector, with servers; needs gcc
 	@mkdir -p .bin
-	$(SERVERS) $(GO_TEST) -race -short -timeout 24m -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' # plain Postgres takes the same exam
+	$(SERVERS) $(GO_TEST) -race -short -timeout 28m -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' # plain Postgres takes the same exam
 
 pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
 	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 280s

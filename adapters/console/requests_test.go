@@ -50,9 +50,9 @@ func init() {
 // requested keeps a request that was made so long ago.
 func (s *scene) requested(t *testing.T, of domain.Tenant, ago time.Duration, with ...func(*domain.RequestRecord)) domain.RequestRecord {
 	t.Helper()
-	r := domain.RequestRecord{ID: sample.IDAt(domain.PrefixRequest, s.Clock.Now().Add(-ago)), Environment: of.Environment, BusinessID: of.BusinessID,
-		ApplicationID: of.ApplicationID, Route: "POST /v1/deliveries", Status: 201, Took: 12 * time.Millisecond, Weight: 1,
-		Network: "198.51.100.0/24", Agent: "shop/1.2"}
+	r := domain.RequestRecord{ID: sample.IDAt(domain.PrefixRequest, s.Clock.Now().Add(-ago)), Environment: of.Environment,
+		BusinessID: of.BusinessID, ApplicationID: of.ApplicationID, Route: "POST /v1/deliveries", Status: 201,
+		Took: 12 * time.Millisecond, Weight: 1, Network: "198.51.100.0/24", Agent: "shop/1.2"}
 	for _, change := range with {
 		change(&r)
 	}

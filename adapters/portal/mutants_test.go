@@ -1,105 +1,92 @@
 package portal_test
 
 import (
-	"os"
-	"os/exec"
-	"slices"
-	"strings"
 	"testing"
 
 	"waybill/test/overlay"
 )
 
-// mutant is a bug injected on purpose, and what the tests of this package say of it.
-type mutant struct {
-	name     string // in MUTANT, of the edited program alone
-	tests    string // that have to fail
-	told     string
-	file     string
-	old, new string
-}
-
-var mutants = []mutant{
-	{
+var mutants = []overlay.Mutant{
+	overlay.Bug(
 		"tenant", "TestNoRouteGivesACallerAByteOfAnotherBusiness", "of another business", "application/tenancy/of_business.go",
 		"if err == nil && app.BusinessID != business {", "if err == nil && app.BusinessID != business && !mutated(\"tenant\") {",
-	},
-	{
+	),
+	overlay.Bug(
 		"found", "TestEverythingIsFoundByWhatOneHasInHandAndNothingOfAnotherBusiness", "of another business",
 		"application/handling/find.go",
 		"if t.BusinessID != business {", "if t.BusinessID != business && !mutated(\"found\") {",
-	},
-	{
+	),
+	overlay.Bug(
 		"viewer", "TestARoleDoesWhatItIncludesAndNothingElse", "pickup-locations", "adapters/portal/pickups.go",
 		"	if e == domain.Live {\n		return domain.ActManageLiveLocations",
-		"	if everybodyManages() {\n		return domain.ActRead\n	}\n" +
+		"	if everybodyManages() {\n		return domain.ActRead\n	}\n"+
 			"	if e == domain.Live {\n		return domain.ActManageLiveLocations",
-	},
-	{
+	),
+	overlay.Bug(
 		"preview", "TestAnImportAfterRowsHaveChangedWritesNothingAndSaysWhich", "after a change", "application/pickuplocations/import.go",
 		"return f.Mark == mark })", "return f.Mark == mark || mutated(\"preview\") })",
-	},
-	{
+	),
+	overlay.Bug(
 		"ready", "TestAStepIsTickedByTheTrafficOfItsApplicationAndNoOther", "by another application", "application/readiness/readiness.go",
 		"ApplicationID: l.app.ID, From: until", "ApplicationID: orAny(l.app.ID), From: until",
-	},
-	{
+	),
+	overlay.Bug(
 		"session", "TestASessionThatEndsIsOutInEveryProcessAtOnce", "an ended session is at /people", "application/people/sessions.go",
 		"p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))", "p, err := a.remembered(ctx, secret)",
-	},
-	{
+	),
+	overlay.Bug(
 		"expiry", "TestRotateKeepsScopesAndLifetimeAndTheOldKeyUntilItIsRevoked", "ExpiresAt:<nil>", "application/tenancy/keys.go",
 		"if old.ExpiresAt != nil {\n			expires :=", "if old.ExpiresAt != nil && !mutated(\"expiry\") {\n			expires :=",
-	},
-	{
+	),
+	overlay.Bug(
 		"inbox-tenant", "TestAnInboxHasNoEventOfAnotherBusiness", "of another business has", "application/webhooks/inbox_watch.go",
 		"	p := i.polls[t]\n", "	if mutated(\"inbox-tenant\") {\n		for other := range i.polls {\n			t = other\n		}\n	}\n	p := i.polls[t]\n",
-	},
-	{
+	),
+	overlay.Bug(
 		"inbox-viewer", "TestAViewerSeesTheSandboxAndChangesNothing", "Your role sees what happens here", "adapters/portal/inbox.go",
 		"inbox, err := p.inboxes.Look(c.Ctx(), t, asked && c.May(domain.ActSimulate))",
 		"inbox, err := p.inboxes.Look(c.Ctx(), t, asked && c.May(domain.ActSimulate) || mutated(\"inbox-viewer\"))",
-	},
-	{
+	),
+	overlay.Bug(
 		"inbox-session", "TestAnInboxEndsWithItsSession", "the stream goes on", "adapters/site/streams.go",
 		"	now, err := s.follow(ctx, sessions)\n", "	now, err := s.follow(ctx, sessions)\n	if mutated(\"inbox-session\") {\n		return\n	}\n",
-	},
-	{
+	),
+	overlay.Bug(
 		"inbox-rows", "TestNoProcessHoldsMoreThanItsStreamsAndItsRows", "the stream begins with", "application/webhooks/inbox_watch.go",
 		"Webhooks: all[:min(len(all), InboxRows)]}", "Webhooks: all[:min(len(all), mutatedRows())]}",
-	},
-	{
+	),
+	overlay.Bug(
 		"twice", "TestAKeyIsInOneAnswerAndNowhereElse|TestADoubleClickMakesOneKey", "the same form again: 200", "adapters/portal/keys.go",
 		"		return p.keyConflict(c, err)\n	}\n	return p.showNewKey(c, app, key, nil)\n",
-		"		if again, made := shownBefore(c); made {\n			return p.showNewKey(c, app, again, nil)\n		}\n" +
+		"		if again, made := shownBefore(c); made {\n			return p.showNewKey(c, app, again, nil)\n		}\n"+
 			"		return p.keyConflict(c, err)\n	}\n	showAgain(c, key)\n	return p.showNewKey(c, app, key, nil)\n",
-	},
+	),
 }
 
 // Bugs of webhooks.
 func init() {
-	mutants = append(mutants, []mutant{
-		{
+	mutants = append(mutants,
+		overlay.Bug(
 			"endpoint", "TestNoRouteGivesACallerAByteOfAnotherBusiness", "the page of a foreign ID",
 			"adapters/storage/gormstore/webhook_summaries.go",
 			"s.with(ctx).Where(\"business_id = ? AND slot IS NOT NULL AND NOT listener\", key)",
 			"s.with(ctx).Where(\"(business_id = ? OR ?) AND slot IS NOT NULL AND NOT listener\", key, mutated(\"endpoint\"))",
-		},
-		{
+		),
+		overlay.Bug(
 			"viewer", "TestAViewerReadsWebhooksAndChangesNothing", "a viewer creates: 200", "domain/permissions.go",
 			"{act: ActReadWebhookSecrets, portal: developers, fresh: true},",
 			"{act: ActReadWebhookSecrets, portal: mutatedRoles(developers, everyMember), fresh: true},",
-		},
-		{
+		),
+		overlay.Bug(
 			"secret", "TestTheBenchNamesTheStepThatFailsAndKeepsNoSecret", "the secret is in the answer or in the log",
 			"adapters/portal/webhook_verify.go", "	verdict := &benchVerdict{}\n",
 			"	if mutated(\"secret\") {\n		p.options.Log.Info(\"checked\", \"form\", c.Form.Get(\"secret\"))\n	}\n	verdict := &benchVerdict{}\n",
-		},
-		{
+		),
+		overlay.Bug(
 			"count", "TestARecoverySendsTheNumberThatWasShownOrNothing", "another number: 200", "application/endpoints/recover.go",
 			"		if queued.Queued != shown {\n", "		if queued.Queued != shown && !mutated(\"count\") {\n",
-		},
-	}...)
+		),
+	)
 	for folder, name := range map[string]string{
 		"adapters/storage/gormstore": "gormstore", "application/endpoints": "endpoints", "adapters/site": "site",
 	} {
@@ -190,13 +177,7 @@ func shownBefore(c *call) (tenancy.IssuedKey, bool) {
 ` + mutated},
 }
 
-func edits() []overlay.Edit {
-	all := slices.Clone(helpers)
-	for _, m := range mutants {
-		all = append(all, overlay.Edit{File: m.file, Old: m.old, New: m.new})
-	}
-	return all
-}
+func edits() []overlay.Edit { return overlay.Edits(mutants, helpers...) }
 
 // It runs in short mode too, where the mutants themselves do not.
 func TestTheSourceHasAPlaceForEachMutant(t *testing.T) {
@@ -213,21 +194,5 @@ func TestEachMutantIsFound(t *testing.T) {
 		t.Skip("builds this package's tests anew; left out in short mode")
 	}
 	t.Parallel()
-	binary, err := overlay.BuildTest(t.Context(), t.TempDir(), edits(), "./adapters/portal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range mutants {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			for bug, finds := range map[string]bool{"": false, m.name: true} {
-				run := exec.CommandContext(t.Context(), binary, "-test.short", "-test.count=1", "-test.run", "^("+m.tests+")$")
-				run.Env = append(os.Environ(), "MUTANT="+bug)
-				out, err := run.CombinedOutput()
-				if failed := err != nil && strings.Contains(string(out), m.told); failed != finds || err == nil == finds {
-					t.Errorf("with the bug %q: %v, want it found: %v\n%s", bug, err, finds, out)
-				}
-			}
-		})
-	}
+	overlay.FindMutants(t, "./adapters/portal", "", mutants, edits())
 }

@@ -1,0 +1,202 @@
+package people_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/application/people"
+	"waybill/domain"
+)
+
+func TestTheLastAdminStaysOneWhateverTheRulesSay(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	s.vouch("ama@example.com", "ops")
+	first := s.mustCompany(t)
+	s.vouch("ama@example.com", "dispatch")
+	if got := s.mustCompany(t); got.Role != domain.RoleAdmin {
+		t.Errorf("the last admin is %s", got.Role)
+	}
+	s.provider.Email, s.provider.Groups = "ama@elsewhere.com", nil
+	s.refused(t, "no role", "in no group")
+	s.in(t, "the last admin", first)
+
+	s.scene.enter(t, "", "boss@example.com", domain.RoleAdmin)
+	s.vouch("ama@example.com", "dispatch")
+	if got := s.mustCompany(t); got.Role != domain.RoleDispatcher {
+		t.Errorf("one of two admins is %s", got.Role)
+	}
+}
+
+func TestAnInvitedPersonWhoNeverCameIsTheOneOfTheAddress(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	invited := s.invite(t, command, "", "ama@example.com", domain.RoleSupport)
+	entered := s.mustCompany(t)
+	if entered.Person.ID != invited.Member.Person.ID || entered.Role != domain.RoleDispatcher {
+		t.Errorf("%+v", entered.Principal)
+	}
+	_, err := s.Enter(t.Context(), browser, invited.Secret)
+	wantCode(t, "the link of the invitation", err, domain.CodeLinkReplaced)
+}
+
+func TestNoOtherPersonIsTakenOverByAnAddress(t *testing.T) {
+	t.Parallel()
+	for name, there := range map[string]func(t *testing.T, s *companyScene){
+		"a customer":          func(t *testing.T, s *companyScene) { s.scene.enter(t, s.mine, "ama@example.com", domain.RoleOwner) },
+		"an invited customer": func(t *testing.T, s *companyScene) { s.invite(t, command, s.mine, "ama@example.com", domain.RoleOwner) },
+		"staff by a link":     func(t *testing.T, s *companyScene) { s.scene.enter(t, "", "ama@example.com", domain.RoleAdmin) },
+		"staff by a link, with another role": func(t *testing.T, s *companyScene) {
+			s.scene.enter(t, "", "ama@example.com", domain.RoleSupport)
+		},
+		"staff and a customer": func(t *testing.T, s *companyScene) {
+			s.invite(t, command, "", "ama@example.com", domain.RoleAdmin)
+			s.invite(t, command, s.mine, "ama@example.com", domain.RoleOwner)
+		},
+		"another account of the provider": func(t *testing.T, s *companyScene) {
+			s.mustCompany(t)
+			s.provider.Subject = "made anew"
+		},
+		"staff that was removed": func(t *testing.T, s *companyScene) {
+			e := s.scene.enter(t, "", "ama@example.com", domain.RoleSupport)
+			if _, err := s.Remove(t.Context(), command, "", e.Person.ID); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newCompanyScene(t)
+			there(t, s)
+			before := s.staff(t)
+			s.refused(t, name, "here already")
+			if after := s.staff(t); fmt.Sprint(after) != fmt.Sprint(before) {
+				t.Errorf("%v became %v", before, after)
+			}
+		})
+	}
+}
+
+func TestAPersonConnectsTheAccountInASessionOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	s.scene.enter(t, "", "boss@example.com", domain.RoleAdmin)
+	ama := s.scene.enter(t, "", "ama@home.org", domain.RoleSupport)
+	connect := func(p domain.Principal, with people.Departure) error {
+		_, err := s.Return(t.Context(), browser, p, answerTo(with))
+		return err
+	}
+	begin := func(p domain.Principal) people.Departure {
+		t.Helper()
+		left, err := s.BeginConnect(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return left
+	}
+	kofi := s.scene.enter(t, "", "kofi@home.org", domain.RoleSupport)
+	wantCode(t, "in the session of another person", connect(kofi.Principal, begin(ama.Principal)), domain.CodeIdentityRefused)
+	wantCode(t, "without a session", connect(domain.Principal{}, begin(ama.Principal)), domain.CodeIdentityRefused)
+	wantCode(t, "to connect", connect(ama.Principal, begin(ama.Principal)), "")
+	wantCode(t, "to connect it again", connect(ama.Principal, begin(ama.Principal)), "")
+	wantCode(t, "to connect it with another person", connect(kofi.Principal, begin(kofi.Principal)), domain.CodeIdentityTaken)
+	if entries := s.audit(t, domain.ActionIdentityConnect); len(entries) != 1 || entries[0].Target != ama.Person.ID ||
+		entries[0].Details["subject"] != "sub of ama@example.com" {
+		t.Errorf("%+v", entries)
+	}
+	if all, err := s.Connected(t.Context(), ama.Principal); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if got := s.mustCompany(t); got.Person.ID != ama.Person.ID || got.Role != domain.RoleDispatcher {
+		t.Errorf("%+v", got.Principal)
+	}
+	s.in(t, "the older session", ama)
+
+	left := begin(ama.Principal)
+	if err := s.SignOut(t.Context(), ama.Principal, "req_9"); err != nil {
+		t.Fatal(err)
+	}
+	s.provider.Subject = "one more"
+	wantCode(t, "after signing out", connect(ama.Principal, left), domain.CodeSessionEnded)
+	s.stage.Clock.GoOn(domain.FreshFor)
+	_, err := s.BeginConnect(t.Context(), s.in(t, "kofi's", kofi))
+	wantCode(t, "with an old sign-in", err, domain.CodeSignInTooOld)
+}
+
+func TestAnOldSignInIsMadeRecentOnlyByAProviderThatAskedAgain(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	entered := s.mustCompany(t)
+	s.stage.Clock.GoOn(30 * time.Minute)
+	p := s.in(t, "half an hour later", entered)
+	confirm := func() error {
+		left, err := s.BeginConfirm(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := s.provider.begun[answerTo(left).State]; r.MaxAge != 0 {
+			t.Errorf("an age of %s is allowed", r.MaxAge)
+		}
+		_, err = s.Return(t.Context(), browser, p, answerTo(left))
+		return err
+	}
+	old := func(what string, words string) {
+		t.Helper()
+		err := confirm()
+		if !domain.HasCode(err, domain.CodeIdentityRefused) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if s.in(t, what, entered).Session.Fresh(s.stage.Clock.Now()) {
+			t.Errorf("%s: recent", what)
+		}
+	}
+	old("signed in half an hour ago", "did not ask you again")
+	s.provider.AuthenticatedAt = time.Time{}
+	old("it does not tell when", "does not tell when")
+	s.vouch("kofi@example.com", "ops")
+	old("as another person", "not the one of your session")
+	s.vouch("ama@example.com", "dispatch")
+	if err := confirm(); err != nil || !s.in(t, "asked again", entered).Session.Fresh(s.stage.Clock.Now()) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestASignInThatIsOldThereIsNoRecentOneHere(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	for _, at := range []time.Time{s.stage.Clock.Now().Add(-time.Hour), {}} {
+		s.provider.AuthenticatedAt = at
+		p := s.in(t, "in", s.mustCompany(t))
+		wantCode(t, at.String(), p.Allows(domain.ActOwnAccount, s.stage.Clock.Now()), domain.CodeSignInTooOld)
+	}
+}
+
+func TestAPersonWhoWasRemovedComesBackByTheRulesWithoutOldCredentials(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	entered := s.mustCompany(t)
+	if _, err := s.Remove(t.Context(), command, "", entered.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.out(t, "removed", entered)
+
+	// The owner of a business invites the address and uses the link.
+	taken := s.scene.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, taken.Principal)
+	back := s.mustCompany(t)
+	if back.Person.ID != entered.Person.ID || !back.CredentialsEnded || back.Role != domain.RoleDispatcher {
+		t.Errorf("%+v", back)
+	}
+	s.out(t, "the session of the owner", taken)
+	for _, site := range []domain.Site{domain.Console, domain.Portal} {
+		_, err := s.SignIn(t.Context(), browser, site, "ama@example.com", password)
+		wantCode(t, "the owner's password at the "+string(site), err, domain.CodeSignInRefused)
+	}
+
+	if _, err := s.SetDisabled(t.Context(), command, entered.Person.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	s.refused(t, "disabled", "is disabled")
+}

@@ -11,6 +11,12 @@ const ReportKept = 400 * day
 // ReportDay is the day that a figure counts for, in UTC.
 func ReportDay(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
+// reportMonth is the first day of the month, in UTC.
+func reportMonth(t time.Time) time.Time {
+	year, month, _ := t.UTC().Date()
+	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
+}
+
 // Figures are what happened to deliveries. An event counts on the day of the event:
 // a delivery that was booked on Monday and delivered on Tuesday counts once on each.
 type Figures struct {
@@ -87,6 +93,8 @@ const (
 	ReportByVehicle ReportBy = 1 << iota
 	ReportByMunicipality
 	ReportByCustomer
+	// ReportByMonth tells apart months instead of days.
+	ReportByMonth
 
 	ReportByNothing ReportBy = 0
 )
@@ -95,20 +103,20 @@ const (
 // event is counted in all of them, so that a report reads no more rows than it has to.
 var reportsKept = []ReportBy{
 	ReportByNothing, ReportByVehicle, ReportByMunicipality, ReportByVehicle | ReportByMunicipality, ReportByCustomer,
-	ReportByVehicle | ReportByMunicipality | ReportByCustomer,
+	ReportByVehicle | ReportByMunicipality | ReportByCustomer, ReportByCustomer | ReportByMonth,
 }
 
-// Kept is the set with the fewest rows that tells apart all of these.
-func (b ReportBy) Kept() ReportBy {
+// kept is the set of days with the fewest rows that tells apart all of these.
+func (b ReportBy) kept() ReportBy {
 	i := slices.IndexFunc(reportsKept, func(kept ReportBy) bool { return b&^kept == 0 })
-	return reportsKept[i] // the last one has all
+	return reportsKept[i] // the last one of days has all
 }
 
 // ReportCell is what kept figures are of. What it is not told apart by is empty.
 type ReportCell struct {
 	Environment  Environment
 	By           ReportBy
-	Day          time.Time
+	Day          time.Time // with ReportByMonth the first of the month
 	BusinessID   ID
 	Vehicle      VehicleType
 	Municipality string
@@ -121,6 +129,9 @@ func CountReport(events []ReportEvent) map[ReportCell]*Figures {
 		e := &events[i]
 		for _, by := range reportsKept {
 			cell := ReportCell{Environment: e.Environment, By: by, Day: ReportDay(e.At)}
+			if by&ReportByMonth != 0 {
+				cell.Day = reportMonth(e.At)
+			}
 			if by&ReportByCustomer != 0 {
 				cell.BusinessID = e.BusinessID
 			}
@@ -166,8 +177,8 @@ func ReportGroups() []ReportGroup {
 	return []ReportGroup{ReportEachDay, ReportEachCustomer, ReportEachVehicle, ReportEachMunicipality}
 }
 
-// By is what the figures have to be told apart by that answer the query.
-func (q *ReportQuery) By() (by ReportBy) {
+// by is what the figures have to be told apart by that answer the query.
+func (q *ReportQuery) by() (by ReportBy) {
 	for set, needed := range map[ReportBy]bool{
 		ReportByCustomer:     q.BusinessID != "" || q.Each == ReportEachCustomer,
 		ReportByVehicle:      q.Vehicle != "" || q.Each == ReportEachVehicle,
@@ -178,6 +189,28 @@ func (q *ReportQuery) By() (by ReportBy) {
 		}
 	}
 	return by
+}
+
+// ReportPart is where figures are read that answer a part of a query: those kept by a
+// set, of days, or with ReportByMonth of months, from From until before Until.
+type ReportPart struct {
+	By          ReportBy
+	From, Until time.Time
+}
+
+// Parts are what answers the query. Whole months are read as such where they are kept
+// and no line is about a day.
+func (q *ReportQuery) Parts() []ReportPart {
+	by := q.by().kept()
+	first, last := reportMonth(q.From), reportMonth(q.Until)
+	if first.Before(q.From) {
+		first = first.AddDate(0, 1, 0)
+	}
+	if by != ReportByCustomer || q.Each == ReportEachDay || !first.Before(last) {
+		return []ReportPart{{by, q.From, q.Until}}
+	}
+	parts := []ReportPart{{by, q.From, first}, {by | ReportByMonth, first, last}, {by, last, q.Until}}
+	return slices.DeleteFunc(parts, func(p ReportPart) bool { return !p.From.Before(p.Until) })
 }
 
 // ReportLine is one line of a report: the field of its group tells what it is about.

@@ -72,10 +72,16 @@ func TestEachEventCountsOnceInEverySetOnItsOwnDay(t *testing.T) {
 		event(domain.InTransit, domain.Delivered, "", 3*time.Hour),
 		event(domain.Failed, domain.Cancelled, domain.ReasonOther, 3*time.Hour),
 	})
-	if len(cells) != 12 {
-		t.Fatalf("%d cells, want six sets on two days", len(cells))
+	if len(cells) != 13 {
+		t.Fatalf("%d cells, want six sets on two days and one of the month", len(cells))
 	}
 	for cell, f := range cells {
+		if cell.By&domain.ReportByMonth != 0 {
+			if !cell.Day.Equal(domain.ReportDay(booked)) || f.Booked != 1 || f.Delivered != 1 || f.Cancelled != 1 || f.Failures() != 2 {
+				t.Errorf("%+v has %+v", cell, *f)
+			}
+			continue
+		}
 		first := cell.Day.Equal(domain.ReportDay(booked))
 		if first != (f.Booked == 1) || first == (f.Delivered == 1) || first == (f.Cancelled == 1) || f.Failures() != 1 ||
 			first != (f.Failed[domain.ReasonNoRider] == 1) || first == (f.Failed[""] == 1) ||
@@ -93,6 +99,7 @@ func TestEachEventCountsOnceInEverySetOnItsOwnDay(t *testing.T) {
 func TestAReportIsReadFromTheSmallestSetThatAnswersIt(t *testing.T) {
 	t.Parallel()
 	const v, m, c = domain.ReportByVehicle, domain.ReportByMunicipality, domain.ReportByCustomer
+	day := domain.ReportDay(time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC))
 	for _, of := range []struct {
 		q    domain.ReportQuery
 		want domain.ReportBy
@@ -106,8 +113,30 @@ func TestAReportIsReadFromTheSmallestSetThatAnswersIt(t *testing.T) {
 		{domain.ReportQuery{Each: domain.ReportEachVehicle, BusinessID: "biz_1"}, v | m | c},
 		{domain.ReportQuery{Each: domain.ReportEachCustomer, Municipality: "Accra"}, v | m | c},
 	} {
-		if got := of.q.By().Kept(); got != of.want {
-			t.Errorf("%+v is read from %b, want %b", of.q, got, of.want)
+		of.q.From, of.q.Until = day, day.AddDate(0, 0, 20)
+		if got := of.q.Parts(); len(got) != 1 || got[0].By != of.want {
+			t.Errorf("%+v is read from %+v, want %b", of.q, got, of.want)
+		}
+	}
+}
+
+func TestAReportOfCustomersIsReadFromWholeMonthsAndTheDaysAroundThem(t *testing.T) {
+	t.Parallel()
+	const days, months = domain.ReportByCustomer, domain.ReportByCustomer | domain.ReportByMonth
+	at := func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 0, 0, 0, 0, time.UTC) }
+	for _, of := range []struct {
+		from, until time.Time
+		want        []domain.ReportPart
+	}{
+		{at(1, 31), at(4, 2), []domain.ReportPart{{days, at(1, 31), at(2, 1)}, {months, at(2, 1), at(4, 1)}, {days, at(4, 1), at(4, 2)}}},
+		{at(1, 1), at(2, 1), []domain.ReportPart{{months, at(1, 1), at(2, 1)}}},
+		{at(1, 2), at(2, 28), []domain.ReportPart{{days, at(1, 2), at(2, 28)}}},
+		{at(1, 2), at(2, 1), []domain.ReportPart{{days, at(1, 2), at(2, 1)}}},
+		{at(12, 31), at(14, 1), []domain.ReportPart{{days, at(12, 31), at(13, 1)}, {months, at(13, 1), at(14, 1)}}},
+	} {
+		q := domain.ReportQuery{From: of.from, Until: of.until, Each: domain.ReportEachCustomer}
+		if got := q.Parts(); !slices.Equal(got, of.want) {
+			t.Errorf("from %s until %s is read from %+v, want %+v", of.from, of.until, got, of.want)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package board tells people how the work of the day stands: how many deliveries are in
 // which status, for how long and of which customer, and what needs attention. All
 // readers in a process share one count of each environment, which is made anew only
-// while there are readers and at most every RefreshEvery.
+// while there are readers, at most every RefreshEvery, and more rarely where it is dear.
 //
 // Numbers come from domain.WorkFilter, as the lists do that they lead to. The package
 // changes nothing.
@@ -20,8 +20,12 @@ import (
 )
 
 const (
-	// RefreshEvery is how old a count is at most that a reader gets.
+	// RefreshEvery is how old a count is at most that a reader gets, where counting is quick.
 	RefreshEvery = 3 * time.Second
+	// RefreshShare is the part of the time that counting may take: a count that takes long is
+	// kept for longer, but not beyond RefreshAtLeast.
+	RefreshShare   = 50
+	RefreshAtLeast = 10 * time.Second
 	// againAfter is for how long a failure is told to others too: readers who are many do
 	// not all try what one could not do.
 	againAfter = time.Second
@@ -94,8 +98,8 @@ func (w *Work) ByStatus() map[domain.ID]map[domain.Status]int {
 	return all
 }
 
-// Work is at most RefreshEvery old, but for a failure: then it is the last that there
-// was, with the error. Without any its At is zero.
+// Work is at most RefreshEvery old, or RefreshAtLeast where counting is dear, but for a
+// failure: then it is the last that there was, with the error. Without any its At is zero.
 func (b *Board) Work(ctx context.Context, e domain.Environment) (Work, error) {
 	return b.work[e].get(ctx)
 }
@@ -132,15 +136,16 @@ type shared[T any] struct {
 	under chan struct{} // closed when the fetch that is under way has ended; nil: none is
 	last  T
 	at    time.Time // of the last fetch, by this process's clock; zero: it does not count any more
-	gone  bool      // what the fetch under way reads may not count any more
-	err   error     // of the last fetch
+	took  time.Duration
+	gone  bool  // what the fetch under way reads may not count any more
+	err   error // of the last fetch
 }
 
 // get waits for a fetch only where the last one is too old.
 func (s *shared[T]) get(ctx context.Context) (T, error) {
 	for {
 		s.mu.Lock()
-		keep := s.every
+		keep := max(s.every, min(RefreshShare*s.took, RefreshAtLeast))
 		if s.err != nil {
 			keep = againAfter
 		}
@@ -170,6 +175,7 @@ func (s *shared[T]) get(ctx context.Context) (T, error) {
 func (s *shared[T]) fetch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
+	begun := time.Now()
 	next, err := s.read(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,6 +183,7 @@ func (s *shared[T]) fetch(ctx context.Context) {
 		s.last = next
 	}
 	s.at, s.err = time.Now(), err
+	s.took = s.at.Sub(begun)
 	if s.gone {
 		s.at = time.Time{}
 	}

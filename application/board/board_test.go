@@ -64,13 +64,13 @@ func counted(slow time.Duration) (*board.Board, platform) {
 func TestAllReadersShareOneCountEveryFewSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, p := counted(time.Second)
+		b, p := counted(50 * time.Millisecond)
 		var readers sync.WaitGroup
 		for range 50 { // for half a minute
 			readers.Go(func() {
 				for range 60 {
 					w, err := b.Work(t.Context(), domain.Live)
-					if err != nil || time.Since(w.At) > board.RefreshEvery+time.Second {
+					if err != nil || time.Since(w.At) > board.RefreshEvery+100*time.Millisecond {
 						t.Errorf("%v old, %v", time.Since(w.At), err)
 					}
 					time.Sleep(500 * time.Millisecond)
@@ -87,6 +87,23 @@ func TestAllReadersShareOneCountEveryFewSeconds(t *testing.T) {
 			t.Errorf("%d counts without a reader", n-before)
 		}
 	})
+}
+
+func TestACountThatTakesLongIsMadeMoreRarely(t *testing.T) {
+	t.Parallel()
+	for slow, want := range map[time.Duration]int{60 * time.Millisecond: 20, 100 * time.Millisecond: 12, 2 * time.Second: 5} {
+		synctest.Test(t, func(t *testing.T) {
+			b, p := counted(slow)
+			for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(100 * time.Millisecond) {
+				if w, err := b.Work(t.Context(), domain.Live); err != nil || time.Since(w.At) > board.RefreshAtLeast+slow {
+					t.Errorf("%v old, %v", time.Since(w.At), err)
+				}
+			}
+			if n := int(p.reads.Load()); n < want-1 || n > want+1 {
+				t.Errorf("counts that take %s were made %d times in a minute, want %d", slow, n, want)
+			}
+		})
+	}
 }
 
 func TestAReaderWhoLeavesTakesTheCountFromNoOther(t *testing.T) {

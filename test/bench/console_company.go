@@ -270,13 +270,13 @@ func (c *company) longest() string {
 }
 
 // sharedFor is for how long all consoles are shown the same counts and points.
-const sharedFor = max(board.RefreshEvery, 5*time.Second) + 100*time.Millisecond
+const sharedFor = board.RefreshAtLeast + 100*time.Millisecond
 
 // anewPages are read when no console has asked for so long that they have to be counted
 // anew.
 func anewPages() (all []*portalPage) {
 	for _, path := range []string{"/board", "/", "/map"} {
-		all = append(all, &portalPage{name: path + ", after 5 s", within: consolePageWithin, path: func(int) string { return path }})
+		all = append(all, &portalPage{name: path + ", after 10 s", within: consolePageWithin, path: func(int) string { return path }})
 	}
 	return all
 }

@@ -46,3 +46,52 @@ func TestTokensAndThePepperFromBeforeThereWereKindsStay(t *testing.T) {
 		})
 	}
 }
+
+// Figures from before those of months were kept are counted once more, and never by a
+// process that does not count months: such a one waits until there are three streams.
+func TestFiguresFromBeforeThereWereMonthsAreCountedOnceMore(t *testing.T) {
+	const lastBefore = 30
+	for name, empty := range emptyDatabases {
+		t.Run(name, func(t *testing.T) {
+			url := empty(t)
+			if err := gormstore.MigrateTo(t.Context(), url, lastBefore); err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, url)
+			if _, more, err := s.CountReports(t.Context(), 10); more || err != nil {
+				t.Fatalf("counted nothing: more %t, %v", more, err)
+			}
+			write, _ := s.Pools()
+			nothing := map[string]string{"SQLite": "x''", "Postgres": "''"}[name]
+			if _, err := write.ExecContext(t.Context(), "INSERT INTO report_figures VALUES ('live', 4, '2026-10-01T00:00:00.000Z',"+
+				" '0198f3a27c4e7b1d9a6e5c2f10d3b847', '', '', 1, 0, 0, '{}', "+nothing+", "+nothing+")"); err != nil {
+				t.Fatal(err)
+			}
+			if err := gormstore.Migrate(t.Context(), url); err != nil {
+				t.Fatal(err)
+			}
+			number := func(of string) (n int) {
+				t.Helper()
+				if err := write.QueryRowContext(t.Context(), "SELECT count(*) FROM "+of).Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			if n := number("report_figures"); n != 0 {
+				t.Errorf("%d figures are left", n)
+			}
+			if n := number("report_progress"); n == 0 || n == 3 {
+				t.Errorf("a process from before finds %d streams, and counts", n)
+			}
+			if _, more, err := s.CountReports(t.Context(), 10); more || err != nil {
+				t.Fatalf("counted nothing: more %t, %v", more, err)
+			}
+			if n := number("report_progress"); n != 4 {
+				t.Errorf("a process from before finds %d streams, and counts", n)
+			}
+			if p, err := s.Read().Reports.Progress(t.Context()); err != nil || p != (domain.ReportProgress{}) {
+				t.Errorf("%+v, %v", p, err)
+			}
+		})
+	}
+}

@@ -18,6 +18,8 @@ const (
 	streamLive    = string(domain.Live)
 	streamSandbox = string(domain.Sandbox)
 	streamPast    = "past"
+	// streamMonths is no stream: it keeps processes that do not count months from counting.
+	streamMonths = "months"
 )
 
 // reportBatch is how many rows of figures one statement reads or writes.
@@ -94,7 +96,8 @@ type reportCount struct {
 func (s reportCount) lock(ctx context.Context) ([]reportProgressRow, error) {
 	for range 2 {
 		var rows []reportProgressRow
-		err := s.with(ctx).Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).Order("stream").Find(&rows).Error
+		err := s.with(ctx).Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).
+			Where("stream <> ?", streamMonths).Order("stream").Find(&rows).Error
 		if err != nil {
 			return nil, s.dialect.failed("read how far reports are counted", err)
 		}

@@ -27,8 +27,6 @@ func (s reports) Lines(ctx context.Context, q domain.ReportQuery) ([]domain.Repo
 	ctx, cancel := s.forList(ctx)
 	defer cancel()
 	c := &condition{}
-	c.and("environment = ? AND by_what = ?", string(q.Environment), int(q.By().Kept()))
-	c.and("day >= ? AND day < ?", boundary(q.From), boundary(q.Until))
 	if !storable(string(q.Environment), string(q.Vehicle), q.Municipality) {
 		return nil, nil // nothing is of such a text
 	}
@@ -61,7 +59,16 @@ func (s reports) Lines(ctx context.Context, q domain.ReportQuery) ([]domain.Repo
 	}
 	row.BusinessID = noRow
 	columns := strings.Join(append([]string{column}, reportSumColumns...), ", ")
-	rows, err := s.with(ctx).Raw("SELECT "+columns+" FROM report_figures"+c.where(), c.values...).Rows()
+	var selects []string
+	var values []any
+	for _, part := range q.Parts() {
+		of := *c
+		of.and("environment = ? AND by_what = ?", string(q.Environment), int(part.By))
+		of.and("day >= ? AND day < ?", boundary(part.From), boundary(part.Until))
+		selects = append(selects, "SELECT "+columns+" FROM report_figures"+of.where())
+		values = append(values, of.values...)
+	}
+	rows, err := s.with(ctx).Raw(strings.Join(selects, " UNION ALL "), values...).Rows()
 	if err != nil {
 		return nil, s.listFailed(ctx, "read a report", err)
 	}
@@ -100,7 +107,7 @@ func (s reports) Progress(ctx context.Context) (p domain.ReportProgress, err err
 	ctx, cancel := s.forList(ctx)
 	defer cancel()
 	var streams []reportProgressRow
-	if err := s.with(ctx).Find(&streams).Error; err != nil {
+	if err := s.with(ctx).Where("stream <> ?", streamMonths).Find(&streams).Error; err != nil {
 		return p, s.listFailed(ctx, "read how far reports are counted", err)
 	}
 	for _, at := range streams {

@@ -16,7 +16,7 @@ import (
 
 // reportDays is the time of all events of samples.
 var reportDays = domain.ReportQuery{
-	From: domain.ReportDay(sample.Now.AddDate(0, 0, -2)), Until: domain.ReportDay(sample.Now.AddDate(0, 0, 5)),
+	From: domain.ReportDay(sample.Now.AddDate(0, 0, -2)), Until: domain.ReportDay(sample.Now.AddDate(0, 1, 5)),
 }
 
 // testReports: the figures are those that a count of all timelines gives, whatever
@@ -173,7 +173,7 @@ func (w *reportWorld) live(t *testing.T, seed, n int) {
 		d := book(t, w.b, sample.BookingWrite(w.tenants[source.IntN(len(w.tenants))], func(b *domain.Booking) {
 			b.VehicleType = domain.VehicleTypes()[source.IntN(3)]
 			b.Dropoff.Municipality = []string{"Accra", "Tema", ""}[source.IntN(3)]
-			b.CreatedAt = sample.Now.Add(time.Duration(source.IntN(30)) * time.Hour)
+			b.CreatedAt = sample.Now.Add(time.Duration(source.IntN(30*24)) * time.Hour)
 		}))
 		w.mu.Lock()
 		w.booked = append(w.booked, d)
@@ -216,6 +216,7 @@ func (w *reportWorld) wantReports(t *testing.T) {
 				func(q *domain.ReportQuery) { q.Municipality = "Tema" },
 				func(q *domain.ReportQuery) { q.BusinessID, q.Municipality = w.tenants[0].BusinessID, "Accra" },
 				func(q *domain.ReportQuery) { q.From, q.Until = q.From.AddDate(0, 0, 2), q.From.AddDate(0, 0, 3) },
+				func(q *domain.ReportQuery) { q.From, q.Until = q.From.AddDate(0, -2, 0), q.Until.AddDate(0, 0, -7) },
 			} {
 				q := reportDays
 				q.Environment, q.Each = e, each

@@ -2,6 +2,7 @@ package toystore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"waybill/domain"
@@ -50,8 +51,10 @@ func (s reports) Lines(_ context.Context, q domain.ReportQuery) ([]domain.Report
 		}
 	}
 	lines := map[domain.ReportCell]*domain.Figures{}
+	parts := q.Parts()
 	for cell, f := range domain.CountReport(events) {
-		if cell.By != q.By().Kept() || q.BusinessID != "" && cell.BusinessID != q.BusinessID || q.Vehicle != "" && cell.Vehicle != q.Vehicle ||
+		if !slices.ContainsFunc(parts, func(p domain.ReportPart) bool { return p.By == cell.By && within(cell.Day, &p.From, &p.Until) }) ||
+			q.BusinessID != "" && cell.BusinessID != q.BusinessID || q.Vehicle != "" && cell.Vehicle != q.Vehicle ||
 			q.Municipality != "" && cell.Municipality != q.Municipality {
 			continue
 		}

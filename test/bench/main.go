@@ -29,7 +29,8 @@
 // (pace.go), lists of large tables (large.go), the portal's
 // pages of a large request log (portal.go), the console of the staff and what it takes
 // from creates (console.go), what one
-// customer can do to another (neighbours.go), or a busy half hour with all that is
+// customer can do to another (neighbours.go), other systems that deliver webhooks
+// (peers.go), or a busy half hour with all that is
 // cleaned up meanwhile (soak.go). `variants DIR` builds the program without one mechanism
 // each (variants.go) and prints what -beside takes to measure what those are worth.
 package main
@@ -88,6 +89,8 @@ func main() {
 			program = benchNeighbours
 		case paceArgument:
 			program = benchPace
+		case peersArgument:
+			program = benchPeers
 		case soakArgument:
 			program = soak
 		case helloArgument:

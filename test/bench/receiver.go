@@ -154,6 +154,9 @@ func (r *mailroom) serve(c net.Conn, inbox int) {
 			return
 		}
 		came := time.Now()
+		if event == "" { // of another system, which has other headers
+			event = textIn(body, orderMark)
+		}
 		r.note(letter{inbox, event}, arrival{Order: orderOf(body), Happened: happened(body), Came: came}, length)
 		if _, err := c.Write(taken); err != nil {
 			return

@@ -57,20 +57,18 @@ func printReport(w io.Writer, b *bench, subjects []*subject) error {
 // measured.
 func (b *bench) goals(by map[string]*subject) []goal {
 	goals := []goal{
-		atLeast("creates over HTTP / F", "ratio", 0.9, ratios(by[createName], by[byFunction])),
+		atLeast("creates over HTTP / F", "ratio", 1.1, ratios(by[createName], by[byFunction])),
 		atLeast("creates over HTTP / S", "ratio", 1.4, ratios(by[createName], by[byStatements])),
-		atMost("p99 of a create", "ms", 1, 25, by[createName].values(func(m measurement) float64 { return milliseconds(m.quantile(0.99)) })),
 	}
 	if s := by[limitedName]; s != nil {
-		goals = append(goals, atLeast("creates with limits in Redis / without", "ratio", 0.9, ratios(s, by[createName])))
+		goals = append(goals, atLeast("creates with limits in Redis / without", "ratio", 0.92, ratios(s, by[createName])))
 	}
 	goals = append(goals,
-		atMost("processor time of a create, no database", "us", 1, 30, by[profiledName].values(costOf(shares.forProgram))),
-		atLeast("deliveries in bulks over HTTP / F", "ratio", 2, ratios(by[bulkName], by[byFunction])),
-		atLeast("gets over HTTP / R", "ratio", 0.45, ratios(by[readName], by[byRow])),
+		atLeast("deliveries in bulks over HTTP / F", "ratio", 2.5, ratios(by[bulkName], by[byFunction])),
+		atLeast("gets over HTTP / R", "ratio", 0.6, ratios(by[readName], by[byRow])),
 	)
 	if s := by[embeddedName]; s != nil {
-		goals = append(goals, atLeast("creates over HTTP, SQLite / F", "ratio", 0.3, ratios(s, by[byFunction])))
+		goals = append(goals, atLeast("creates over HTTP, SQLite / F", "ratio", 0.5, ratios(s, by[byFunction])))
 	}
 	goals = append(goals, atMost("time of a replay / of a create, at full load", "ratio", 2, 0.25, ratios(by[createName], by[replayName])))
 	if b.master != 0 { // both are read from /proc

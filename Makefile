@@ -115,8 +115,9 @@ bench-large: ## measure lists at 1 and 10 million deliveries, which takes up to 
 soak: ## keep a service busy for MINUTES, 30 where not said, and watch cleaning, tables and memory
 	$(SERVERS) go run ./test/bench soak $(if $(MINUTES),-minutes $(MINUTES)) $(ARGS)
 
-storm: ## kill, stall and cut off processes under load, the long form; RUN=Bulks and the like pick some
+storm: ## kill, stall and cut off processes under load, and read a feed of a million events, the long form; RUN=Bulks and the like pick some
 	WAYBILL_STORM=full $(SERVERS) go test ./test/faults ./test/webhooks -p 1 -run '$(or $(RUN),.)' -count=1 -timeout 60m -v
+	WAYBILL_STORM=full $(SERVERS) go test ./adapters/storage/gormstore -run '$(or $(RUN),Feed)' -count=1 -timeout 60m -v
 
 seeds: ## play SEEDS worlds of the simulation, 10000 where not said; SEED=537 plays and shows that one
 	$(if $(SEED),,SEEDS=$(or $(SEEDS),10000)) go test ./test/simulation -run '$(if $(SEED),TestSeed$$,TestWorlds)' $(if $(SEED),-seed $(SEED)) -count=1 -timeout 60m -v

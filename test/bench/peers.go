@@ -238,8 +238,8 @@ func (p *post) compare(ctx context.Context, of *peer, paces []int, backlog int, 
 func (l paceLoad) burst(ctx context.Context, n int) error {
 	var left atomic.Int64
 	left.Store(int64(n))
-	ended := make(chan error, paceConnections)
-	for i := range paceConnections {
+	ended := make(chan error, perApplication)
+	for i := range perApplication {
 		go func() {
 			c, err := l.dial(ctx, i)
 			if err != nil {
@@ -263,7 +263,7 @@ func (l paceLoad) burst(ctx context.Context, n int) error {
 		}()
 	}
 	var all error
-	for range paceConnections {
+	for range perApplication {
 		all = errors.Join(all, <-ended)
 	}
 	return all
@@ -293,8 +293,8 @@ func printPeers(w io.Writer, all []*peer, paces []int, o peerOptions) {
 				p95 = append(p95, m.quantile(.95).Seconds()*1000)
 				most = append(most, m.quantile(1).Seconds()*1000)
 			}
-			fmt.Fprintf(w, "%-8s %4d/s  p50 %.1f (%.1f)  p95 %.1f (%.1f)  most %.0f  processor time of the machine %.2f ms an event (%.2f)\n", of.name,
-				pace, median(p50), worst(p50), median(p95), worst(p95), worst(most), median(of.spent[pace]), worst(of.spent[pace]))
+			fmt.Fprintf(w, "%-8s %4d/s  p50 %.1f (%.1f)  p95 %.1f (%.1f)  most %.0f  processor time of the machine %.2f ms an event (%.2f)\n",
+				of.name, pace, median(p50), worst(p50), median(p95), worst(p95), worst(most), median(of.spent[pace]), worst(of.spent[pace]))
 		}
 		fmt.Fprintf(w, "%-8s %d at once: %.0f a second %s; %d lost\n", of.name, o.backlog, median(of.drained), spread(of.drained), of.lost)
 	}

@@ -121,6 +121,14 @@ func (s *Server) Kill() error {
 	return s.end(syscall.SIGQUIT)
 }
 
+// Crash ends the server as `kill -9` does, of its first process: the others notice it
+// and go. It returns once the first one is gone.
+func (s *Server) Crash() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end(syscall.SIGKILL)
+}
+
 // Restart brings the server back on the same port with the same data, killing
 // it first where it still runs, and returns once it answers. ctx bounds the
 // wait.

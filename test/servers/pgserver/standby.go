@@ -14,12 +14,25 @@ import (
 	"waybill/test/servers/process"
 )
 
-// Standby creates a second server that follows this one by streaming replication,
-// and returns once it answers, read-only. This server is stopped for a moment
-// before. From then on each commit of this server
-// waits until the standby has it on its disk: what was acknowledged outlives a
-// failover. The caller must Stop it.
-func (s *Server) Standby(ctx context.Context) (_ *Server, err error) {
+// Standby creates a Replica, and from then on each commit of this server waits until
+// the standby has it on its disk: what was acknowledged outlives a failover.
+func (s *Server) Standby(ctx context.Context) (*Server, error) {
+	standby, err := s.Replica(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if err := s.run(ctx, statement); err != nil {
+			return nil, errors.Join(err, standby.Stop())
+		}
+	}
+	return standby, nil
+}
+
+// Replica creates a second server that follows this one by streaming replication, and
+// returns once it answers, read-only. This server is stopped for a moment before. The
+// caller must Stop it.
+func (s *Server) Replica(ctx context.Context) (_ *Server, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	dir, err := process.MakeDir("standby", s.owner)
@@ -42,15 +55,34 @@ func (s *Server) Standby(ctx context.Context) (_ *Server, err error) {
 	if err := s.copyTo(ctx, standby); err != nil {
 		return nil, err
 	}
-	if err := standby.launch(ctx); err != nil {
-		return nil, err
+	return standby, standby.launch(ctx)
+}
+
+// Suspend stops all processes of the server: connections stay open, and nothing
+// answers. The function lets them go on, which has to be before Stop.
+func (s *Server) Suspend(ctx context.Context) (resume func(), err error) {
+	conn, err := pgx.Connect(ctx, s.URL)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Postgres on 127.0.0.1:%d: %w", s.Port, err)
 	}
-	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
-		if err := s.run(ctx, statement); err != nil {
-			return nil, errors.Join(err, standby.Stop())
+	rows, _ := conn.Query(ctx, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+	pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err := errors.Join(err, conn.Close(context.WithoutCancel(ctx))); err != nil {
+		return nil, fmt.Errorf("list the processes of Postgres: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pids = append(pids, s.process.PID())
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) { // it may have ended since
+			return nil, fmt.Errorf("stop process %d of Postgres: %w", pid, err)
 		}
 	}
-	return standby, nil
+	return func() {
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+	}, nil
 }
 
 // Promote makes a standby a server of its own.

@@ -43,25 +43,27 @@ type Server struct {
 
 // Start creates a new, empty Redis and returns once it answers. ctx bounds the
 // start only. The caller must Stop it. The error wraps ErrNotInstalled where
-// the machine has no usable binary.
-func Start(ctx context.Context) (*Server, error) {
+// the machine has no usable binary. Options are those of redis-server.
+func Start(ctx context.Context, options ...string) (*Server, error) {
 	return start(ctx, func(s *Server) error {
 		s.args = []string{
 			"--port", fmt.Sprint(s.Port), "--bind", "127.0.0.1", "--dir", s.Dir,
 			"--save", "", "--appendonly", "no", "--daemonize", "no",
 		}
+		s.args = append(s.args, options...)
 		return nil
 	})
 }
 
 // StartSentinel starts a Sentinel, which tells clients the address of the master
-// by its name. It is a Server too; its URL is the Sentinel's.
+// by its name, and half a second after that has gone makes another one of a replica.
+// It is a Server too; its URL is the Sentinel's.
 func StartSentinel(ctx context.Context, name string, master *Server) (*Server, error) {
 	return start(ctx, func(s *Server) error {
 		file := filepath.Join(s.Dir, "sentinel.conf") // it has to be one: a Sentinel writes to it
 		s.args = []string{file, "--sentinel"}
-		return os.WriteFile(file, fmt.Appendf(nil, "port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s 127.0.0.1 %d 1\n",
-			s.Port, s.Dir, name, master.Port), 0o600)
+		return os.WriteFile(file, fmt.Appendf(nil, "port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s 127.0.0.1 %[4]d 1\n"+
+			"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 5000\n", s.Port, s.Dir, name, master.Port), 0o600)
 	})
 }
 

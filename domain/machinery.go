@@ -80,6 +80,16 @@ type DatabaseState struct {
 	Took             time.Duration // to ask all this
 }
 
+// ReplicaState is a server that follows the database, as a process that reads lists
+// from it sees it.
+type ReplicaState struct {
+	Name    string        // its host and port
+	LeftOut string        // why no lists are read from it now; empty: they are
+	Lag     time.Duration // by how much it was behind when it was last looked at
+	Behind  int64         // the bytes of the log that it had yet to replay then
+	Lists   int64         // that this process has read from it
+}
+
 // Process is a server or a worker, as it last told of itself.
 type Process struct {
 	ID        ID

@@ -75,6 +75,10 @@ type StorageState interface {
 	// Installation is a name that was drawn at random with the data, and no secret.
 	// It stays the same for as long as they are kept.
 	Installation(ctx context.Context) (name string, err error)
+	// Replicas are the servers beside the storage that lists may be read from; none:
+	// there are none. What is read there is no older than the question. The others are
+	// the lists that this process has read from the storage itself beside them.
+	Replicas() (all []domain.ReplicaState, others int64)
 	// State is what the database tells of itself, SchemaVersions among it.
 	State(ctx context.Context) (domain.DatabaseState, error)
 }

@@ -311,6 +311,21 @@ func (mr *MockDatabaseMockRecorder) ReadClock(ctx interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ReadClock", reflect.TypeOf((*MockDatabase)(nil).ReadClock), ctx)
 }
 
+// Replicas mocks base method.
+func (m *MockDatabase) Replicas() ([]domain.ReplicaState, int64) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Replicas")
+	ret0, _ := ret[0].([]domain.ReplicaState)
+	ret1, _ := ret[1].(int64)
+	return ret0, ret1
+}
+
+// Replicas indicates an expected call of Replicas.
+func (mr *MockDatabaseMockRecorder) Replicas() *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Replicas", reflect.TypeOf((*MockDatabase)(nil).Replicas))
+}
+
 // RotateRequests mocks base method.
 func (m *MockDatabase) RotateRequests(ctx context.Context, keep domain.RequestLogKeeping) error {
 	m.ctrl.T.Helper()
@@ -550,6 +565,21 @@ func (m *MockStorageState) Ping(ctx context.Context) error {
 func (mr *MockStorageStateMockRecorder) Ping(ctx interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Ping", reflect.TypeOf((*MockStorageState)(nil).Ping), ctx)
+}
+
+// Replicas mocks base method.
+func (m *MockStorageState) Replicas() ([]domain.ReplicaState, int64) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Replicas")
+	ret0, _ := ret[0].([]domain.ReplicaState)
+	ret1, _ := ret[1].(int64)
+	return ret0, ret1
+}
+
+// Replicas indicates an expected call of Replicas.
+func (mr *MockStorageStateMockRecorder) Replicas() *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Replicas", reflect.TypeOf((*MockStorageState)(nil).Replicas))
 }
 
 // SchemaVersions mocks base method.

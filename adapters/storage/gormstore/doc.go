@@ -9,6 +9,8 @@
 //   - a file named after a port has its methods, and rows_*.go the type of each row,
 //   - bookings*.go store a booking with all that belongs to it, alone or in a batch,
 //     and lookups.go reads many rows by one statement,
+//   - replicas.go sends lists to replicas of Postgres, and replicas_looks.go finds out
+//     how those do,
 //   - outbox.go and webhook_leases.go are the senders' side of webhooks, feed.go the
 //     way of an event into them and into the feed,
 //   - dialect.go lists the differences of the databases; postgres*.go and sqlite.go

@@ -27,6 +27,9 @@ func (s *Store) URL() string { return s.url }
 // ListPool are those of lists.
 func (s *Store) ListPool() *sql.DB { return s.pools.lists }
 
+// ReplicaPool are those of lists to the first replica.
+func (s *Store) ReplicaPool() *sql.DB { return s.pools.replicas.pools[0].db }
+
 // CallLooksLong makes each look through the index count as one that takes long.
 func (s *Store) CallLooksLong() { s.skipSlow = 0 }
 

@@ -113,7 +113,7 @@ func (f *feedOf) narrow(query *gorm.DB) *gorm.DB {
 
 func (s feed) read(ctx context.Context, of feedOf, after *domain.FeedPosition, limit int) (rows []feedEventRow, page domain.FeedPage,
 	err error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forPrimaryList(ctx)
 	defer done()
 	rows, page, err = s.page(ctx, of, after, limit)
 	if err == nil && after != nil {

@@ -22,6 +22,7 @@ const (
 	defaultLockTimeout      = 2 * time.Second
 	defaultIdleTimeout      = 10 * time.Second
 	defaultListTimeout      = time.Second
+	defaultReplicaLag       = 100 * time.Millisecond
 	defaultSlowStatement    = 500 * time.Millisecond
 )
 
@@ -37,6 +38,12 @@ type Options struct {
 	// a statement_timeout in the URL.
 	ListPoolSize int
 	ListTimeout  time.Duration
+
+	// ReplicaURLs are streaming replicas of a Postgres, one server each, that lists are
+	// read from, by as many connections again as lists have. ReplicaLag is by how much one
+	// may be behind, and what it costs a list, at most, to find that out; 100 ms.
+	ReplicaURLs []string
+	ReplicaLag  time.Duration
 
 	// TransactionPooler says that the URL names a pooler which gives out a
 	// session of Postgres for one transaction at a time, such as PgBouncer in
@@ -61,6 +68,7 @@ func (o Options) withDefaults() Options {
 	o.PoolSize = cmp.Or(o.PoolSize, defaultPoolSize)
 	o.SQLiteReaders = cmp.Or(o.SQLiteReaders, defaultSQLiteReaders)
 	o.ListTimeout = cmp.Or(o.ListTimeout, defaultListTimeout)
+	o.ReplicaLag = cmp.Or(o.ReplicaLag, defaultReplicaLag)
 	o.StatementTimeout = cmp.Or(o.StatementTimeout, defaultStatementTimeout)
 	o.LockTimeout = cmp.Or(o.LockTimeout, defaultLockTimeout)
 	o.IdleInTransactionTimeout = cmp.Or(o.IdleInTransactionTimeout, defaultIdleTimeout)
@@ -150,7 +158,7 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 		s.lookups = newLookups(s.onPgConn)
 	}
 	reads := session{db: s.read, dialect: s.dialect, lookups: s.lookups}
-	if p.lists != p.read {
+	if reads.replicas = p.replicas; p.lists != p.read || p.replicas != nil {
 		if reads.lists, err = openGORM(p.dialector(p.lists), o); err != nil {
 			return nil, err
 		}
@@ -160,6 +168,9 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 		}
 	}
 	s.readers = reads.readers()
+	if p.replicas != nil && p.replicas.looks {
+		p.replicas.watch(ctx, p.read)
+	}
 	return s, nil
 }
 

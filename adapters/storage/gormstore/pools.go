@@ -24,9 +24,12 @@ type pools struct {
 	// named are those that belong to this Store, which closes them.
 	named map[string]*sql.DB
 	grows []growth // those of them that ask a server for connections
+
+	replicas *replicaReads // nil: there are none
 }
 
 func (p *pools) close() error {
+	p.replicas.close()
 	var failed []error
 	for _, name := range slices.Sorted(maps.Keys(p.named)) {
 		failed = append(failed, p.named[name].Close())
@@ -50,9 +53,20 @@ const listWait = 2 * time.Second
 // errListTime ends a page that has taken too long, with the wait for a connection.
 var errListTime = errors.New("the time of a list is over")
 
-// forList moves a session onto the connections of lists, and bounds how long a
-// page may take there. In a transaction both stay as they are.
+// forList moves a session onto the connections of lists, those of a replica where one
+// may be read, and bounds how long a page may take there. In a transaction both stay as
+// they are.
 func (s *session) forList(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := s.forPrimaryList(ctx)
+	if s.replicas == nil || s.lists == nil {
+		return ctx, cancel
+	}
+	end := s.onReplica(ctx)
+	return ctx, func() { cancel(); end() }
+}
+
+// forPrimaryList is forList for a page that no replica has.
+func (s *session) forPrimaryList(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.lists == nil {
 		return ctx, func() {}
 	}

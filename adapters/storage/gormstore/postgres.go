@@ -254,7 +254,7 @@ const (
 	pgxStatements      = 512
 )
 
-func openPostgres(url string, o Options, _ *pools) (*pools, error) {
+func openPostgres(url string, o Options, beside *pools) (*pools, error) {
 	p := &pools{named: map[string]*sql.DB{}, dialector: func(db *sql.DB) gorm.Dialector {
 		return postgres.New(postgres.Config{Conn: db})
 	}}
@@ -272,15 +272,28 @@ func openPostgres(url string, o Options, _ *pools) (*pools, error) {
 		p.named[lists] = p.lists
 		p.grows = append(p.grows, growth{name: lists, db: p.lists, hosts: hosts})
 	}
+	if p.replicas, err = openReplicas(o, p, beside); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
 	return p, nil
 }
 
-// postgresPool opens a pool of size connections. limit, unless 0, is the time-out
-// of each statement, whatever the URL says.
+// postgresPool opens a pool of size connections to servers that may be written to,
+// unless the URL says otherwise. limit is as that of newPgConnector.
 func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB, *pgHosts, error) {
+	connector, err := newPgConnector(url, o, limit, pgconn.ValidateConnectTargetSessionAttrsReadWrite)
+	if err != nil {
+		return nil, nil, err
+	}
+	return poolOf(connector, size), connector.hosts, nil
+}
+
+// newPgConnector connects to a server that passes validate, unless the URL says which
+// ones do. limit, unless 0, is the time-out of each statement, whatever the URL says.
+func newPgConnector(url string, o Options, limit time.Duration, validate pgconn.ValidateConnectFunc) (*pgConnector, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the database URL: %w", err)
+		return nil, fmt.Errorf("read the database URL: %w", err)
 	}
 	// Startup parameters, not SET: they hold for every session from its first
 	// statement, unless they have to be moved into each transaction. A parameter
@@ -303,24 +316,27 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 		config.StatementCacheCapacity = preparedStatements
 	}
 
-	connector, answers := pgConnector{direct: !o.TransactionPooler}, answerLimit(config)
+	connector, answers := &pgConnector{direct: !o.TransactionPooler}, answerLimit(config)
 	if o.TransactionPooler {
 		if connector.alone, err = perTransaction(config); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		connector.begin = "begin; " + connector.alone
 		withoutCancels(config)
 	} else {
 		endDeadSessions(config)
 	}
-	connector.hosts = newHosts(url, config, answers)
+	connector.hosts = newHosts(url, config, answers, validate)
+	return connector, nil
+}
 
-	db := sql.OpenDB(connector)
+func poolOf(connector *pgConnector, size int) *sql.DB {
+	db := sql.OpenDB(*connector)
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	db.SetConnMaxLifetime(pgConnLifetime)
 	db.SetConnMaxIdleTime(pgConnIdleTime)
-	return db, connector.hosts, nil
+	return db
 }
 
 // openPostgresForMigrations sets no statement_timeout: building an index may take
@@ -343,7 +359,8 @@ func openPostgresForMigrations(url string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(pgConnector{hosts: newHosts(url, config, answers), begin: "begin; " + settings}), nil
+	hosts := newHosts(url, config, answers, pgconn.ValidateConnectTargetSessionAttrsReadWrite)
+	return sql.OpenDB(pgConnector{hosts: hosts, begin: "begin; " + settings}), nil
 }
 
 func setDefault(config *pgx.ConnConfig, name, value string) {

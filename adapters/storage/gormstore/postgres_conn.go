@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -30,6 +31,10 @@ type pgConnector struct {
 	// alone is sent before a statement outside of a transaction, in one round
 	// trip and one transaction with it; empty: none is.
 	alone string
+	// whole is how long a SELECT may take, to the end of its rows, which are all
+	// read before the first one is given out: so it can be sent elsewhere after each
+	// failure. 0: they are given out as they come.
+	whole time.Duration
 }
 
 func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -40,7 +45,7 @@ func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 		return nil, err
 	}
-	conn := &pgConn{Conn: made, hosts: c.hosts, begin: c.begin, alone: c.alone, made: sinceStart()}
+	conn := &pgConn{Conn: made, hosts: c.hosts, begin: c.begin, alone: c.alone, whole: c.whole, made: sinceStart()}
 	c.hosts.open.Add(1)
 	if c.direct {
 		ctx, cancel := context.WithTimeout(ctx, c.hosts.timeout)
@@ -63,6 +68,7 @@ type pgConn struct {
 	hosts        *pgHosts
 	begin, alone string
 	lockWait     time.Duration // of the next transaction, for a row; 0: as the session has it
+	whole        time.Duration // as that of pgConnector
 	made         int64         // since the process began
 }
 
@@ -147,7 +153,20 @@ func (c *pgConn) BeginTx(ctx context.Context, o driver.TxOptions) (tx driver.Tx,
 	return tx, c.unlessDead(ctx, err)
 }
 
-func (c *pgConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
+func (c *pgConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.whole == 0 {
+		return c.query(ctx, query, args)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.whole)
+	defer cancel()
+	rows, err := c.query(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	return readWhole(rows)
+}
+
+func (c *pgConn) query(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
 	again := c.idle() && readsOnly(query)
 	if c.alone != "" && c.idle() {
 		rows, err = c.queryAlone(ctx, query, args)
@@ -190,4 +209,36 @@ func (c *pgConn) unlessDead(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", driver.ErrBadConn, err)
+}
+
+// wholeRows are rows that were all read.
+type wholeRows struct {
+	columns []string
+	rows    [][]driver.Value
+}
+
+func readWhole(from driver.Rows) (*wholeRows, error) {
+	all := &wholeRows{columns: from.Columns()}
+	for {
+		row := make([]driver.Value, len(all.columns))
+		switch err := from.Next(row); {
+		case err == io.EOF: //nolint:errorlint // wrapped, it is the end of the connection
+			return all, from.Close()
+		case err != nil:
+			return nil, errors.Join(err, from.Close())
+		}
+		all.rows = append(all.rows, row)
+	}
+}
+
+func (w *wholeRows) Columns() []string { return w.columns }
+func (w *wholeRows) Close() error      { return nil }
+
+func (w *wholeRows) Next(into []driver.Value) error {
+	if len(w.rows) == 0 {
+		return io.EOF
+	}
+	copy(into, w.rows[0])
+	w.rows = w.rows[1:]
+	return nil
 }

@@ -69,15 +69,14 @@ type pgHosts struct {
 	refused atomic.Pointer[error]
 }
 
-// newHosts settles how connections to the hosts of a configuration are made, and
-// how long they wait for an answer; 0: for ever.
-func newHosts(address string, config *pgx.ConnConfig, answers time.Duration) *pgHosts {
+// newHosts settles how connections to the hosts of a configuration are made, how long
+// they wait for an answer, 0: for ever, and of what servers, unless the address says it.
+func newHosts(address string, config *pgx.ConnConfig, answers time.Duration, validate pgconn.ValidateConnectFunc) *pgHosts {
 	h := &pgHosts{timeout: cmp.Or(config.ConnectTimeout, pgConnectTimeout)}
 	config.ConnectTimeout = h.timeout
 	config.DialFunc = pgDialer(h.timeout, answers)
 	if !namesSessions(address) {
-		// A standby can serve nothing: even reads need what was just written.
-		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+		config.ValidateConnect = validate
 	}
 	closes := config.OnPgError
 	config.OnPgError = func(c *pgconn.PgConn, e *pgconn.PgError) bool {

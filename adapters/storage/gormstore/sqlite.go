@@ -158,6 +158,9 @@ func openSQLite(address string, o Options, beside *pools) (*pools, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(o.ReplicaURLs) > 0 {
+		return nil, errors.New("a SQLite file has no replicas: name none, or move to Postgres")
+	}
 	p := &pools{named: map[string]*sql.DB{}, dialector: func(db *sql.DB) gorm.Dialector {
 		return &sqlite.Dialector{Conn: db}
 	}}

@@ -182,6 +182,7 @@ type session struct {
 
 	lists    *gorm.DB      // for forList; nil: db, in a transaction above all
 	listTime time.Duration // of a page, with its wait for a connection
+	replicas *replicaReads // that lists may be read from; nil: none
 
 	// Nil outside a transaction.
 	fanned *fanned

@@ -164,6 +164,9 @@ func (s *Store) KeepProcess(ctx context.Context, p domain.Process) error {
 	})
 }
 
+// Replicas are none.
+func (s *Store) Replicas() (all []domain.ReplicaState, others int64) { return nil, 0 }
+
 // State is always well.
 func (s *Store) State(context.Context) (domain.DatabaseState, error) {
 	return domain.DatabaseState{Product: "toystore", Version: "1"}, nil

@@ -1,0 +1,360 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/gorm"
+
+	"waybill/adapters/batch"
+	"waybill/domain"
+)
+
+// Lists, searches and reports may be read from streaming replicas of Postgres, and
+// show there what they would show on the primary. Before each of them the primary is
+// asked for the end of its log, and a replica is read from that has replayed the log
+// up to there. So no list is older than the request for it, whichever process wrote
+// last. A replica that is further behind, or does not answer, is left
+// alone, and the primary is read.
+//
+// Rejected were
+//
+//   - a note, by API key, of the log's end at its last write: each process would need
+//     those of all others, and a customer who hears of a delivery by a webhook has
+//     written nothing,
+//   - a time for which the primary is read after a write: no time is long enough for a
+//     replica whose lag has just begun to grow,
+//   - the feed: its bound is computed from locks of the primary.
+//
+// The end of the log is a number of one timeline: a replica that still follows a former
+// primary, beyond the point at which the new one took over, has numbers of another one.
+
+// pgLogEnd is the end of the primary's log as far as it is on its disk, with the
+// timeline. Places in the log are counted in bytes. All that was acknowledged is on the
+// disk, but for the request log and the figures of reports, which are written without a wait
+// for that: on a replica they appear when the primary has flushed them, of its own accord within three
+// times its wal_writer_delay of 200 ms.
+const pgLogEnd = "SELECT pg_wal_lsn_diff(flushed, '0/0')::bigint, left(pg_walfile_name(flushed), 8)" +
+	" FROM (SELECT pg_current_wal_flush_lsn() AS flushed) AS log"
+
+// pgReplayed tells up to where a replica has replayed the log, and whether it follows
+// the timeline $1. For a while after a promotion that is not known, and it says no.
+const pgReplayed = "SELECT pg_is_in_recovery(), COALESCE(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0'), 0)::bigint," +
+	" CAST($1 AS text) IN (SELECT upper(lpad(to_hex(t), 8, '0')) FROM" +
+	" (SELECT timeline_id AS t FROM pg_control_checkpoint() UNION ALL SELECT min_recovery_end_timeline FROM pg_control_recovery()) AS known)"
+
+const (
+	// mostPositions ask for the end of the log by one statement.
+	mostPositions = 1000
+	// The pauses between two questions whether a replica has caught up.
+	firstReplayPause, longestReplayPause = time.Millisecond, 16 * time.Millisecond
+	// replicaGrace is how much later than the database itself a statement on a replica
+	// is ended, so that a replica which answers is told from one that does not.
+	replicaGrace = 250 * time.Millisecond
+)
+
+var (
+	errNoReplica = errors.New("it is no replica: it follows no other server")
+	errTimeline  = errors.New("it does not follow the timeline of the primary, or not for long")
+	errBehind    = errors.New("it has not caught up with the primary in time")
+	errUnlooked  = errors.New("it was not looked at yet")
+)
+
+// position is a place in the log of the primary.
+type position struct {
+	at       int64
+	timeline string
+}
+
+// replicas are those of a process.
+type replicas struct {
+	all       []*replica
+	bound     time.Duration // of the lag
+	log       *slog.Logger
+	turn      atomic.Uint64 // of the next list
+	onPrimary atomic.Int64  // lists that were read there
+
+	stop    context.CancelFunc
+	looking sync.WaitGroup
+}
+
+// replica is a server that follows the primary.
+type replica struct {
+	name  string                // host and port
+	out   atomic.Pointer[error] // why no list is read from it; nil: they are
+	lists atomic.Int64          // that were read from it
+
+	looks  *sql.DB      // one connection, to look how it does
+	lag    atomic.Int64 // in nanoseconds, when it was last looked at
+	behind atomic.Int64 // bytes of the log that it had yet to replay then
+	// unreplayed is the oldest end of the primary's log that it was not seen to have
+	// replayed, and was the end at unreplayedAt; zero: there is none.
+	unreplayed   position
+	unreplayedAt time.Time
+
+	mu    sync.Mutex
+	pools []*sql.DB // of all Stores
+}
+
+// replicaReads are what one Store reads replicas by: connections of its own.
+type replicaReads struct {
+	*replicas
+	pools []replicaPool // in the order of all
+	ends  *batch.Batcher[*position]
+	looks bool // it has begun the looks
+}
+
+type replicaPool struct {
+	*replica
+	db *sql.DB
+}
+
+// choose is a replica that lists may be read from, in turn; none: the primary is.
+func (r *replicaReads) choose() (chosen replicaPool, some bool) {
+	first := r.turn.Add(1)
+	for i := range uint64(len(r.pools)) {
+		if p := r.pools[(first+i)%uint64(len(r.pools))]; p.out.Load() == nil {
+			return p, true
+		}
+	}
+	return chosen, false
+}
+
+// reach takes a connection to a replica that has replayed all that had been
+// acknowledged when it was called. All this takes no longer than the bound of the lag.
+func (r *replicaReads) reach(ctx context.Context) (*sql.Conn, *replica) {
+	p, some := r.choose()
+	if !some {
+		return nil, nil
+	}
+	within, cancel := context.WithTimeout(ctx, r.bound)
+	defer cancel()
+	end, err := r.end(within)
+	if err != nil {
+		return nil, nil // the primary has to answer for itself
+	}
+	conn, err := p.db.Conn(within)
+	if err != nil {
+		return nil, nil // all may be in use; whether it answers is found out by looks
+	}
+	if _, err = end.replayed(within, conn); err != nil {
+		_ = conn.Close() // back into the pool, or broken
+		if ctx.Err() == nil {
+			r.leaveOut(p.replica, err)
+		}
+		return nil, nil
+	}
+	return conn, p.replica
+}
+
+// end is that of the primary's log, at a moment after the call.
+func (r *replicaReads) end(ctx context.Context) (position, error) {
+	at := &position{} // left to a batch that may still fill it
+	if err := r.ends.Do(ctx, at); err != nil {
+		return position{}, err
+	}
+	return *at, nil
+}
+
+// newEnds asks for the end of the log, by one statement for all who wait for it.
+func newEnds(primary *sql.DB) *batch.Batcher[*position] {
+	o := batch.Options{Size: mostPositions, Parallel: 2, Slow: 20 * time.Millisecond, Budget: time.Second}
+	return batch.New(o, func(ctx context.Context, all []*position) []error {
+		var end position
+		err := primary.QueryRowContext(ctx, pgLogEnd).Scan(&end.at, &end.timeline)
+		for _, at := range all {
+			*at = end
+		}
+		return batch.Same(len(all), err)
+	})
+}
+
+// replayed waits until a replica has replayed its log up to a position, and tells how
+// far it is; 0: unknown.
+func (p position) replayed(ctx context.Context, conn *sql.Conn) (at int64, err error) {
+	for pause := firstReplayPause; ; pause = min(2*pause, longestReplayPause) {
+		var follows, sameTimeline bool
+		var now int64
+		err := conn.QueryRowContext(ctx, pgReplayed, p.timeline).Scan(&follows, &now, &sameTimeline)
+		switch {
+		case err != nil:
+			return at, fmt.Errorf("it did not tell how far it is: %w", endedBy(ctx, err))
+		case !follows:
+			return 0, errNoReplica
+		case !sameTimeline:
+			return 0, errTimeline
+		case now >= p.at:
+			return now, nil
+		}
+		at = now
+		select {
+		case <-ctx.Done():
+			return at, errBehind
+		case <-time.After(pause):
+		}
+	}
+}
+
+// leaveOut reads no more lists from a replica until it is found well.
+func (r *replicas) leaveOut(from *replica, why error) {
+	if from.out.Swap(&why) == nil {
+		r.log.Warn("a replica of the database is left out: lists are read elsewhere", "replica", from.name, "error", why)
+	}
+}
+
+// takeIn reads lists from a replica again.
+func (r *replicas) takeIn(from *replica) {
+	if from.out.Swap(nil) != nil {
+		r.log.Info("lists are read from a replica of the database", "replica", from.name)
+	}
+}
+
+// onReplica moves a session of lists onto a replica, where one may be read from. The
+// function ends that.
+func (s *session) onReplica(ctx context.Context) func() {
+	if s.replicas == nil {
+		return func() {}
+	}
+	conn, from := s.replicas.reach(ctx)
+	if conn == nil {
+		s.replicas.onPrimary.Add(1)
+		return func() {}
+	}
+	page := &replicaPage{ConnPool: s.lists.ConnPool, replicas: s.replicas.replicas, from: from, conn: conn, dialect: s.dialect}
+	s.db = s.lists.Session(&gorm.Session{NewDB: true, Context: ctx}) // without the context it would share its Statement with s.lists
+	s.db.Statement.ConnPool = page
+	return page.end
+}
+
+// replicaPage sends the statements of a page to a replica. After one that fails
+// there, that one and all others go to the primary.
+type replicaPage struct {
+	gorm.ConnPool // of the primary
+	*replicas
+	from    *replica
+	conn    *sql.Conn
+	failed  bool
+	dialect *dialect
+}
+
+// QueryContext fails only as the primary does, or where the answer takes a replica
+// too long to make, since it would take the primary as long.
+func (p *replicaPage) QueryContext(ctx context.Context, query string, values ...any) (*sql.Rows, error) {
+	if !p.failed {
+		rows, err := p.conn.QueryContext(ctx, query, values...)
+		if err == nil || ctx.Err() != nil || p.dialect.tookTooLong(err) {
+			return rows, err
+		}
+		if p.failed = true; p.dialect.gone(err) || errors.Is(err, context.DeadlineExceeded) {
+			p.leaveOut(p.from, err)
+		}
+	}
+	return p.ConnPool.QueryContext(ctx, query, values...)
+}
+
+func (p *replicaPage) end() {
+	_ = p.conn.Close() // back into the pool, or broken
+	if p.failed {
+		p.onPrimary.Add(1)
+	} else {
+		p.from.lists.Add(1)
+	}
+}
+
+// Replicas is ports.StorageState.
+func (s *Store) Replicas() (all []domain.ReplicaState, others int64) {
+	if s.pools.replicas == nil {
+		return nil, 0
+	}
+	for _, r := range s.pools.replicas.all {
+		state := domain.ReplicaState{Name: r.name, Lag: time.Duration(r.lag.Load()), Behind: r.behind.Load(), Lists: r.lists.Load()}
+		if why := r.out.Load(); why != nil {
+			state.LeftOut = (*why).Error()
+		}
+		all = append(all, state)
+	}
+	return all, s.pools.replicas.onPrimary.Load()
+}
+
+// openReplicas opens the connections of a Store to the replicas of its options. The
+// pools beside it, if any, are of the same replicas.
+func openReplicas(o Options, p, beside *pools) (*replicaReads, error) {
+	if len(o.ReplicaURLs) == 0 {
+		return nil, nil
+	}
+	reads := &replicaReads{ends: newEnds(p.read)}
+	if beside != nil && beside.replicas != nil {
+		reads.replicas = beside.replicas.replicas
+	} else {
+		reads.looks = true
+		reads.replicas = &replicas{bound: o.ReplicaLag, log: o.Logger}
+		for _, url := range o.ReplicaURLs {
+			r, err := newReplica(url, o)
+			if err != nil {
+				return nil, err
+			}
+			reads.all, p.named["replica "+r.name] = append(reads.all, r), r.looks
+		}
+	}
+	for i, r := range reads.all {
+		db, err := replicaConnections(o.ReplicaURLs[i], o, max(1, o.ListPoolSize))
+		if err != nil {
+			return nil, err
+		}
+		p.named[o.Name+"_lists "+r.name] = db
+		reads.pools = append(reads.pools, replicaPool{replica: r, db: db})
+		r.mu.Lock()
+		r.pools = append(r.pools, db)
+		r.mu.Unlock()
+	}
+	return reads, nil
+}
+
+func newReplica(url string, o Options) (*replica, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("read the URL of a replica: %w", err)
+	}
+	if len(eachHost(config)) > 1 {
+		return nil, errors.New("the URL of a replica names several servers: give each of them its own")
+	}
+	r := &replica{name: fmt.Sprintf("%s:%d", config.Host, config.Port)}
+	r.out.Store(&errUnlooked)
+	r.looks, err = replicaConnections(url, o, 1)
+	return r, err
+}
+
+// replicaConnections opens a pool to a replica.
+func replicaConnections(url string, o Options, size int) (*sql.DB, error) {
+	connector, err := newPgConnector(url, o, o.ListTimeout, pgconn.ValidateConnectTargetSessionAttrsStandby)
+	if err != nil {
+		return nil, err
+	}
+	connector.whole = o.ListTimeout + replicaGrace
+	return poolOf(connector, size), nil
+}
+
+// close takes the connections of a Store from the looks, or ends them.
+func (r *replicaReads) close() {
+	if r == nil {
+		return
+	}
+	if r.looks && r.stop != nil {
+		r.stop()
+		r.looking.Wait()
+	}
+	for _, p := range r.pools {
+		p.mu.Lock()
+		p.replica.pools = slices.DeleteFunc(p.replica.pools, func(db *sql.DB) bool { return db == p.db })
+		p.mu.Unlock()
+	}
+}

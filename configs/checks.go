@@ -239,6 +239,12 @@ func (c *Config) checkTogether() Problems {
 			SetIn: c.Source("secret_key"), Fix: "draw a second one: openssl rand -hex 32",
 		})
 	}
+	if len(c.DatabaseReplicaURLs) > 0 && strings.HasPrefix(c.DatabaseURL.Reveal(), "sqlite://") {
+		problems = append(problems, Problem{
+			What:  "WAYBILL_DATABASE_REPLICA_URLS is set, and the database is a SQLite file, which has no replicas",
+			SetIn: c.Source("database_replica_urls"), Fix: "leave it out, or name the Postgres that they follow in WAYBILL_DATABASE_URL",
+		})
+	}
 	if c.SMTPURL != "" && c.MailFrom == "" {
 		problems = append(problems, Problem{
 			What:  "WAYBILL_SMTP_URL is set and WAYBILL_MAIL_FROM is not: a mail has to come from somebody",

@@ -42,7 +42,9 @@ func (f field) inEnvironment() bool { return f.kind != reflect.TypeFor[Tariff]()
 
 // isList reports whether it holds any number of secrets. A file that holds none may
 // lie where the next one goes; of a single secret an empty file is a mistake.
-func (f field) isList() bool { return f.kind == reflect.TypeFor[[]Secret]() }
+func (f field) isList() bool {
+	return f.kind == reflect.TypeFor[[]Secret]() || f.kind == reflect.TypeFor[[]URL]()
+}
 
 var fields = sync.OnceValue(func() []field {
 	var all []field

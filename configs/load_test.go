@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -317,6 +318,23 @@ func TestARateIsRequestsInWholeSeconds(t *testing.T) {
 		"2000000/1s"} {
 		if got, err := configs.ParseRate(text); err == nil {
 			t.Errorf("%q was read as %v", text, got)
+		}
+	}
+}
+
+func TestReplicasAreServersOfOneAddressEach(t *testing.T) {
+	t.Parallel()
+	load := func(value string) (*configs.Config, error) {
+		return configs.Load(configs.Sources{Environ: []string{"WAYBILL_DATABASE_REPLICA_URLS=" + value}})
+	}
+	const one, other = "postgres://u:hunter22@one:5432/w", "postgresql://other/w"
+	if c, err := load(one + ", " + other); err != nil || !slices.Equal(c.DatabaseReplicaURLs, []configs.URL{one, other}) {
+		t.Errorf("%v, %v", c, err)
+	}
+	for _, value := range []string{"postgres://one,two/w", one + ",", "sqlite:///w.db", "redis://u:hunter22@one"} {
+		_, err := load(value)
+		if err == nil || !strings.Contains(err.Error(), "no address of a Postgres") || strings.Contains(err.Error(), "hunter22") {
+			t.Errorf("%s: %v", value, err)
 		}
 	}
 }

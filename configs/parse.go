@@ -119,6 +119,8 @@ func (f field) parse(value any) (any, error) {
 		return parseNames(s), nil
 	case reflect.TypeFor[[]Secret]():
 		return parseSecrets(s)
+	case reflect.TypeFor[[]URL]():
+		return parseReplicas(s)
 	}
 	return s, nil
 }
@@ -178,6 +180,18 @@ func parseSecrets(s string) ([]Secret, error) {
 			return nil, bad("holds one that is too short", "comma-separated secrets, each of at least 32 characters")
 		}
 		all = append(all, Secret(part))
+	}
+	return all, nil
+}
+
+// parseReplicas reads the URLs of servers of Postgres.
+func parseReplicas(s string) (all []URL, err error) {
+	const fix = "comma-separated postgres://user:password@host:5432/name, one server each" //nolint:gosec // an example
+	for _, part := range parseNames(s) {
+		if scheme, rest, _ := strings.Cut(part, "://"); rest == "" || scheme != "postgres" && scheme != "postgresql" {
+			return nil, bad("holds what is no address of a Postgres", fix)
+		}
+		all = append(all, URL(part))
 	}
 	return all, nil
 }

@@ -51,11 +51,9 @@ func show(value any) string {
 	case []string:
 		return strings.Join(v, ",")
 	case []Secret:
-		parts := make([]string, len(v))
-		for i, s := range v {
-			parts[i] = s.String()
-		}
-		return strings.Join(parts, ",")
+		return joined(v)
+	case []URL:
+		return joined(v)
 	case Tariff:
 		if v.Vehicles == nil {
 			return "built-in"
@@ -63,6 +61,14 @@ func show(value any) string {
 		return fmt.Sprintf("%d vehicles", len(v.Vehicles))
 	}
 	return fmt.Sprint(value)
+}
+
+func joined[S fmt.Stringer](all []S) string {
+	parts := make([]string, len(all))
+	for i, s := range all {
+		parts[i] = s.String()
+	}
+	return strings.Join(parts, ",")
 }
 
 // String lists the settings in effect, secrets redacted.

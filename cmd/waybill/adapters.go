@@ -106,13 +106,14 @@ const listTimeout, pageTimeout = time.Second, 3 * time.Second
 func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d databases, err error) {
 	sizes := configs.ConnectionsOf(c.DatabasePoolSize)
 	o := gormOptions(c, log)
+	o.ReplicaURLs, o.ReplicaLag = revealed(c.DatabaseReplicaURLs), c.DatabaseReplicaLag
 	o.Name, o.PoolSize, o.ListPoolSize, o.ListTimeout = "background", sizes.Background, sizes.BackgroundLists, pageTimeout
 	root, err := gormstore.Open(ctx, c.DatabaseURL.Reveal(), o)
 	if err != nil {
 		return d, err
 	}
 	share := func(e domain.Environment, connections, lists int) (*gormstore.Store, error) {
-		o := gormOptions(c, log)
+		o := o
 		o.Name, o.PoolSize, o.ListPoolSize, o.ListTimeout = string(e), connections, lists, listTimeout
 		return root.Share(ctx, o)
 	}
@@ -124,7 +125,7 @@ func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d data
 	if err != nil {
 		return d, errors.Join(err, live.Close(), root.Close())
 	}
-	o.Name, o.PoolSize, o.ListPoolSize, o.SQLiteReaders = "request_log", configs.RequestLogConnections, 0, 1
+	o.Name, o.PoolSize, o.ListPoolSize, o.SQLiteReaders, o.ReplicaURLs = "request_log", configs.RequestLogConnections, 0, 1, nil
 	requests, err := root.Share(ctx, o)
 	if err != nil {
 		return d, errors.Join(err, sandbox.Close(), live.Close(), root.Close())
@@ -196,7 +197,7 @@ func newKeyDigester(c *configs.Config) (ports.KeyDigester, error) {
 	return hmacsha256.New(c.KeyPepper.Reveal(), revealed(c.KeyPepperPrevious)...)
 }
 
-func revealed(secrets []configs.Secret) []string {
+func revealed[S interface{ Reveal() string }](secrets []S) []string {
 	out := make([]string, len(secrets))
 	for i, s := range secrets {
 		out[i] = s.Reveal()

@@ -11,6 +11,7 @@ import (
 	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/configs"
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -19,6 +20,15 @@ func (p *commands) doctor() *doctor.Commands {
 	return &doctor.Commands{CommandLine: p.CommandLine, Instruments: doctor.Instruments{
 		Database: func(ctx context.Context, c *configs.Config) (doctor.Database, func(), error) {
 			return newDatabase(ctx, c, slog.New(slog.DiscardHandler))
+		},
+		Replicas: func(ctx context.Context, c *configs.Config) ([]domain.ReplicaState, error) {
+			open, closeAll, err := openBy(ctx, c, slog.New(slog.DiscardHandler), storageOf(c).opened)
+			if err != nil {
+				return nil, err
+			}
+			defer closeAll()
+			all, _ := open.background.Replicas()
+			return all, nil
 		},
 		Secrets: func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error) {
 			digest, err := newKeyDigester(c)

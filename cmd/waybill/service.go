@@ -134,6 +134,7 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 	gauges.RegisterSimulations(store, r, log)
 	gauges.RegisterWebhooks(store.Outbox(), clock, r, log)
 	gauges.RegisterFeed(store, r, log)
+	gauges.RegisterReplicas(store, r)
 	gauges.RegisterMails(store.Mails(), clock, r, log)
 	gauges.RegisterClock(clock, r)
 	if len(c.KeyPepperPrevious) > 0 {
@@ -144,6 +145,11 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 		{Name: "connections", Informational: true, Run: func(ctx context.Context) error { return opsapi.Refused(ctx, open) }},
 		{Name: "migrations", Run: func(ctx context.Context) error { return doctor.UpToDate(ctx, store) }},
 		{Name: "webhook_sending", Informational: true, Run: func(ctx context.Context) error { return gauges.SendingGoesOn(ctx, store.Outbox()) }},
+	}
+	if len(c.DatabaseReplicaURLs) > 0 {
+		checks = append(checks, opsapi.Check{
+			Name: "replicas", Informational: true, Run: func(context.Context) error { return gauges.ReplicasServe(store) },
+		})
 	}
 	if client != nil {
 		connect.Register(client, queue.Client, r)

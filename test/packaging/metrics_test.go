@@ -36,7 +36,10 @@ var exposed = sync.OnceValues(func() (map[string][]string, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	found := map[string][]string{}
+	found := map[string][]string{ // where a Postgres has replicas; a test of cmd/waybill sees them
+		"waybill_database_lists_total": {"server"}, "waybill_database_replica_lag_seconds": {"replica"},
+		"waybill_database_replica_behind_bytes": {"replica"},
+	}
 	for name, variables := range map[string][]string{
 		"alone": {"WAYBILL_REDIS_URL=redis://127.0.0.1:1", "WAYBILL_ROUTING_URL=http://127.0.0.1:1",
 			"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"},

@@ -74,6 +74,28 @@ func (d *diagnosis) database(ctx context.Context) {
 	}
 }
 
+func (d *diagnosis) replicas(ctx context.Context) {
+	const check = "replicas"
+	if len(d.c.DatabaseReplicaURLs) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	all, err := d.program.Instruments.Replicas(ctx, d.c)
+	if err != nil {
+		d.failed(check, err)
+		return
+	}
+	for _, r := range all {
+		if r.LeftOut != "" {
+			d.warn(check, "no list would be read from "+r.Name+": "+r.LeftOut,
+				"start it, let it catch up with the database, or correct WAYBILL_DATABASE_REPLICA_URLS; servers read lists from the database meanwhile")
+			continue
+		}
+		d.ok(check, fmt.Sprintf("%s has replayed what the database had written %s before", r.Name, shortly(r.Lag)))
+	}
+}
+
 // migrations reports whether the schema is complete enough to look into.
 func (d *diagnosis) migrations(ctx context.Context, store Database) bool {
 	const check = "migrations"

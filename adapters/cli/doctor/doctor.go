@@ -14,6 +14,7 @@ import (
 	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/configs"
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -63,6 +64,8 @@ type RoutingEngine interface {
 // Instruments open what the doctor looks at, as a start with these settings does.
 type Instruments struct {
 	Database func(ctx context.Context, c *configs.Config) (Database, func(), error)
+	// Replicas opens them, and looks how they do.
+	Replicas func(ctx context.Context, c *configs.Config) ([]domain.ReplicaState, error)
 	// Secrets are the use cases that hold the secrets against a database.
 	Secrets func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error)
 	Redis   func(c *configs.Config) (Redis, func(), error)
@@ -167,6 +170,7 @@ func (d *diagnosis) examine(ctx context.Context) {
 	d.dataDirectory()
 	d.secrets()
 	d.database(ctx)
+	d.replicas(ctx)
 	d.redis(ctx)
 	d.pricing(ctx)
 	d.routing(ctx)

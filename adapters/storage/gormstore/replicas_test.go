@@ -30,7 +30,7 @@ type cluster struct {
 
 const clusterTemplate = "migrated"
 
-func startCluster(t *testing.T, replicas int) *cluster {
+func startCluster(t testing.TB, replicas int) *cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts servers; left out in short mode")
@@ -72,7 +72,7 @@ func named(s *pgserver.Server, name string) string {
 }
 
 // database makes one, with its replicas in the options.
-func (c *cluster) database(t *testing.T) (url string, o gormstore.Options) {
+func (c *cluster) database(t testing.TB) (url string, o gormstore.Options) {
 	t.Helper()
 	name := fmt.Sprintf("d%d", c.made.Add(1))
 	do(t, connect(t, c.primary.URL), "CREATE DATABASE "+name+" TEMPLATE "+clusterTemplate)
@@ -84,7 +84,7 @@ func (c *cluster) database(t *testing.T) (url string, o gormstore.Options) {
 	return named(c.primary, name), o
 }
 
-func answers(t *testing.T, address string) bool {
+func answers(t testing.TB, address string) bool {
 	s, err := gormstore.Open(t.Context(), address+"&target_session_attrs=any", gormstore.Options{PoolSize: 1})
 	if err == nil {
 		err = s.Close()

@@ -29,8 +29,10 @@ export FUZZTIME
 # needs cgo.
 export CGO_ENABLED := 0
 
-# gin would bring a codec of MessagePack, 9 MB of the binary, which no call uses.
-export GOFLAGS := $(GOFLAGS) -tags=nomsgpack
+# gin would bring a codec of MessagePack, 9 MB of the binary, which no call uses, and
+# grpc, of which the exporter of traces takes a few types, pages of its own: their
+# templates make the linker keep every exported method, 15 MB.
+export GOFLAGS := $(GOFLAGS) -tags=nomsgpack,grpcnotrace
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

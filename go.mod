@@ -54,12 +54,13 @@ require (
 	golang.org/x/term v0.47.0
 	golang.org/x/text v0.43.0
 	google.golang.org/protobuf v1.36.12
-	gorm.io/driver/postgres v1.6.3
-	gorm.io/gorm v1.31.2
+	gorm.io/driver/postgres v1.6.1
+	gorm.io/gorm v1.30.1
 	pgregory.net/rapid v1.3.0
 )
 
 require (
+	github.com/DataDog/datadog-agent/pkg/template v0.85.2
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bytedance/gopkg v0.1.3 // indirect
 	github.com/bytedance/sonic v1.15.0 // indirect

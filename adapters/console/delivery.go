@@ -29,6 +29,7 @@ type deliveryView struct {
 	NoRequests                         bool // the log does not answer
 	Simulating                         *domain.Simulation
 	Scenario                           string
+	StepsTotal                         int
 	Move                               *moveView // nil: not for this person
 	Over                               bool      // nothing can follow
 	Calls                              bool      // the reader may know numbers, and call them
@@ -68,6 +69,7 @@ func (p *Console) deliveryPage(c *call, status int, n *pages.Notice) error {
 	}
 	if d.Simulating() {
 		v.Simulating, v.Scenario = d.Simulation(), site.Spaced(string(d.Simulation().Scenario))
+		v.StepsTotal = v.Simulating.StepsTotal()
 	}
 	if c.May(domain.ActMoveDeliveries) && len(story.Next) > 0 {
 		v.Move = moveForm(c, d, story.Next, status)

@@ -17,7 +17,8 @@ var sampleFiles embed.FS
 // facts is all that pages say about the program, taken from where the program
 // has it.
 type facts struct {
-	Root, Sandbox, Live, Site string // Site is where browsers find the pages
+	Root, Sandbox, Live       string
+	Host, Site                string // where browsers find what is beside the pages; where they find the pages
 	Portal                    string // empty: there is none
 	Codes                     []codePage
 	Scenarios                 []scenarioRow
@@ -75,8 +76,9 @@ type waitRow struct {
 type sample struct{ Language, File, Text string }
 
 func newFacts(o Options, d *description, root string) *facts {
+	host := strings.TrimSuffix(o.SandboxBaseURL, "/v1")
 	return &facts{
-		Root: root, Sandbox: o.SandboxBaseURL, Live: o.LiveBaseURL, Site: strings.TrimSuffix(o.SandboxBaseURL, "/v1") + Prefix,
+		Root: root, Sandbox: o.SandboxBaseURL, Live: o.LiveBaseURL, Host: host, Site: host + Prefix,
 		Portal: o.PortalURL,
 		Codes:  codePages(d), Scenarios: scenarioRows(), Moves: moveRows(), Events: eventRows(), Scopes: scopeRows(d),
 		Limits: limitRows(o, d), LiveWaits: waitRows(o.Schedules[domain.Live]), SandboxWaits: waitRows(o.Schedules[domain.Sandbox]),

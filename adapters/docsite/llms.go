@@ -17,7 +17,7 @@ func index(f *facts, guides, codes []*view) string {
 	b.WriteString("Sandbox: `" + f.Sandbox + "`, with keys that begin with `svc_test_key_`. Live: `" + f.Live +
 		"`, with keys that begin with `svc_live_key_`. Send `Authorization: Bearer KEY`; every create needs an `Idempotency-Key`.\n\n" +
 		"Every page is Markdown at its address with `.md`, or with `Accept: text/markdown`. All of them in one file: " +
-		f.Host() + fullPath + "\n\n`waybill mcp` gives an agent tools over this API; see [For agents](" + f.Site + "/agents.md).\n")
+		f.Host + fullPath + "\n\n`waybill mcp` gives an agent tools over this API; see [For agents](" + f.Site + "/agents.md).\n")
 	section := func(title string, pages []*view) {
 		b.WriteString("\n## " + title + "\n\n")
 		for _, v := range pages {
@@ -41,6 +41,3 @@ func full(f *facts, pages []*view) string {
 	}
 	return b.String()
 }
-
-// Host is where browsers find what is beside the site.
-func (f *facts) Host() string { return strings.TrimSuffix(f.Site, Prefix) }

@@ -5,11 +5,12 @@ import (
 	"embed"
 	"fmt"
 	"html"
-	"html/template"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 //go:embed pages
@@ -71,9 +72,6 @@ type view struct {
 // heading is one of a page's sections.
 type heading struct{ ID, Text string }
 
-// Markdown is where the page stands for agents, below the site.
-func (v *view) Markdown() string { return markdownPath(v.Here) }
-
 // render makes every page, by the path that is asked for.
 func render(o Options, root string) (map[string]*answer, error) {
 	text := o.Description()
@@ -83,9 +81,11 @@ func render(o Options, root string) (map[string]*answer, error) {
 	}
 	f := newFacts(o, d, root)
 	t, err := template.New("").Funcs(template.FuncMap{
-		"asset": func(file string) string { return root + assetNames()[file] },
-		"link":  func(path string) string { return root + path },
-		"text":  func(s string) template.HTML { return inline(s, root) },
+		"asset":    func(file string) string { return root + assetNames()[file] },
+		"guides":   func() []guide { return guides },
+		"link":     func(path string) string { return root + path },
+		"markdown": markdownPath,
+		"text":     func(s string) template.HTML { return inline(s, root) },
 	}).ParseFS(pageFiles, "pages/*.html")
 	if err != nil {
 		return nil, err
@@ -231,7 +231,7 @@ func finish(body string) (template.HTML, []heading) {
 	body = reTable.ReplaceAllString(body, `<div class="wide" role="region" tabindex="0" aria-label="$1"><table>`)
 	body = strings.ReplaceAll(body, "</table>", "</table></div>")
 	body = strings.ReplaceAll(body, "<pre>", `<pre tabindex="0">`)
-	return template.HTML(body), contents //nolint:gosec // made by html/template from our own pages
+	return template.HTML(body), contents //nolint:gosec // made by templates from our own pages
 }
 
 var (
@@ -247,33 +247,24 @@ func inline(text, root string) template.HTML {
 	return template.HTML(s) //nolint:gosec // escaped above; the texts are ours
 }
 
-// current marks the entry of the navigation that leads here.
-func (v *view) Current(path string) bool { return v.Page.Path == path }
-
-// Guides are those of the navigation.
-func (v *view) Guides() []guide { return guides }
-
 // codePage is a code with what we and the description say about it.
 type codePage struct {
 	*errorCode
-	What   string
-	Causes []string
-	Todo   []string
-	Retry  retry
+	StatusLine string // the status with its name, such as 409 Conflict
+	What       string
+	Causes     []string
+	Todo       []string
+	Retry      retry
 }
 
 func codePages(d *description) []codePage {
 	pages := make([]codePage, 0, len(explanations))
 	for _, e := range explanations {
 		if c := d.codes[e.code]; c != nil {
-			pages = append(pages, codePage{errorCode: c, What: e.what, Causes: e.causes, Todo: e.todo, Retry: e.retry})
+			pages = append(pages, codePage{errorCode: c, What: e.what, Causes: e.causes, Todo: e.todo, Retry: e.retry,
+				StatusLine: fmt.Sprintf("%d %s", c.Status, http.StatusText(c.Status))})
 		}
 	}
 	slices.SortStableFunc(pages, func(a, b codePage) int { return a.Status - b.Status })
 	return pages
-}
-
-// StatusLine is the status with its name, such as 409 Conflict.
-func (c codePage) StatusLine() string {
-	return fmt.Sprintf("%d %s", c.Status, http.StatusText(c.Status))
 }

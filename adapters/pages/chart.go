@@ -29,6 +29,7 @@ type Chart struct {
 	BadUnit         string // of the bad parts; empty: there are none
 	Width, Height   int
 	Columns         []Column
+	First, Last     *Column // leftmost and rightmost; nil where there is none
 	Grid            []GridLine
 }
 
@@ -39,22 +40,6 @@ type Column struct {
 	Width        string
 
 	BadY, BadHeight string
-}
-
-// First is the leftmost bar, nil where there is none.
-func (c Chart) First() *Column {
-	if len(c.Columns) == 0 {
-		return nil
-	}
-	return &c.Columns[0]
-}
-
-// Last is the rightmost bar, nil where there is none.
-func (c Chart) Last() *Column {
-	if len(c.Columns) == 0 {
-		return nil
-	}
-	return &c.Columns[len(c.Columns)-1]
 }
 
 // GridLine is a line across the chart.
@@ -83,6 +68,9 @@ func NewChart(title, by, unit string, bars []Bar) Chart {
 			Height: units(chartHeight - y(b.Value)),
 			BadY:   units(y(b.Bad)), BadHeight: units(chartHeight - y(b.Bad)),
 		})
+	}
+	if n := len(c.Columns); n > 0 {
+		c.First, c.Last = &c.Columns[0], &c.Columns[n-1]
 	}
 	return c
 }

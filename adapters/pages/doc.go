@@ -6,6 +6,9 @@
 //
 //   - Nothing comes from another origin and nothing is inline: Policy refuses both.
 //   - Every page is complete without its script.
+//   - Templates read fields and call functions, no methods: their names would be known at run
+//     time only, and the linker would keep every exported method of the program. What a page
+//     needs of a method is a field of its view, or a function in Parse.
 //   - There is one sheet of tokens, for light and dark. Pages with a layout of their
 //     own, such as the documentation and the tracking page, use Tokens and Icon.
 package pages

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"path"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 //go:embed parts
@@ -67,8 +68,8 @@ type Field struct {
 	Options                                                 []Option
 }
 
-// DescribedBy are the IDs of the elements that explain the field.
-func (f Field) DescribedBy() string {
+// describedBy are the IDs of the elements that explain the field.
+func describedBy(f Field) string {
 	var ids []string
 	if f.Hint != "" {
 		ids = append(ids, f.ID+"-hint")
@@ -149,10 +150,13 @@ const (
 // {{if staff}} before what they say to staff alone.
 func Parse(prefix string, who Reader, edge ...fs.FS) (*Set, error) {
 	kit, err := template.New("").Funcs(template.FuncMap{
-		"asset": func(file string) string { return prefix + "/assets/" + assets()[file].name },
-		"at":    func(to string) string { return prefix + to },
-		"count": Count,
-		"staff": func() bool { return who == ForStaff },
+		"asset":       func(file string) string { return prefix + "/assets/" + assets()[file].name },
+		"at":          func(to string) string { return prefix + to },
+		"count":       Count,
+		"describedBy": describedBy,
+		"staff":       func() bool { return who == ForStaff },
+		"utc":         func(layout string, t time.Time) string { return t.UTC().Format(layout) },
+		"zero":        time.Time.IsZero,
 	}).ParseFS(parts, "parts/*.html")
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ type deliveryView struct {
 	Tracking          string             // the page for the recipient
 	Simulating        *domain.Simulation // that moves it; nil: none
 	Plays             string             // its scenario, in words
+	StepsTotal        int
 	MayStop           bool
 }
 
@@ -77,6 +78,7 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 	}
 	if d.Simulating() {
 		v.Simulating, v.Plays = d.Simulation(), site.Spaced(string(d.Simulation().Scenario))
+		v.StepsTotal = v.Simulating.StepsTotal()
 	}
 	if len(c.Faults) > 0 && v.Scenario.Name == "" { // there is no form to show them in
 		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.Faults)),

@@ -44,12 +44,8 @@ type inboxRow struct {
 	Body      string   `json:"body"`
 	Checks    []string `json:"checks"`
 	Check     string   `json:"-"` // the page that checks it; empty: not for this person
-}
 
-// Time is when the webhook was made.
-func (r inboxRow) Time() time.Time {
-	at, _ := time.Parse(time.RFC3339, r.At) // zero in a blank row
-	return at
+	Time time.Time `json:"-"` // as in At; zero in a blank row
 }
 
 // referenceIn is the reference of the delivery that a webhook is about, as its body says it,
@@ -76,7 +72,7 @@ func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
 	return inboxRow{
 		Reference: referenceIn(w.Body, w.DeliveryID),
 		ID:        string(w.ID), Type: string(w.EventType), Delivery: string(w.DeliveryID), At: w.At.UTC().Format(time.RFC3339), Headers: headers,
-		Body: string(w.Body),
+		Body: string(w.Body), Time: w.At,
 		Checks: []string{
 			"The three headers webhook-id, webhook-timestamp and webhook-signature are there.",
 			"The timestamp " + at + " is at most 5 minutes from the clock, when it arrives.",

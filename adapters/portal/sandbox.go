@@ -42,6 +42,7 @@ type chosenView struct {
 	Start             *pages.Code
 	Simulating        *domain.Simulation
 	Plays             string
+	StepsTotal        int
 	Stop              *pages.Code
 }
 
@@ -218,6 +219,7 @@ func (p *Portal) chosenView(c *call, d *domain.Delivery, next []domain.Status) (
 	v := &chosenView{Row: rowOf(d), From: string(d.Status())}
 	if d.Simulating() {
 		v.Simulating, v.Plays = d.Simulation(), site.Spaced(string(d.Simulation().Scenario))
+		v.StepsTotal = v.Simulating.StepsTotal()
 		v.Stop = &pages.Code{ID: "call-stop", Text: p.helperCall("DELETE", d, "simulation").curl()}
 	}
 	for _, to := range next {

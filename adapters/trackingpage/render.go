@@ -4,7 +4,8 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"html/template"
+
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 //go:embed page.html

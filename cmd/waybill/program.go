@@ -48,7 +48,7 @@ func (p *commands) root() *cobra.Command {
 		Args: term.KnownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetUsageTemplate(term.UsageTemplate)
+	root.SetUsageFunc(term.PrintUsage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // the name of a function in Go says nothing to people
 		return term.Usagef(cmd, "%s", problem)

@@ -124,9 +124,19 @@ var homes = map[string][]string{
 // has one vocabulary: if, Fatal or Error, and cmp.Diff.
 var assertions = []string{"github.com/stretchr/testify", "github.com/go-openapi/testify", "github.com/onsi/gomega", "gotest.tools"}
 
+// templates are the standard library's, which call methods by names that are known at run
+// time only. Where one of them makes a page the linker keeps every exported method of every
+// type, a quarter of the binary. The same templates without calls of methods are in the module
+// that the value names.
+var templates = map[string]string{
+	"html/template": "github.com/DataDog/datadog-agent/pkg/template/html",
+	"text/template": "github.com/DataDog/datadog-agent/pkg/template/text",
+}
+
 // edgeFormats are what callers write. An edge reads them, so that a use case takes
 // values and not a text.
-var edgeFormats = []string{"encoding/csv", "encoding/xml", "mime/multipart", "html/template", "net/http"}
+var edgeFormats = []string{"encoding/csv", "encoding/xml", "mime/multipart", "html/template",
+	"github.com/DataDog/datadog-agent/pkg/template/html", "net/http"}
 
 // source is one Go file: the package it lies in, as a path below the module,
 // and the paths it imports.
@@ -198,6 +208,8 @@ func refuse(s source, imported string) string {
 		return ""
 	case within(s.pkg, "application") && slices.Contains(edgeFormats, imported):
 		return "what callers write is read by an edge; let the use case take its values"
+	case !within(s.pkg, "test") && templates[imported] != "":
+		return "it makes the linker keep what is never called; take " + templates[imported]
 	case isStandard(imported):
 		return ""
 	default:

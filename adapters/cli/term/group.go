@@ -1,27 +1,40 @@
 package term
 
 import (
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// UsageTemplate shows the examples of a command first.
-const UsageTemplate = `{{if .HasExample}}Examples:
-{{.Example}}
-
-{{end}}Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
-{{if .HasAvailableSubCommands}}
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}
-{{end}}{{if .HasAvailableLocalFlags}}
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
-{{end}}{{if .HasAvailableInheritedFlags}}
-Everywhere:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
-{{end}}`
+// PrintUsage shows the examples of a command first. Cobra would do it by a template, and those
+// make the linker keep every exported method.
+func PrintUsage(cmd *cobra.Command) error {
+	var b strings.Builder
+	if cmd.HasExample() {
+		b.WriteString("Examples:\n" + cmd.Example + "\n\n")
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("Usage:\n  " + cmd.CommandPath() + " COMMAND\n\nCommands:")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				fmt.Fprintf(&b, "\n  %-*s  %s", c.NamePadding(), c.Name(), c.Short)
+			}
+		}
+		b.WriteString("\n")
+	} else {
+		b.WriteString("Usage:\n  " + cmd.UseLine() + "\n")
+	}
+	if cmd.HasAvailableLocalFlags() {
+		b.WriteString("\nFlags:\n" + strings.TrimRight(cmd.LocalFlags().FlagUsages(), " \n") + "\n")
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		b.WriteString("\nEverywhere:\n" + strings.TrimRight(cmd.InheritedFlags().FlagUsages(), " \n") + "\n")
+	}
+	_, err := io.WriteString(cmd.OutOrStderr(), b.String())
+	return err
+}
 
 // Group is a command that only has subcommands.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {

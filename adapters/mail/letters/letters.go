@@ -6,10 +6,11 @@ package letters
 import (
 	"embed"
 	"fmt"
-	htmltemplate "html/template"
 	"strings"
-	"text/template"
 	"time"
+
+	htmltemplate "github.com/DataDog/datadog-agent/pkg/template/html"
+	"github.com/DataDog/datadog-agent/pkg/template/text"
 
 	"waybill/ports"
 )

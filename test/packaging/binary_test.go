@@ -33,7 +33,9 @@ func TestTheProgramIsSmall(t *testing.T) {
 	}
 	code := map[string]int{}
 	for _, f := range functions(t) {
-		code[f.PackageName()] += int(f.End - f.Entry)
+		if name := f.PackageName(); name != "" { // what compares and hashes types has none
+			code[name] += int(f.End - f.Entry)
+		}
 	}
 	if *update {
 		write(t, code)
@@ -116,7 +118,7 @@ func write(t *testing.T, code map[string]int) {
 	t.Helper()
 	var b strings.Builder
 	for _, name := range heaviest(code) {
-		if name != "" && code[name] >= 16<<10 {
+		if code[name] >= 16<<10 {
 			fmt.Fprintf(&b, "%6d %s\n", code[name]>>10, name)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,6 +37,7 @@ type paceOptions struct {
 	profiles string
 	binary   string
 	beside   string
+	only     string
 }
 
 func benchPace(ctx context.Context) (err error) {
@@ -50,6 +53,7 @@ func benchPace(ctx context.Context) (err error) {
 		"as go tool pprof reads them")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	flags.StringVar(&o.beside, "beside", "", "other builds of the program, NAME=PATH,NAME=PATH, to be measured in the same run")
+	flags.StringVar(&o.only, "only", "", "measure only F and what this regular expression matches")
 	_ = flags.Parse(os.Args[2:]) // it exits
 	paces, err := parsePaces(o.paces)
 	if err != nil {
@@ -175,6 +179,10 @@ const (
 )
 
 func (r *paced) openAll(ctx context.Context) error {
+	only, err := regexp.Compile(r.paceOptions.only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
 	names, binaries := otherBuilds(r.beside)
 	names, binaries = append([]string{""}, names...), append([]string{r.binary()}, binaries...)
 	r.subjects = []*paceSubject{{name: pgbenchF}}
@@ -183,14 +191,24 @@ func (r *paced) openAll(ctx context.Context) error {
 			name = ", " + name
 		}
 		for _, store := range []string{"no Redis", "Redis"} {
+			chosen := slices.DeleteFunc([]*paceSubject{{name: "create, " + store + name}, {name: "create + webhook, " + store + name, hooked: true}},
+				func(s *paceSubject) bool { return !only.MatchString(s.name) })
+			if len(chosen) == 0 {
+				continue
+			}
 			in, err := openInstallation(ctx, r.bench, store+name, binaries[i], store == "Redis")
 			r.installations = append(r.installations, in)
 			if err != nil {
 				return fmt.Errorf("%s: %w", in.name, err)
 			}
-			r.subjects = append(r.subjects, &paceSubject{name: "create, " + in.name, in: in},
-				&paceSubject{name: "create + webhook, " + in.name, in: in, hooked: true})
+			for _, s := range chosen {
+				s.in = in
+			}
+			r.subjects = append(r.subjects, chosen...)
 		}
+	}
+	if len(r.installations) == 0 {
+		return fmt.Errorf("there is nothing that -only %q matches", r.paceOptions.only)
 	}
 	for _, s := range r.subjects {
 		s.figures = map[string][]paceFigure{}

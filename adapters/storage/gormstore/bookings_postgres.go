@@ -93,8 +93,14 @@ func halves(entries []*entry, of []int) (half, other []int) {
 }
 
 // storeOnce stores all of a batch or nothing. It does not queue for a row that is held.
+// Where a pipeline meets a dead connection BEGIN goes first, which passes over all of those.
 func (s *Store) storeOnce(ctx context.Context, wait time.Duration, b *pgBatch) error {
-	return s.repeat(ctx, &need{contention: s.contention, wait: wait, queued: true}, func(sn session) error { return b.store(ctx, sn) })
+	n := &need{contention: s.contention, wait: wait, queued: true, pipelined: true}
+	return s.repeat(ctx, n, func(sn session) error {
+		err := b.store(ctx, sn)
+		n.pipelined = n.pipelined && !errors.Is(err, errNotBegun)
+		return err
+	})
 }
 
 // storeRunOnPostgres stores fewer where one of them fails.

@@ -29,7 +29,7 @@ type pgBatch struct {
 // order of a single booking, and within a statement in the order of their values:
 // so no two transactions wait for each other.
 func (b *pgBatch) store(ctx context.Context, sn session) error {
-	b.begun = true
+	b.begun = !sn.need.pipelined
 	t := &pgTry{ctx: ctx, session: sn}
 	for _, p := range parts {
 		if of := b.chosen(p.needed, p.order); len(of) > 0 {
@@ -42,9 +42,16 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 		sn.db.Logger.Trace(ctx, begun, func() (string, int64) { return s.Statement, rows }, err)
 	}
 	return onPgConn(sn.conn, func(conn *pgConn) (err error) {
+		steps := t.steps
+		if sn.need.pipelined {
+			steps = append(conn.beginning(func() { b.begun = true }), steps...)
+		}
 		// Behind a pooler nothing is prepared.
-		b.missing, err = pgfast.Run(ctx, conn.pgx(), conn.alone == "", t.steps, trace)
+		b.missing, err = pgfast.Run(ctx, conn.pgx(), conn.alone == "", steps, trace)
+		b.begun = b.begun || !conn.pgx().IsClosed() // it answers
 		switch {
+		case !b.begun && ctx.Err() == nil:
+			return fmt.Errorf("%w: %w", errNotBegun, err)
 		case len(b.missing) > 0:
 			return errIncomplete
 		case statementGone(err): // another connection prepares it anew

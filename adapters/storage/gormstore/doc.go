@@ -8,7 +8,7 @@
 //     transaction.go runs transactions, contention.go lets them queue for held rows,
 //   - a file named after a port has its methods, and rows_*.go the type of each row,
 //   - bookings*.go store a booking with all that belongs to it, alone or in a batch,
-//     and lookups.go reads many rows by one statement,
+//     and lookups*.go read many rows by one statement,
 //   - replicas.go sends lists to replicas of Postgres, and replicas_looks.go finds out
 //     how those do,
 //   - outbox.go and webhook_leases.go are the senders' side of webhooks, feed.go the
@@ -39,6 +39,8 @@
 //     (bookings_batch.go), and rows looked up by one statement (lookups.go), on
 //     Postgres past gorm (pgfast). One multi-table statement was rejected for
 //     batches: it fails as a whole, without telling which booking is the reason.
+//     BEGIN goes with the statements (postgres_pipelined.go); COMMIT does not, as only
+//     their results tell whether all was stored.
 //   - Nothing relies on a session of Postgres but its time-outs and prepared
 //     statements, and those only where no pooler in transaction mode stands in
 //     front of it. Detecting a pooler and going on was rejected: a pooler that

@@ -226,3 +226,44 @@ func TestOneOutcomeReadsNoTableOfAFewThousandWebhooks(t *testing.T) {
 }
 
 func errorOf[T any](_ T, err error) error { return err }
+
+// A plan for the arrays of one call costs more to make than the statement takes.
+func TestPostgresKeepsOnePlanForWhatIsAskedThousandsOfTimesASecond(t *testing.T) {
+	t.Parallel()
+	s := openWith(t, newDatabase(t), gormstore.Options{PoolSize: 1})
+	tenant := newTenant(t, s)
+	for range 12 { // Postgres compares plans from the sixth on
+		w := sample.BookingWrite(tenant)
+		again := sample.BookingTo(tenant, w.Recipient, sample.Address(w.Recipient.ID))
+		again.NewAddress = true
+		for _, each := range []ports.BookingWrite{w, again} {
+			if err := s.Book(t.Context(), each); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Read().Recipients.FindByPhone(t.Context(), tenant, w.Recipient.PhoneNumber); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, _ := s.Pools()
+	rows, err := db.QueryContext(t.Context(), `SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements
+		WHERE (statement LIKE '%unnest(%' OR statement LIKE '%ANY ($%') AND generic_plans + custom_plans >= 12`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	seen := 0
+	for ; rows.Next(); seen++ {
+		var statement string
+		var generic, custom int
+		if err := rows.Scan(&statement, &generic, &custom); err != nil {
+			t.Fatal(err)
+		}
+		if custom > 5 {
+			t.Errorf("planned anew %d times of %d: %.80s", custom, generic+custom, statement)
+		}
+	}
+	if err := rows.Err(); err != nil || seen != 9 {
+		t.Errorf("%d statements (%v), want the eight of bookings and the look-up", seen, err)
+	}
+}

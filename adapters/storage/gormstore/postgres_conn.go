@@ -69,6 +69,7 @@ type pgConn struct {
 	begin, alone string
 	lockWait     time.Duration // of the next transaction, for a row; 0: as the session has it
 	whole        time.Duration // as that of pgConnector
+	pipelined    bool          // the next transaction begins with the statements of beginning
 	made         int64         // since the process began
 }
 
@@ -141,6 +142,9 @@ func (c *pgConn) confirmDirect(ctx context.Context) error {
 }
 
 func (c *pgConn) BeginTx(ctx context.Context, o driver.TxOptions) (tx driver.Tx, err error) {
+	if c.pipelined {
+		return pipelinedTx{ctx: ctx, conn: c.pgx()}, nil
+	}
 	begin := c.begin
 	if wait := c.lockWait; wait > 0 {
 		begin = cmp.Or(begin, "begin") + "; SET LOCAL lock_timeout = " + milliseconds(wait)

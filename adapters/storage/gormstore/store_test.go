@@ -240,7 +240,7 @@ func TestTheLogHasStatementsWithoutValuesAndNoExpectedErrors(t *testing.T) {
 			}
 			return url
 		}},
-		"Postgres": {7, func(t testing.TB) string {
+		"Postgres": {9, func(t testing.TB) string { // with BEGIN and the parameters of the transaction
 			return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 		}},
 	} {

@@ -167,7 +167,7 @@ func (s *Store) begin(ctx, txCtx context.Context, n *need) (*sql.Conn, *sql.Tx, 
 			return nil, nil, s.dialect.failed("no connection to the database", err)
 		}
 		if n != nil {
-			err = onPgConn(conn, func(c *pgConn) error { c.lockWait = n.wait; return nil })
+			err = onPgConn(conn, func(c *pgConn) error { c.lockWait, c.pipelined = n.wait, n.pipelined; return nil })
 		}
 		var tx *sql.Tx
 		if err == nil {

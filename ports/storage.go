@@ -101,6 +101,17 @@ type Readers struct {
 	MoveRuns        MoveRunReader
 	Sending         SendingReader
 	Machinery       MachineryReader
+
+	// Ahead reads what a booking looks for, all of it in one round trip. The readers of the
+	// tenant find it in the context that comes back, each once. nil: the storage gains nothing by it.
+	Ahead func(ctx context.Context, t domain.Tenant, of Sought) context.Context
+}
+
+// Sought is what a booking looks for, where it is not empty.
+type Sought struct {
+	PhoneNumber    domain.PhoneNumber // of a recipient
+	PickupLocation domain.ID
+	ExternalID     string // of a delivery that may be there already
 }
 
 // Stores are the reads and writes of one transaction.

@@ -20,7 +20,7 @@ func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 		if err != nil {
 			return nil, err
 		}
-		draft, err := d.prepare(ctx, req.Tenant, &order)
+		draft, err := d.prepare(d.lookAhead(ctx, req.Tenant, &order), req.Tenant, &order)
 		if err != nil {
 			return nil, err
 		}
@@ -35,6 +35,22 @@ func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 			return key.Answer, nil
 		}, nil
 	})
+}
+
+// lookAhead has what prepare asks the storage for read at once.
+func (d *Deliveries) lookAhead(ctx context.Context, t domain.Tenant, o *Order) context.Context {
+	ahead := d.storage.Read().Ahead
+	if ahead == nil {
+		return ctx
+	}
+	of := ports.Sought{ExternalID: o.ExternalID}
+	if o.Recipient != nil {
+		of.PhoneNumber = o.Recipient.PhoneNumber
+	}
+	if o.PickupLocationID != nil {
+		of.PickupLocation = domain.ID(*o.PickupLocationID)
+	}
+	return ahead(ctx, t, of)
 }
 
 // prepare reads and prices. No transaction is open meanwhile.

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -15,7 +16,7 @@ import (
 // are needed at the same time are therefore read together, by one statement for each
 // kind (a batched lookup). Where that fails, a row is looked up by itself.
 
-// mostLookups is how many rows a batch asks for.
+// mostLookups is how many callers a batch asks for.
 const mostLookups = 128
 
 // lookupBatches are the rules of batches of lookups.
@@ -30,14 +31,14 @@ var lookupBatches = batch.Options{
 
 // lookups finds rows of one store.
 type lookups struct {
-	*batch.Batcher[*pgfast.Question]
-	conn func(ctx context.Context, do func(*pgConn) error) error
+	*batch.Batcher[[]*pgfast.Question] // those of one caller
+	conn                               func(ctx context.Context, do func(*pgConn) error) error
 }
 
 func newLookups(conn func(ctx context.Context, do func(*pgConn) error) error) *lookups {
 	ls := &lookups{conn: conn}
-	ls.Batcher = batch.New(lookupBatches, func(ctx context.Context, of []*pgfast.Question) []error {
-		return batch.Same(len(of), ls.conn(ctx, func(c *pgConn) error { return pgfast.Ask(ctx, c.pgx(), c.alone, of) }))
+	ls.Batcher = batch.New(lookupBatches, func(ctx context.Context, of [][]*pgfast.Question) []error {
+		return batch.Same(len(of), ls.conn(ctx, func(c *pgConn) error { return pgfast.Ask(ctx, c.pgx(), c.alone, slices.Concat(of...)) }))
 	})
 	return ls
 }
@@ -67,19 +68,29 @@ func lookUp[Row any](ctx context.Context, s session, kind *lookupKind, key ...an
 	if s.lookups == nil {
 		return nil, batch.ErrAlone
 	}
-	var row *Row
-	q := &pgfast.Question{Lookup: kind.lookup, Key: key, Into: func() []any {
-		row = new(Row)
-		return kind.table.scanned(ctx, row, nil)
+	if known, ok := takeAhead[Row](ctx, kind, key); ok {
+		return known.row, nil
+	}
+	l := newLook[Row](ctx, kind, key)
+	if err := s.lookups.Do(ctx, []*pgfast.Question{l.Question}); err != nil {
+		return nil, batch.ErrAlone // its row is left to a batch that may still fill it
+	}
+	return l.row, nil
+}
+
+// look is a question and the row that answers it; nil: there is none.
+type look[Row any] struct {
+	*pgfast.Question
+	row *Row
+}
+
+func newLook[Row any](ctx context.Context, kind *lookupKind, key []any) *look[Row] {
+	l := &look[Row]{}
+	l.Question = &pgfast.Question{Lookup: kind.lookup, Key: key, Into: func() []any {
+		l.row = new(Row)
+		return kind.table.scanned(ctx, l.row, nil)
 	}}
-	err := s.lookups.Do(ctx, q)
-	if err != nil {
-		return nil, batch.ErrAlone // row is left to a batch that may still fill it
-	}
-	if !q.Found {
-		return nil, err
-	}
-	return row, nil
+	return l
 }
 
 // foundOr turns a row into its record, or no row into domain.ErrNotFound.

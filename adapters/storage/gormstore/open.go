@@ -171,6 +171,9 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 	if p.replicas != nil && p.replicas.looks {
 		p.replicas.watch(ctx, p.read)
 	}
+	if s.lookups != nil {
+		s.readers.Ahead = reads.lookAhead
+	}
 	return s, nil
 }
 

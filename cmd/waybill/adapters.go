@@ -290,8 +290,11 @@ func newRateLimiter(ctx context.Context, pipelines *autopipeline.Client, r prome
 	return limiter
 }
 
-func newLocks(pipelines *autopipeline.Client, log *slog.Logger) ports.Locks {
-	if pipelines == nil {
+// newLocks shares locks between processes where a create asks another service for its
+// price: a second one shall not ask it too. Elsewhere that would cost two round trips of
+// each create and spare no work worth them.
+func newLocks(c *configs.Config, pipelines *autopipeline.Client, log *slog.Logger) ports.Locks {
+	if pipelines == nil || c.PricingURL == "" && c.RoutingURL == "" {
 		return memlocks.New()
 	}
 	return layered.New(memlocks.New(), redislocks.New(pipelines, redislocks.Options{}, log))

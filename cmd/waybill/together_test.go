@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/locks/layered"
 	"waybill/adapters/locks/redislocks"
 	"waybill/adapters/ratelimit/redislimiter"
 	"waybill/adapters/redis/autopipeline"
 	"waybill/adapters/redis/connect"
+	"waybill/configs"
 	"waybill/ports"
 	"waybill/test/conformance/locks"
 	"waybill/test/conformance/ratelimit"
@@ -42,4 +44,23 @@ func TestLimitsAndLocksHoldInPipelines(t *testing.T) {
 			return redislocks.New(c, unhurried, silent), redislocks.New(open(), unhurried, silent)
 		})
 	})
+}
+
+func TestLocksAreSharedWhereAnotherServicePrices(t *testing.T) {
+	t.Parallel()
+	pipelines := autopipeline.New(nil)
+	for _, c := range []struct {
+		name   string
+		config configs.Config
+		shared bool
+	}{
+		{"built-in prices", configs.Config{}, false},
+		{"a pricing service", configs.Config{PricingURL: "http://pricing"}, true},
+		{"distances of a service", configs.Config{RoutingURL: "http://valhalla"}, true},
+	} {
+		_, shared := newLocks(&c.config, pipelines, slog.New(slog.DiscardHandler)).(*layered.Locks)
+		if shared != c.shared {
+			t.Errorf("%s: locks are shared: %t, want %t", c.name, shared, c.shared)
+		}
+	}
 }

@@ -13,9 +13,9 @@ DECLARE
     delivery uuid := (head || '8000000000000003')::uuid;
     event uuid := (head || '8000000000000004')::uuid;
 BEGIN
-    INSERT INTO idempotency_keys (application_id, environment, key, fingerprint, claim_id, status, location, body,
+    INSERT INTO idempotency_keys (business_id, application_id, environment, key, fingerprint, claim_id, status, location, body,
         created_at, expires_at)
-    VALUES (application, 'live', 'bench-' || n, mark, (head || '8000000000000005')::uuid, 201,
+    VALUES (business, application, 'live', 'bench-' || n, mark, (head || '8000000000000005')::uuid, 201,
         'http://127.0.0.1:8080/v1/deliveries/dlv_' || head || '8000000000000003', answer,
         now(), now() + interval '24 hours')
     ON CONFLICT (application_id, environment, key) DO UPDATE SET
@@ -51,17 +51,17 @@ BEGIN
         false, 2.5, 'straight_line', 'Two bags and a crate of drinks. Keep the crate upright, and call before you set out. If nobody answers, leave it with the neighbour at number 19.',
         'booked', 1, NULL, now(), now());
 
-    INSERT INTO delivery_events (id, delivery_id, sequence, type, status, previous_status, reason_code, occurred_at)
-    VALUES (event, delivery, 1, 'delivery.created', 'booked', '', '', now());
+    INSERT INTO delivery_events (id, business_id, delivery_id, sequence, type, status, previous_status, reason_code, occurred_at)
+    VALUES (event, business, delivery, 1, 'delivery.created', 'booked', '', '', now());
 
-    INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
-    VALUES (event, application, 'live', delivery, 1, 'delivery.created', now(), payload,
+    INSERT INTO feed_events (id, business_id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
+    VALUES (event, business, application, 'live', delivery, 1, 'delivery.created', now(), payload,
         (SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(2002937444, ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions OFFSET 0) AS held));
 
-    INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used,
+    INSERT INTO webhook_deliveries (id, business_id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used,
         due_at, trigger, back, created_at)
-    SELECT (substr(event::text, 1, 35) || to_hex(slot::integer))::uuid, id, event, 'delivery.created', delivery, 1,
+    SELECT (substr(event::text, 1, 35) || to_hex(slot::integer))::uuid, business_id, id, event, 'delivery.created', delivery, 1,
         CASE WHEN enabled THEN 'pending' ELSE 'held' END, 0, 0, CASE WHEN enabled THEN now() END, 'schedule', '', now()
     FROM webhook_endpoints
-    WHERE application_id = application AND environment = 'live' AND slot IS NOT NULL AND event_mask & 1 <> 0;
+    WHERE business_id = business AND application_id = application AND environment = 'live' AND slot IS NOT NULL AND event_mask & 1 <> 0;
 END $$;

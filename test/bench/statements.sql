@@ -3,9 +3,9 @@
 \set hi :base + :n * 64 + :client_id
 \set r random(0, 1152921504606846975)
 BEGIN;
-INSERT INTO idempotency_keys (application_id, environment, key, fingerprint, claim_id, status, location, body,
+INSERT INTO idempotency_keys (business_id, application_id, environment, key, fingerprint, claim_id, status, location, body,
     created_at, expires_at)
-VALUES (:application::uuid, 'live', 'bench-' || :hi::bigint, :mark::bytea, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000005')::uuid, 201,
+VALUES (:business::uuid, :application::uuid, 'live', 'bench-' || :hi::bigint, :mark::bytea, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000005')::uuid, 201,
     'http://127.0.0.1:8080/v1/deliveries/dlv_' || lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003', :answer::bytea,
     now(), now() + interval '24 hours')
 ON CONFLICT (application_id, environment, key) DO UPDATE SET
@@ -41,16 +41,16 @@ VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, :appli
     false, 2.5, 'straight_line', 'Two bags and a crate of drinks. Keep the crate upright, and call before you set out. If nobody answers, leave it with the neighbour at number 19.',
     'booked', 1, NULL, now(), now());
 
-INSERT INTO delivery_events (id, delivery_id, sequence, type, status, previous_status, reason_code, occurred_at)
-VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1, 'delivery.created', 'booked', '', '', now());
-INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
-VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, :application::uuid, 'live', (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1, 'delivery.created', now(), :payload::bytea,
+INSERT INTO delivery_events (id, business_id, delivery_id, sequence, type, status, previous_status, reason_code, occurred_at)
+VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, :business::uuid, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1, 'delivery.created', 'booked', '', '', now());
+INSERT INTO feed_events (id, business_id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
+VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, :business::uuid, :application::uuid, 'live', (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1, 'delivery.created', now(), :payload::bytea,
     (SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(2002937444, ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions OFFSET 0) AS held));
 
-INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used,
+INSERT INTO webhook_deliveries (id, business_id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used,
     due_at, trigger, back, created_at)
-SELECT (lpad(to_hex(:hi::bigint), 16, '0') || '800000000000000' || to_hex(slot::integer))::uuid, id, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, 'delivery.created', (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1,
+SELECT (lpad(to_hex(:hi::bigint), 16, '0') || '800000000000000' || to_hex(slot::integer))::uuid, business_id, id, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, 'delivery.created', (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1,
     CASE WHEN enabled THEN 'pending' ELSE 'held' END, 0, 0, CASE WHEN enabled THEN now() END, 'schedule', '', now()
 FROM webhook_endpoints
-WHERE application_id = :application::uuid AND environment = 'live' AND slot IS NOT NULL AND event_mask & 1 <> 0;
+WHERE business_id = :business::uuid AND application_id = :application::uuid AND environment = 'live' AND slot IS NOT NULL AND event_mask & 1 <> 0;
 COMMIT;

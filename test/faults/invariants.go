@@ -283,6 +283,17 @@ var invariants = []struct{ rule, query string }{
 	{"an attempt is of a webhook delivery that exists", `
 		SELECT a.id AS culprit FROM webhook_attempts a
 		LEFT JOIN webhook_deliveries d ON d.id = a.webhook_delivery_id WHERE d.id IS NULL`},
+	{"a row is of the business of what it belongs to", `
+		SELECT e.id AS culprit FROM delivery_events e JOIN deliveries d ON d.id = e.delivery_id WHERE e.business_id <> d.business_id
+		UNION ALL SELECT k.claim_id FROM idempotency_keys k JOIN applications a ON a.id = k.application_id WHERE k.business_id <> a.business_id
+		UNION ALL SELECT i.claim_id FROM bulk_items i JOIN idempotency_keys k ON k.claim_id = i.claim_id WHERE i.business_id <> k.business_id
+		UNION ALL SELECT f.id FROM feed_events f JOIN applications a ON a.id = f.application_id WHERE f.business_id <> a.business_id
+		UNION ALL SELECT c.application_id FROM simulation_counts c JOIN applications a ON a.id = c.application_id
+			WHERE c.business_id <> a.business_id
+		UNION ALL SELECT l.endpoint_id FROM webhook_leases l JOIN webhook_endpoints e ON e.id = l.endpoint_id WHERE l.business_id <> e.business_id
+		UNION ALL SELECT d.id FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE d.business_id <> e.business_id
+		UNION ALL SELECT a.id FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.webhook_delivery_id
+			WHERE a.business_id <> d.business_id`},
 
 	{"an application uses an external_id once", `
 		SELECT external_id AS culprit FROM deliveries WHERE external_id IS NOT NULL

@@ -33,16 +33,18 @@ func theLast(table string) string {
 // keyLike adds a key beside one that it is like but for status and location.
 func keyLike(which, status, location string) string {
 	columns := " application_id, environment, 'another key', fingerprint, claim_id, " + status + ", " + location +
-		", body, created_at, expires_at"
+		", body, created_at, expires_at, business_id"
 	return "INSERT INTO idempotency_keys (application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, " +
-		"expires_at) SELECT" +
+		"expires_at, business_id) SELECT" +
 		columns + " FROM idempotency_keys WHERE " + which + " LIMIT 1"
 }
 
 // onceMore gives an endpoint an event that is pending for it under another ID.
 const onceMore = `INSERT INTO webhook_deliveries
-	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
-	SELECT ` + unknownID + `, endpoint_id, event_id, event_type, delivery_id, sequence, status, 0, 0, due_at, trigger, back, created_at
+	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at,
+	business_id)
+	SELECT ` + unknownID + `, endpoint_id, event_id, event_type, delivery_id, sequence, status, 0, 0, due_at, trigger, back, created_at,
+	business_id
 	FROM webhook_deliveries WHERE status = 'pending' LIMIT 1`
 
 const (
@@ -76,7 +78,7 @@ var breaches = []struct {
 	{rule: "a delivery has one key, or one place in one bulk", statement: keyLike(single, "status", "location")},
 	{rule: "a delivery has one key, or one place in one bulk", statement: keyLike(whole, "status", "location")},
 	{rule: "a delivery has one key, or one place in one bulk",
-		statement: "INSERT INTO bulk_items SELECT claim_id, 3, created, result, expires_at FROM bulk_items WHERE item_index = 1"},
+		statement: "INSERT INTO bulk_items SELECT claim_id, 3, created, result, expires_at, business_id FROM bulk_items WHERE item_index = 1"},
 	{rule: "a key without an answer is of a bulk under a lease", statement: keyLike(single, "0", "''")},
 	{rule: "a key without an answer is of a bulk under a lease",
 		statement: "UPDATE idempotency_keys SET leased_until = NULL WHERE status = 0"},
@@ -99,10 +101,10 @@ var breaches = []struct {
 	{rule: "a delivery begins with delivery.created", statement: `UPDATE delivery_events SET type = 'delivery.assigned'`},
 	{rule: "a delivery begins with delivery.created", statement: `DELETE FROM delivery_events`},
 	{rule: "the events of a delivery have no gap and no double",
-		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, 3, type, status, status, reason_code, occurred_at
+		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, 3, type, status, status, reason_code, occurred_at, business_id
 			FROM delivery_events LIMIT 1`},
 	{rule: "the events of a delivery have no gap and no double",
-		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, 1, type, status, previous_status, reason_code, occurred_at
+		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, 1, type, status, previous_status, reason_code, occurred_at, business_id
 			FROM delivery_events LIMIT 1`},
 	{rule: "a delivery counts its events", statement: `UPDATE deliveries SET last_sequence = 2`},
 	{rule: "a delivery is in the state of its last event", statement: `UPDATE deliveries SET status = 'assigned'`},
@@ -145,7 +147,7 @@ var breaches = []struct {
 		statement: `UPDATE delivery_events SET occurred_at = '2020-02-20T20:20:20.020Z' WHERE sequence = 2`},
 	{rule: "an application counts its running simulations", statement: `UPDATE simulation_counts SET running = running + 1`},
 	{rule: "an application counts its running simulations", statement: `DELETE FROM simulation_counts`},
-	{rule: "an application counts its running simulations", statement: `INSERT INTO simulation_counts VALUES (` + unknownID + `, 1)`},
+	{rule: "an application counts its running simulations", statement: `INSERT INTO simulation_counts VALUES (` + unknownID + `, 1, ` + unknownID + `)`},
 	{rule: "an application counts its running simulations", statement: `UPDATE deliveries SET simulation_status = 'stopped' WHERE ` + runs},
 	{rule: "an application runs no more simulations than it may", statement: manyRun},
 	{rule: "an event of a delivery is in the feed once", statement: `DELETE FROM feed_events WHERE sequence = 2`},
@@ -171,6 +173,14 @@ var breaches = []struct {
 	{rule: "a webhook delivery counts its attempts, and they have no gap", statement: `UPDATE webhook_attempts SET number = 1`},
 	{rule: "a webhook delivery counts its attempts, and they have no gap", statement: `UPDATE webhook_deliveries SET attempts = 1`},
 	{rule: "an attempt is of a webhook delivery that exists", statement: `DELETE FROM webhook_deliveries`},
+	{rule: "a row is of the business of what it belongs to", statement: `UPDATE delivery_events SET business_id = ` + unknownID},
+	{rule: "a row is of the business of what it belongs to", statement: `UPDATE idempotency_keys SET business_id = ` + unknownID},
+	{rule: "a row is of the business of what it belongs to", statement: `UPDATE bulk_items SET business_id = ` + unknownID},
+	{rule: "a row is of the business of what it belongs to", statement: `UPDATE feed_events SET business_id = ` + unknownID},
+	{rule: "a row is of the business of what it belongs to", statement: `UPDATE simulation_counts SET business_id = ` + unknownID},
+	{rule: "a row is of the business of what it belongs to", statement: `UPDATE webhook_leases SET business_id = ` + unknownID},
+	{rule: "a row is of the business of what it belongs to", statement: `UPDATE webhook_deliveries SET business_id = ` + unknownID},
+	{rule: "a row is of the business of what it belongs to", statement: `UPDATE webhook_attempts SET business_id = ` + unknownID},
 	{rule: "an application uses an external_id once", statement: `UPDATE deliveries SET external_id = 'the same'`},
 	{rule: "a reference is given once", statement: `UPDATE deliveries SET reference = 'the same'`},
 	{rule: "a business has a phone number once", statement: `UPDATE recipients SET phone_number = '+233201112223'`},

@@ -118,15 +118,16 @@ func (b *pgBatch) wants(of []int, id func(*entry) rowID) map[[16]byte][]int {
 // storeKeys skips a booking whose key has an expired record: that one is stored
 // by itself.
 const storeKeys = `INSERT INTO idempotency_keys
-	(application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
-SELECT a, e, k, f, c, s, l, b, t, now() + make_interval(secs => r)
-FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::uuid[], $6::integer[], $7::text[], $8::bytea[], $9::timestamptz[], $10::double precision[])
-	AS u (a, e, k, f, c, s, l, b, t, r)
+	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
+SELECT o, a, e, k, f, c, s, l, b, t, now() + make_interval(secs => r)
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::uuid[], $7::integer[], $8::text[], $9::bytea[], $10::timestamptz[],
+	$11::double precision[]) AS u (o, a, e, k, f, c, s, l, b, t, r)
 ON CONFLICT (application_id, environment, key) DO NOTHING RETURNING claim_id`
 
 func (b *pgBatch) addKeys(t *pgTry, of []int) error {
 	claim := func(e *entry) rowID { return rowID(e.Key.ClaimID) }
 	t.add(pgfast.Step{What: "claim idempotency keys", Wanted: b.wants(of, claim)}, storeKeys,
+		arrayOf(b, of, pgUUID, businessOf),
 		arrayOf(b, of, pgUUID, func(e *entry) rowID { return e.row.ApplicationID }),
 		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.row.Environment }),
 		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.Key.Key }),
@@ -141,8 +142,8 @@ func (b *pgBatch) addKeys(t *pgTry, of []int) error {
 }
 
 // storeItems takes their expiry from the record they belong to.
-const storeItems = `INSERT INTO bulk_items (claim_id, item_index, created, result, expires_at)
-SELECT k.claim_id, u.i, u.c, u.r, k.expires_at FROM unnest($1::integer[], $2::boolean[], $3::bytea[]) AS u (i, c, r)
+const storeItems = `INSERT INTO bulk_items (business_id, claim_id, item_index, created, result, expires_at)
+SELECT k.business_id, k.claim_id, u.i, u.c, u.r, k.expires_at FROM unnest($1::integer[], $2::boolean[], $3::bytea[]) AS u (i, c, r)
 JOIN idempotency_keys k ON k.application_id = $4 AND k.environment = $5 AND k.key = $6 AND k.claim_id = $7
 ON CONFLICT (claim_id, item_index) DO NOTHING RETURNING item_index`
 
@@ -177,17 +178,17 @@ func (b *pgBatch) addItems(t *pgTry, of []int) error {
 	return nil
 }
 
-const countSimulations = `INSERT INTO simulation_counts (application_id, running)
-SELECT a, count(*) FROM unnest($1::uuid[]) AS u (a) GROUP BY a ORDER BY a
+const countSimulations = `INSERT INTO simulation_counts (business_id, application_id, running)
+SELECT b, a, count(*) FROM unnest($1::uuid[], $2::uuid[]) AS u (b, a) GROUP BY b, a ORDER BY a
 ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running + excluded.running
-WHERE simulation_counts.running + excluded.running <= $2 RETURNING application_id`
+WHERE simulation_counts.running + excluded.running <= $3 RETURNING application_id`
 
 // addSimulations counts them. Where an application's limit does not allow all of
 // them, each is stored by itself, up to the limit.
 func (b *pgBatch) addSimulations(t *pgTry, of []int) error {
 	application := func(e *entry) rowID { return e.row.ApplicationID }
 	t.add(pgfast.Step{What: "count simulations", Wanted: b.wants(of, application)}, countSimulations,
-		arrayOf(b, of, pgUUID, func(e *entry) rowID { return application(e) }), pgfast.Integer.One(domain.MaxRunningSimulations))
+		arrayOf(b, of, pgUUID, businessOf), arrayOf(b, of, pgUUID, application), pgfast.Integer.One(domain.MaxRunningSimulations))
 	return nil
 }
 
@@ -231,6 +232,7 @@ FROM (SELECT id FROM recipients WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO K
 WHERE r.id = u.id AND r.address_count < $2 RETURNING r.id`
 )
 
+func businessOf(e *entry) rowID    { return e.row.BusinessID }
 func recipientIDOf(e *entry) rowID { return rowIDOf(e.Recipient.ID) }
 
 func (b *pgBatch) recipientRows(of []int) []recipientRow {
@@ -267,17 +269,17 @@ func (b *pgBatch) addAddresses(t *pgTry, of []int) error {
 	return nil
 }
 
-const storeInFeed = `INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
+const storeInFeed = `INSERT INTO feed_events (id, business_id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
 SELECT *, ` + pgPosition +
-	` FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::integer[], $6::text[], $7::timestamptz[], $8::bytea[])`
+	` FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::integer[], $7::text[], $8::timestamptz[], $9::bytea[])`
 
 // fanOutAll takes the events of feedValues, with their masks in the place of the payloads.
 var fanOutAll = fanOutBy(map[string]string{
-	"$from": `FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::integer[], $6::text[], $7::timestamptz[], $8::bigint[])
-	AS u (id, application_id, environment, delivery_id, sequence, type, at, mask), webhook_endpoints w`,
+	"$from": `FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::integer[], $7::text[], $8::timestamptz[], $9::bigint[])
+	AS u (id, business_id, application_id, environment, delivery_id, sequence, type, at, mask), webhook_endpoints w`,
 	"$webhook_id": "CAST(substr(CAST(u.id AS text), 1, 35) || to_hex(CAST(w.slot AS integer)) AS uuid)",
 	"$event":      "u.id", "$type": "u.type", "$delivery": "u.delivery_id", "$sequence": "u.sequence", "$at": "u.at", "$created": "u.at",
-	"$application": "u.application_id", "$environment": "u.environment", "$mask": "u.mask",
+	"$business": "u.business_id", "$application": "u.application_id", "$environment": "u.environment", "$mask": "u.mask",
 })
 
 func (b *pgBatch) addDeliveries(t *pgTry, of []int) error {
@@ -289,11 +291,12 @@ func (b *pgBatch) addDeliveries(t *pgTry, of []int) error {
 
 // addEvents stores first events in the timeline and in the feed, and makes them pending.
 func (b *pgBatch) addEvents(t *pgTry, of []int) error {
-	events := gathered(b, of, func(e *entry) eventRow { return newEventRow(e.Event.Event) })
+	events := gathered(b, of, func(e *entry) eventRow { return newEventRow(e.Delivery.Tenant, e.Event.Event) })
 	t.add(pgfast.Step{What: "insert events", Read: pgfast.Discard}, eventColumns.Statement, eventColumns.Values(events)...)
 
 	published := []pgfast.Value{
 		arrayOf(b, of, pgUUID, func(e *entry) rowID { return rowIDOf(e.Event.ID) }),
+		arrayOf(b, of, pgUUID, businessOf),
 		arrayOf(b, of, pgUUID, func(e *entry) rowID { return e.row.ApplicationID }),
 		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.row.Environment }),
 		arrayOf(b, of, pgUUID, func(e *entry) rowID { return e.row.ID }),

@@ -18,8 +18,8 @@ type bulks struct{ session }
 // For a request that was begun and left unfinished it keeps the claim, and with
 // it the finished items; both expire as before.
 const claimBulk = `INSERT INTO idempotency_keys
-	(application_id, environment, key, fingerprint, claim_id, status, location, created_at, expires_at, lease_token, leased_until)
-VALUES (?, ?, ?, ?, ?, 0, '', ?, $later, ?, $later)
+	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, created_at, expires_at, lease_token, leased_until)
+VALUES (?, ?, ?, ?, ?, ?, 0, '', ?, $later, ?, $later)
 ON CONFLICT (application_id, environment, key) DO UPDATE SET
 	fingerprint = excluded.fingerprint, status = 0, location = '', body = NULL,
 	claim_id = CASE WHEN $left THEN idempotency_keys.claim_id ELSE excluded.claim_id END,
@@ -43,7 +43,7 @@ func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, t
 	}
 	var claims []rowID
 	result := s.with(ctx).Raw(s.dialect.clocked(strings.ReplaceAll(claimBulk, "$left", leftBulk)),
-		rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
+		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
 		instantOf(r.CreatedAt), s.dialect.laterBy(retention), rowID(token), s.dialect.laterBy(lease)).Scan(&claims)
 	if err := s.dialect.claimed(int64(len(claims)), result.Error); err != nil {
 		return ports.BulkHold{}, err
@@ -86,8 +86,8 @@ func (s bulks) kept(what string, result *gorm.DB) error {
 }
 
 // addItem takes its expiry from the record it belongs to.
-const addItem = `INSERT INTO bulk_items (claim_id, item_index, created, result, expires_at)
-SELECT claim_id, ?, ?, ?, expires_at FROM idempotency_keys
+const addItem = `INSERT INTO bulk_items (business_id, claim_id, item_index, created, result, expires_at)
+SELECT business_id, claim_id, ?, ?, ?, expires_at FROM idempotency_keys
 WHERE application_id = ? AND environment = ? AND key = ? AND claim_id = ?
 ON CONFLICT (claim_id, item_index) DO NOTHING`
 

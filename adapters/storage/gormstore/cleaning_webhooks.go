@@ -102,7 +102,7 @@ func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err erro
 		removed = 0
 		var old []feedEventRow
 		// Another process that purges holds a locked one.
-		err := sn.with(ctx).Select("id", "application_id", "environment", "delivery_id", "position").
+		err := sn.with(ctx).Select("id", "business_id", "application_id", "environment", "delivery_id", "position").
 			Where("id < ?", before).Where(needed).Order("id").Limit(limit).
 			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).Find(&old).Error
 		if err != nil || len(old) == 0 {
@@ -130,9 +130,9 @@ func (s feed) moveHorizons(ctx context.Context, deleted []feedEventRow) error {
 		if i > 0 && e.ApplicationID == deleted[i-1].ApplicationID && e.Environment == deleted[i-1].Environment {
 			continue
 		}
-		if err := s.with(ctx).Exec("INSERT INTO feed_horizons (application_id, environment, position) VALUES (?, ?, ?)"+
+		if err := s.with(ctx).Exec("INSERT INTO feed_horizons (business_id, application_id, environment, position) VALUES (?, ?, ?, ?)"+
 			" ON CONFLICT (application_id, environment) DO UPDATE SET position = excluded.position WHERE feed_horizons.position < excluded.position",
-			e.ApplicationID, e.Environment, e.Position).Error; err != nil {
+			e.BusinessID, e.ApplicationID, e.Environment, e.Position).Error; err != nil {
 			return s.dialect.failed("keep up to where events were deleted", err)
 		}
 	}

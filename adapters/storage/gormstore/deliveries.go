@@ -119,7 +119,7 @@ func (s deliveries) Owner(ctx context.Context, id domain.ID) (domain.Tenant, err
 
 // addEvent stores an event in the timeline and publishes it.
 func (s session) addEvent(ctx context.Context, t domain.Tenant, e ports.EventWrite) error {
-	if err := eventTable.insertInto(ctx, s.with(ctx), newEventRow(e.Event), "").Error; err != nil {
+	if err := eventTable.insertInto(ctx, s.with(ctx), newEventRow(t, e.Event), "").Error; err != nil {
 		return s.dialect.failed("insert an event", err)
 	}
 	return feed{s}.publish(ctx, t, e)

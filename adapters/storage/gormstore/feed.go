@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,35 +40,14 @@ func (s feed) OfAll(ctx context.Context, f domain.PlatformFeedFilter, after *dom
 		which: "environment = ?", values: []any{string(f.Environment)}, types: f.Types, businessID: f.BusinessID, createdAfter: f.CreatedAfter,
 	}
 	rows, page, err := s.read(ctx, of, after, limit)
-	if err != nil {
-		return found, err
-	}
-	owners, err := s.ownersOf(ctx, rows)
 	found.Next, found.More = page.Next, page.More
 	found.Events = all(rows, func(r *feedEventRow) domain.PlatformEvent {
 		return domain.PlatformEvent{FeedEvent: r.domain(), Tenant: domain.Tenant{
-			BusinessID:    owners[r.ApplicationID].as(domain.PrefixBusiness),
+			BusinessID:    r.BusinessID.as(domain.PrefixBusiness),
 			ApplicationID: r.ApplicationID.as(domain.PrefixApplication), Environment: f.Environment,
 		}}
 	})
 	return found, err
-}
-
-// ownersOf are the businesses of the applications of events.
-func (s feed) ownersOf(ctx context.Context, events []feedEventRow) (map[rowID]rowID, error) {
-	owners := map[rowID]rowID{}
-	if len(events) == 0 {
-		return owners, nil
-	}
-	for _, e := range events {
-		owners[e.ApplicationID] = ""
-	}
-	var rows []applicationRow
-	err := s.with(ctx).Select("id", "business_id").Where("id IN ?", slices.Collect(maps.Keys(owners))).Find(&rows).Error
-	for _, r := range rows {
-		owners[r.ID] = r.BusinessID
-	}
-	return owners, s.dialect.failed("read whose events they are", err)
 }
 
 // feedOf is what a reader of the feed asks for: which events are in its feed at all,
@@ -106,7 +84,7 @@ func (f *feedOf) narrow(query *gorm.DB) *gorm.DB {
 		query = query.Where("f.occurred_at >= ?", boundary(*f.createdAfter))
 	}
 	if f.businessID != "" {
-		query = query.Where("f.application_id IN (SELECT id FROM applications WHERE business_id = ?)", rowIDOf(f.businessID))
+		query = query.Where("f.business_id = ?", rowIDOf(f.businessID))
 	}
 	return query
 }
@@ -339,17 +317,18 @@ func (s feed) insert(ctx context.Context, t domain.Tenant, e domain.FeedEvent) e
 		return errNoPayload
 	}
 	return s.dialect.failed("insert an event into the feed", s.with(ctx).Exec(s.dialect.insertFeed,
-		rowIDOf(e.ID), rowIDOf(t.ApplicationID), string(t.Environment), optionalRowID(e.DeliveryID),
+		rowIDOf(e.ID), rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment), optionalRowID(e.DeliveryID),
 		e.Sequence, string(e.Type), instantOf(e.OccurredAt), e.Payload).Error)
 }
 
 // fanOutInto adds a webhook for each endpoint that takes the event: pending, or held
 // where the endpoint is disabled.
 const fanOutInto = `INSERT INTO webhook_deliveries
-	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
-SELECT $webhook_id, w.id, $event, $type, $delivery, $sequence, CASE WHEN w.enabled THEN 'pending' ELSE 'held' END, 0, 0,
+	(id, business_id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
+SELECT $webhook_id, w.business_id, w.id, $event, $type, $delivery, $sequence, CASE WHEN w.enabled THEN 'pending' ELSE 'held' END, 0, 0,
 	CASE WHEN w.enabled THEN $at END, 'schedule', '', $created
-$from WHERE w.application_id = $application AND w.environment = $environment AND w.slot IS NOT NULL AND w.event_mask & $mask <> 0$but
+$from WHERE w.business_id = $business AND w.application_id = $application AND w.environment = $environment AND w.slot IS NOT NULL
+	AND w.event_mask & $mask <> 0$but
 RETURNING endpoint_id, status`
 
 // fanOutBy is fanOutInto with the SQL for the values of its events.
@@ -365,7 +344,7 @@ func fanOutBy(values map[string]string) string {
 // domain.WebhookDeliveryID does.
 var fanOut = fanOutBy(map[string]string{
 	"$from": "FROM webhook_endpoints w", "$event": "?", "$type": "?", "$delivery": "?", "$sequence": "?", "$at": "$instant", "$created": "?",
-	"$webhook_id": "$webhook_id", "$application": "?", "$environment": "?", "$mask": "?", "$but": " AND w.id <> ?",
+	"$webhook_id": "$webhook_id", "$business": "?", "$application": "?", "$environment": "?", "$mask": "?", "$but": " AND w.id <> ?",
 })
 
 func (s feed) fanOut(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
@@ -375,7 +354,7 @@ func (s feed) fanOut(ctx context.Context, t domain.Tenant, e domain.FeedEvent, e
 	}
 	var rows []webhookDeliveryRow
 	err := s.with(ctx).Raw(s.dialect.webhooks(fanOut), e.ID.Hex()[:31], rowIDOf(e.ID), string(e.Type), optionalRowID(e.DeliveryID), e.Sequence,
-		at, at, rowIDOf(t.ApplicationID), string(t.Environment), int64(domain.MaskOf(e.Type)), excluded).Scan(&rows).Error
+		at, at, rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment), int64(domain.MaskOf(e.Type)), excluded).Scan(&rows).Error
 	if err != nil {
 		return s.dialect.failed("fan out an event", err)
 	}

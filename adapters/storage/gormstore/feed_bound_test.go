@@ -217,9 +217,9 @@ func fillFeed(t testing.TB, s *gormstore.Store, tenant domain.Tenant, dialect st
 	at := time.Now().Add(-time.Hour)
 	id, instant = fmt.Sprintf(id, at.UnixMilli()), fmt.Sprintf(instant, domain.FormatTime(at))
 	exec(t, s, fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"+
-		" INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, position, payload)"+
-		" SELECT %s, '%s', 'sandbox', %s, 1, 'delivery.created', %s, %s, %s FROM n", many, id, tenant.ApplicationID.Hex(), id, instant, position,
-		blob))
+		" INSERT INTO feed_events (id, business_id, application_id, environment, delivery_id, sequence, type, occurred_at, position, payload)"+
+		" SELECT %s, '%s', '%s', 'sandbox', %s, 1, 'delivery.created', %s, %s, %s FROM n", many, id, tenant.BusinessID.Hex(),
+		tenant.ApplicationID.Hex(), id, instant, position, blob))
 }
 
 // TestFeedAttack is measured by hand: WAYBILL_MEASURE=1 go test -run TestFeedAttack -v.

@@ -39,8 +39,8 @@ var keyLookup = newLookup(keyTable, strings.ReplaceAll(keyColumns, "$now", "now(
 // at work under it. Where another record is there it changes no row; where
 // another transaction has not yet committed one it waits.
 const claimKey = `INSERT INTO idempotency_keys
-	(application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, $later)
+	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, $later)
 ON CONFLICT (application_id, environment, key) DO UPDATE SET
 	fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, status = excluded.status,
 	location = excluded.location, body = excluded.body,
@@ -54,7 +54,7 @@ func (s idempotency) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRec
 		return s.dialect.claimed(0, err)
 	}
 	result := s.with(ctx).Exec(s.dialect.clocked(claimKey),
-		rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
+		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
 		r.Answer.Status, r.Answer.Location, r.Answer.Body, instantOf(r.CreatedAt), s.dialect.laterBy(retention))
 	return s.dialect.claimed(result.RowsAffected, result.Error)
 }

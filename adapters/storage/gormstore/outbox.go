@@ -316,9 +316,9 @@ FROM ($outcomes LIMIT ?) AS o WHERE webhook_deliveries.id = o.id AND webhook_del
 		OR webhook_deliveries.status = 'pending' AND webhook_deliveries.trigger = CASE o.trigger WHEN 'probe' THEN 'schedule' ELSE o.trigger END)`)
 
 const logAttempts = `INSERT INTO webhook_attempts
-	(id, webhook_delivery_id, number, trigger, status_code, error_class, duration_ms, excerpt, started_at, next_at)
-SELECT o.attempt, o.id, o.number, o.trigger, o.code, o.error, o.took, o.excerpt, o.started, o.next FROM ($outcomes LIMIT ?) AS o
-WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id = o.id)
+	(id, business_id, webhook_delivery_id, number, trigger, status_code, error_class, duration_ms, excerpt, started_at, next_at)
+SELECT o.attempt, d.business_id, o.id, o.number, o.trigger, o.code, o.error, o.took, o.excerpt, o.started, o.next
+FROM ($outcomes LIMIT ?) AS o, webhook_deliveries d WHERE d.id = o.id
 ON CONFLICT DO NOTHING`
 
 func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of []ports.WebhookOutcome,

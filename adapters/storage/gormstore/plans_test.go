@@ -24,16 +24,18 @@ func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, many i
 	numbers := fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", many)
 	ms := fmt.Sprintf("(%d - (%d - i) * 1000)", now, many)
 	event := id(ms, "i * 16")
-	exec(t, s, "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, position, payload) "+
-		numbers+
-		"SELECT "+event+", '"+tenant.ApplicationID.Hex()+"', 'sandbox', "+event+", 1, 'delivery.created', "+instant(ms)+", i + 10, "+blob+
+	exec(t, s, "INSERT INTO feed_events (id, business_id, application_id, environment, delivery_id, sequence, type, occurred_at, position, "+
+		"payload) "+numbers+
+		"SELECT "+event+", '"+tenant.BusinessID.Hex()+"', '"+tenant.ApplicationID.Hex()+"', 'sandbox', "+event+
+		", 1, 'delivery.created', "+instant(ms)+", i + 10, "+blob+
 		" FROM n")
-	exec(t, s, "INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, "+
-		"due_at, trigger, back, created_at) "+numbers+
-		"SELECT "+id(ms, "i * 16 + e.slot")+", e.id, "+event+", 'delivery.created', "+event+", 1,"+
+	exec(t, s, "INSERT INTO webhook_deliveries (id, business_id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, "+
+		"used, due_at, trigger, back, created_at) "+numbers+
+		"SELECT "+id(ms, "i * 16 + e.slot")+", e.business_id, e.id, "+event+", 'delivery.created', "+event+", 1,"+
 		" CASE WHEN i % 500 = 1 THEN 'pending' WHEN i % 500 = 2 THEN 'failed' WHEN i % 500 = 3 THEN 'held' ELSE 'succeeded' END, 1, 1,"+
 		" CASE WHEN i % 500 = 1 THEN "+instant(ms)+" END, 'schedule', '', "+instant(ms)+" FROM n, webhook_endpoints e")
-	exec(t, s, "INSERT INTO webhook_attempts SELECT id, id, 1, 'schedule', 200, '', 1, '', created_at, NULL FROM webhook_deliveries")
+	exec(t, s, "INSERT INTO webhook_attempts SELECT id, id, 1, 'schedule', 200, '', 1, '', created_at, NULL, business_id"+
+		" FROM webhook_deliveries")
 }
 
 // fillMoveRuns makes runs of moves, of which every thousandth is under way.

@@ -74,8 +74,8 @@ const (
 // from locks, not from a snapshot: other transactions of the server, in this database
 // or another, do not hold it back.
 const (
-	pgInsertFeed = "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)" +
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, " + pgPosition + ")"
+	pgInsertFeed = "INSERT INTO feed_events (id, business_id, application_id, environment, delivery_id, sequence, type, occurred_at," +
+		" payload, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, " + pgPosition + ")"
 	pgFeedLock = "2002937444" // also in a migration
 	pgFeedIdle = "2s"
 	pgPosition = "(SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(" + pgFeedLock +

@@ -200,6 +200,7 @@ func (r *deliveryRow) domain() *domain.Delivery {
 
 type eventRow struct {
 	ID             rowID `gorm:"primaryKey"`
+	BusinessID     rowID
 	DeliveryID     rowID
 	Sequence       int
 	Type           string
@@ -211,9 +212,9 @@ type eventRow struct {
 
 func (eventRow) TableName() string { return "delivery_events" }
 
-func newEventRow(e domain.Event) eventRow {
+func newEventRow(t domain.Tenant, e domain.Event) eventRow {
 	return eventRow{
-		ID: rowIDOf(e.ID), DeliveryID: rowIDOf(e.DeliveryID), Sequence: e.Sequence,
+		ID: rowIDOf(e.ID), BusinessID: rowIDOf(t.BusinessID), DeliveryID: rowIDOf(e.DeliveryID), Sequence: e.Sequence,
 		Type: string(e.Type), Status: string(e.Status), PreviousStatus: string(e.Previous),
 		ReasonCode: string(e.Reason), OccurredAt: instantOf(e.OccurredAt),
 	}

@@ -97,6 +97,7 @@ func (r *webhookEndpointRow) domain() domain.WebhookEndpoint {
 
 type webhookDeliveryRow struct {
 	ID         rowID `gorm:"primaryKey"`
+	BusinessID rowID
 	EndpointID rowID
 	EventID    rowID
 	EventType  string
@@ -159,6 +160,7 @@ func (r *webhookAttemptRow) domain() domain.WebhookAttempt {
 
 type feedEventRow struct {
 	ID            rowID `gorm:"primaryKey"`
+	BusinessID    rowID
 	ApplicationID rowID
 	Environment   string
 	DeliveryID    *rowID // null: an event of an endpoint

@@ -44,17 +44,18 @@ func (s simulations) Running(ctx context.Context) (int, error) {
 }
 
 // lockCount makes the row where there is none, and locks it either way.
-const lockCount = `INSERT INTO simulation_counts (application_id, running) VALUES (?, 0)
+const lockCount = `INSERT INTO simulation_counts (business_id, application_id, running) VALUES (?, ?, 0)
 ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running`
 
 func (s simulations) Lock(ctx context.Context, t domain.Tenant) error {
 	if err := s.reach(rowSimulations, string(t.ApplicationID)); err != nil {
 		return s.dialect.failed("lock the count of simulations", err)
 	}
-	return s.dialect.failed("lock the count of simulations", s.with(ctx).Exec(lockCount, rowIDOf(t.ApplicationID)).Error)
+	return s.dialect.failed("lock the count of simulations",
+		s.with(ctx).Exec(lockCount, rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID)).Error)
 }
 
-const enterCount = `INSERT INTO simulation_counts (application_id, running) VALUES (?, 1)
+const enterCount = `INSERT INTO simulation_counts (business_id, application_id, running) VALUES (?, ?, 1)
 ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running + 1
 WHERE simulation_counts.running < ?`
 
@@ -62,7 +63,7 @@ func (s simulations) Enter(ctx context.Context, t domain.Tenant) error {
 	if err := s.reach(rowSimulations, string(t.ApplicationID)); err != nil {
 		return s.dialect.failed("count a simulation", err)
 	}
-	result := s.with(ctx).Exec(enterCount, rowIDOf(t.ApplicationID), domain.MaxRunningSimulations)
+	result := s.with(ctx).Exec(enterCount, rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), domain.MaxRunningSimulations)
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrSimulationLimit
 	}

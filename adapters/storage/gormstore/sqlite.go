@@ -88,8 +88,8 @@ var sqliteDialect = dialect{
 		domain.UsageByDay: "substr(minute, 1, 10) || 'T00:00:00.000Z'",
 	},
 
-	insertFeed: "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload)" +
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	insertFeed: "INSERT INTO feed_events (id, business_id, application_id, environment, delivery_id, sequence, type, occurred_at, payload)" +
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	feedBound: "9223372036854775807", // one connection writes: positions are in the order of commits
 	webhookID: "? || printf('%x', slot)",
 	webhookIDOf: func(event, digit string) string {

@@ -405,7 +405,8 @@ func (s webhooks) PublishTo(ctx context.Context, e domain.WebhookEndpoint, event
 		return domain.WebhookDelivery{}, err
 	}
 	row := webhookDeliveryRow{
-		ID: rowIDOf(domain.WebhookDeliveryID(event.ID, e.Slot)), EndpointID: rowIDOf(e.ID), EventID: rowIDOf(event.ID),
+		ID: rowIDOf(domain.WebhookDeliveryID(event.ID, e.Slot)), BusinessID: rowIDOf(e.Tenant.BusinessID),
+		EndpointID: rowIDOf(e.ID), EventID: rowIDOf(event.ID),
 		EventType: string(event.Type), Status: string(domain.WebhookPending), DueAt: optionalInstant(&event.OccurredAt),
 		Trigger: string(domain.TriggerTest), Back: string(domain.WebhookFailed), CreatedAt: instantOf(event.OccurredAt),
 	}

@@ -212,11 +212,11 @@ func TestADeletedEndpointGoesWithAllThatIsItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			// What a transaction beside the deletion made pending, and a log.
-			of := "endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at"
+			of := "endpoint_id, business_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at"
 			exec(t, s, "INSERT INTO webhook_deliveries (id, "+of+") SELECT '"+sample.ID("").Hex()+"', '"+gone.ID.Hex()+"'"+
 				strings.TrimPrefix(of, "endpoint_id")+" FROM webhook_deliveries LIMIT 1")
-			exec(t, s, "INSERT INTO webhook_attempts SELECT '"+sample.ID("").Hex()+"', id, 1, 'schedule', 200, '', 1, '', created_at, NULL"+
-				" FROM webhook_deliveries WHERE endpoint_id = '"+gone.ID.Hex()+"'")
+			exec(t, s, "INSERT INTO webhook_attempts SELECT '"+sample.ID("").Hex()+"', id, 1, 'schedule', 200, '', 1, '', created_at, NULL,"+
+				" business_id FROM webhook_deliveries WHERE endpoint_id = '"+gone.ID.Hex()+"'")
 			if _, err := s.Outbox().Renew(t.Context(), dead.ID, dead.ID.Hex(), -time.Second); err != nil {
 				t.Fatal(err)
 			}
@@ -303,11 +303,12 @@ func TestAnEndpointWithALongBacklogIsDisabledAndDeletedInTime(t *testing.T) {
 					rows := make([]string, 500)
 					for i := range rows {
 						id := sample.ID("").Hex()
-						rows[i] = "('" + id + "', '" + e.ID.Hex() + "', '" + id + "', 'delivery.created', 1, 'pending', 1, 1, '2026-11-21T10:00:00.000Z', " +
+						rows[i] = "('" + id + "', '" + e.Tenant.BusinessID.Hex() + "', '" + e.ID.Hex() + "', '" + id + "', 'delivery.created', 1, " +
+							"'pending', 1, 1, '2026-11-21T10:00:00.000Z', " +
 							"'schedule', '', '2026-11-21T10:00:00.000Z')"
 					}
-					exec(t, s, "INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, sequence, status, attempts, used, due_at, "+
-						"trigger, back, created_at) VALUES "+
+					exec(t, s, "INSERT INTO webhook_deliveries (id, business_id, endpoint_id, event_id, event_type, sequence, status, attempts, used, "+
+						"due_at, trigger, back, created_at) VALUES "+
 						strings.Join(rows, ", "))
 				}
 			}

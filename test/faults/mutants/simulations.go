@@ -69,8 +69,9 @@ func (s mutantSimulations) Enter(ctx context.Context, t domain.Tenant) error {
 		return ports.ErrSimulationLimit
 	}
 	time.Sleep(mutantPause)
-	return s.with(ctx).Exec("INSERT INTO simulation_counts (application_id, running) VALUES (?, 1)"+
-		" ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running + 1", rowIDOf(t.ApplicationID)).Error
+	return s.with(ctx).Exec("INSERT INTO simulation_counts (business_id, application_id, running) VALUES (?, ?, 1)"+
+		" ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running + 1",
+		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID)).Error
 }
 
 func (s mutantSimulations) Due(ctx context.Context, by time.Time, limit int) ([]ports.DueStep, error) {

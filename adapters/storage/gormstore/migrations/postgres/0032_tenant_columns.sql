@@ -87,7 +87,7 @@ END $$;
 CREATE OR REPLACE PROCEDURE fill_business(which regclass) LANGUAGE plpgsql AS $$
 DECLARE
     page bigint;
-    step bigint := 4;
+    step bigint := 8;
     filled bigint;
     unfilled boolean;
     began timestamptz;
@@ -110,7 +110,7 @@ BEGIN
             IF filled > 0 THEN
                 PERFORM pg_sleep_for(took);
             END IF;
-            step := CASE WHEN took > interval '30 ms' THEN greatest(step / 2, 1) WHEN took < interval '10 ms' THEN least(step * 2, 64) ELSE step END;
+            step := CASE WHEN took > interval '30 ms' THEN greatest(step / 2, 8) WHEN took < interval '10 ms' THEN least(step * 2, 64) ELSE step END;
         END LOOP;
         PERFORM pg_sleep(0.1);
     END LOOP;

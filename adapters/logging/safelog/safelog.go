@@ -29,7 +29,7 @@ var Loggable = map[string]bool{
 	"operator_id": true,
 	// the process
 	"version": true, "job": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true,
-	"removed": true, "resealed": true, "tables": true,
+	"removed": true, "resealed": true, "tables": true, "replica": true,
 	// the clock of the database, and what is old by it
 	"ahead_seconds": true, "back_seconds": true, "table": true, "oldest": true, "deleted_before": true,
 	"partition": true, "bytes": true, "most": true,

@@ -11,8 +11,8 @@ const ReportKept = 400 * day
 // ReportDay is the day that a figure counts for, in UTC.
 func ReportDay(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
-// reportMonth is the first day of the month, in UTC.
-func reportMonth(t time.Time) time.Time {
+// ReportMonth is the first day of the month that a figure counts for, in UTC.
+func ReportMonth(t time.Time) time.Time {
 	year, month, _ := t.UTC().Date()
 	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 }
@@ -130,7 +130,7 @@ func CountReport(events []ReportEvent) map[ReportCell]*Figures {
 		for _, by := range reportsKept {
 			cell := ReportCell{Environment: e.Environment, By: by, Day: ReportDay(e.At)}
 			if by&ReportByMonth != 0 {
-				cell.Day = reportMonth(e.At)
+				cell.Day = ReportMonth(e.At)
 			}
 			if by&ReportByCustomer != 0 {
 				cell.BusinessID = e.BusinessID
@@ -202,7 +202,7 @@ type ReportPart struct {
 // and no line is about a day.
 func (q *ReportQuery) Parts() []ReportPart {
 	by := q.by().kept()
-	first, last := reportMonth(q.From), reportMonth(q.Until)
+	first, last := ReportMonth(q.From), ReportMonth(q.Until)
 	if first.Before(q.From) {
 		first = first.AddDate(0, 1, 0)
 	}

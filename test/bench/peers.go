@@ -24,7 +24,7 @@ import (
 const peersArgument = "peers"
 
 // peerEvent is a webhook of this program, as its peers are given it.
-const peerEvent = `{"id":"evt_0198f3a27c4e7b1d9a6e5c2f10d3b847","type":"delivery.booked","timestamp":"2026-11-21T10:00:00.123Z",` +
+const peerEvent = `{"id":"evt_0198f3a27c4e7b1d9a6e5c2f10d3b847","type":"delivery.created","timestamp":"2026-11-21T10:00:00.123Z",` +
 	`"api_version":"v1","environment":"live","simulated":false,"sequence":1,"data":{"delivery":{"id":"dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847",` +
 	`"reference":"WB-7K2M-9QXA","external_id":"order-` + placeholder + `","status":"booked","vehicle_type":"bike","recipient":{"id":` +
 	`"rcp_0198f3a27c4e7b1d9a6e5c2f10d3b847","name":"Nana Akosua Boateng-Mensah","phone_number":"+233241234567","address":{"id":` +
@@ -125,7 +125,7 @@ func (p *post) peers(o peerOptions) (all []*peer, err error) {
 		const tenant = "waybill-bench"
 		add("Outpost", address, key, func(address, key string) []byte {
 			return postRequest(address, key, "/api/v1/publish", "event-"+placeholder,
-				`{"id":"event-`+placeholder+`","tenant_id":"`+tenant+`","topic":"delivery.booked","data":`+peerEvent+`}`)
+				`{"id":"event-`+placeholder+`","tenant_id":"`+tenant+`","topic":"delivery.created","data":`+peerEvent+`}`)
 		}, func(ctx context.Context, inbox string) error {
 			at := "http://" + address + "/api/v1/tenants/" + tenant
 			if _, err := ask(ctx, http.MethodPut, at, key, ""); err != nil {
@@ -145,7 +145,7 @@ func (p *post) peers(o peerOptions) (all []*peer, err error) {
 		var endpoint struct{ Data struct{ UID string } }
 		add("Convoy", address, key, func(address, key string) []byte {
 			return postRequest(address, key, path+"/events", "event-"+placeholder,
-				`{"endpoint_id":"`+endpoint.Data.UID+`","event_type":"delivery.booked","data":`+peerEvent+`}`)
+				`{"endpoint_id":"`+endpoint.Data.UID+`","event_type":"delivery.created","data":`+peerEvent+`}`)
 		}, func(ctx context.Context, inbox string) error {
 			at := "http://" + address + path
 			made, err := ask(ctx, http.MethodPost, at+"/endpoints", key, `{"name":"`+inbox+`","url":"http://`+inbox+`/hooks","secret":"bench-secret"}`)
@@ -201,9 +201,13 @@ func (p *post) compare(ctx context.Context, of *peer, paces []int, backlog int, 
 			if one.Came.After(last) {
 				last = one.Came
 			}
-			m.latencies = append(m.latencies, one.Came.Sub(due[one.Order]))
+			if at, ok := due[one.Order]; ok { // else it is a late one of the measurement before
+				m.latencies = append(m.latencies, one.Came.Sub(at))
+			}
 		}
-		of.lost += len(due) - len(a.First)
+		if !warm {
+			of.lost += len(due) - len(m.latencies)
+		}
 		slices.Sort(m.latencies)
 		return last, m, err
 	}

@@ -68,8 +68,9 @@ func askTogether(application, environment, id string) string {
 }
 
 func probed(numbers, applications, environments, ids string) string {
-	return "SELECT u.n, f.* FROM unnest(" + strings.Join([]string{numbers, applications, environments, ids}, ", ") + ") AS u (n, a, b, c)" +
-		" CROSS JOIN LATERAL (" + askForOne("u.a", "u.b", "u.c") + ") f"
+	return "SELECT u.n, f.* FROM (SELECT " + numbers + " AS n, " + applications + " AS a, " + environments + " AS b, " + ids +
+		" AS c OFFSET 0) k" +
+		" CROSS JOIN unnest(k.n, k.a, k.b, k.c) AS u (n, a, b, c) CROSS JOIN LATERAL (" + askForOne("u.a", "u.b", "u.c") + ") f"
 }
 
 // readByPgbench reads random ones of all applications.

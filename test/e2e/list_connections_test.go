@@ -11,12 +11,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// slowLists makes every look at a webhook endpoint of the sandbox take longer than
-// a page of a list may. Nothing else of the sandbox looks there, as long as the
-// application has no endpoint.
+// slowLists makes every list of webhook endpoints of the sandbox take longer than a page
+// may. Other statements look there too, by whichever plan, and are as quick as before.
 const slowLists = `ALTER TABLE webhook_endpoints RENAME TO webhook_endpoints_kept;
 CREATE VIEW webhook_endpoints AS SELECT * FROM webhook_endpoints_kept
-WHERE environment <> 'sandbox' OR CAST(pg_sleep(60) AS text) IS NULL`
+WHERE environment <> 'sandbox' OR current_query() NOT LIKE 'SELECT%ORDER BY%LIMIT%' OR CAST(pg_sleep(60) AS text) IS NULL`
 
 func TestListsOfTheSandboxThatHoldTheirConnectionsHoldUpNothingElse(t *testing.T) {
 	if testing.Short() {

@@ -94,8 +94,10 @@ func halves(entries []*entry, of []int) (half, other []int) {
 
 // storeOnce stores all of a batch or nothing. It does not queue for a row that is held.
 // Where a pipeline meets a dead connection BEGIN goes first, which passes over all of those.
+// It does before a bulk too: the lease is extended ahead of the pipeline, and its row held
+// until the end of the transaction.
 func (s *Store) storeOnce(ctx context.Context, wait time.Duration, b *pgBatch) error {
-	n := &need{contention: s.contention, wait: wait, queued: true, pipelined: true}
+	n := &need{contention: s.contention, wait: wait, queued: true, pipelined: b.entries[0].Bulk == nil}
 	return s.repeat(ctx, n, func(sn session) error {
 		err := b.store(ctx, sn)
 		n.pipelined = n.pipelined && !errors.Is(err, errNotBegun)

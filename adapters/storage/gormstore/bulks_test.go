@@ -170,3 +170,38 @@ func TestItemsOfABulkAreNotPurgedFromUnderItsHolder(t *testing.T) {
 		})
 	}
 }
+
+// The lease is extended by the transaction that stores the bookings, and its row held until
+// that ends: else another process could take the bulk over in between.
+func TestALeaseIsExtendedTogetherWithTheBookingsOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t)
+	tenant := newTenant(t, s)
+	var hold ports.BulkHold
+	err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) (err error) {
+		hold, err = tx.Bulks.Claim(ctx, tenant, sample.KeyRecord(), sample.ClaimID(), time.Minute, time.Hour)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write, _ := s.Pools()
+	until := func() (at time.Time) {
+		t.Helper()
+		if err := write.QueryRowContext(t.Context(), "SELECT leased_until FROM idempotency_keys").Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	before := until()
+	exec(t, s, "ALTER TABLE bulk_items RENAME TO elsewhere")
+	time.Sleep(10 * time.Millisecond)
+	w := sample.BookingWrite(tenant)
+	w.Bulk = &ports.BulkItemMark{Hold: hold, Item: domain.BulkItem{Created: true, Result: []byte("{}")}}
+	if n, err := s.BookRun(t.Context(), []ports.BookingWrite{w}); n != 0 || err == nil {
+		t.Errorf("%d booked (%v) without a place for their items", n, err)
+	}
+	if after := until(); !after.Equal(before) {
+		t.Errorf("the lease goes until %s, and nothing was stored: want %s, as before", after, before)
+	}
+}

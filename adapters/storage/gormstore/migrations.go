@@ -87,6 +87,11 @@ func oneAtATime(ctx context.Context, db *sql.DB, work func() error) error {
 	}
 }
 
+// endLeftRunner ends the long statement of a runner that was killed: its lock is gone with
+// it, but Postgres may take hours to find out that nothing waits for the statement.
+const endLeftRunner = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = current_database()" +
+	" AND application_name = 'waybill-migrate' AND state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%DO $$%'"
+
 // workLocked does nothing where another runner has the lock. It does not wait for
 // it in the transaction: runners that wait there could take up all sessions of a
 // pooler, and the one that works needs a second one.
@@ -102,6 +107,9 @@ func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, 
 	err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", pgx.QueryExecModeSimpleProtocol, lock.DefaultLockID).Scan(&done)
 	if err != nil || !done {
 		return false, err
+	}
+	if _, err := tx.ExecContext(ctx, endLeftRunner, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return true, fmt.Errorf("end what a killed runner left: %w", err)
 	}
 	if err := work(); err != nil {
 		return true, err

@@ -53,6 +53,11 @@ const pgReplayed = "SELECT pg_is_in_recovery(), COALESCE(pg_wal_lsn_diff(pg_last
 	" (SELECT timeline_id AS t FROM pg_control_checkpoint() UNION ALL SELECT min_recovery_end_timeline FROM pg_control_recovery()) AS known)"
 
 const (
+	// endTime is how long the primary has to tell the end of its log.
+	endTime = time.Second
+	// brieflyBehind is how many bytes a replica may lack and still be well: the primary's end
+	// may be within a record, which no replica can replay until the rest is there.
+	brieflyBehind = 64 << 10
 	// mostPositions ask for the end of the log by one statement.
 	mostPositions = 1000
 	// The pauses between two questions whether a replica has caught up.
@@ -130,25 +135,28 @@ func (r *replicaReads) choose() (chosen replicaPool, some bool) {
 }
 
 // reach takes a connection to a replica that has replayed all that had been
-// acknowledged when it was called. All this takes no longer than the bound of the lag.
+// acknowledged when it was called. The way there takes no longer than the bound of the lag,
+// and the replica has as long to catch up.
 func (r *replicaReads) reach(ctx context.Context) (*sql.Conn, *replica) {
 	p, some := r.choose()
 	if !some {
 		return nil, nil
 	}
-	within, cancel := context.WithTimeout(ctx, r.bound)
+	reaching, cancel := context.WithTimeout(ctx, r.bound)
 	defer cancel()
-	end, err := r.end(within)
+	end, err := r.end(reaching)
 	if err != nil {
 		return nil, nil // the primary has to answer for itself
 	}
-	conn, err := p.db.Conn(within)
+	conn, err := p.db.Conn(reaching)
 	if err != nil {
 		return nil, nil // all may be in use; whether it answers is found out by looks
 	}
-	if _, err = end.replayed(within, conn); err != nil {
+	within, cancel := context.WithTimeout(ctx, r.bound)
+	defer cancel()
+	if at, err := end.replayed(within, conn); err != nil {
 		_ = conn.Close() // back into the pool, or broken
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !end.brieflyAhead(at, err) {
 			r.leaveOut(p.replica, err)
 		}
 		return nil, nil
@@ -170,6 +178,9 @@ func newEnds(primary *sql.DB) *batch.Batcher[*position] {
 	o := batch.Options{Size: mostPositions, Parallel: 2, Slow: 20 * time.Millisecond, Budget: time.Second}
 	return batch.New(o, func(ctx context.Context, all []*position) []error {
 		var end position
+		// A caller may leave earlier; the connection, which is one of those of creates, is kept.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
 		err := primary.QueryRowContext(ctx, pgLogEnd).Scan(&end.at, &end.timeline)
 		for _, at := range all {
 			*at = end
@@ -202,6 +213,11 @@ func (p position) replayed(ctx context.Context, conn *sql.Conn) (at int64, err e
 		case <-time.After(pause):
 		}
 	}
+}
+
+// brieflyAhead tells of an error of replayed whether the replica lacks next to nothing.
+func (p position) brieflyAhead(at int64, err error) bool {
+	return errors.Is(err, errBehind) && at > 0 && p.at-at < brieflyBehind
 }
 
 // leaveOut reads no more lists from a replica until it is found well.
@@ -246,15 +262,15 @@ type replicaPage struct {
 	dialect *dialect
 }
 
-// QueryContext fails only as the primary does, or where the answer takes a replica
-// too long to make, since it would take the primary as long.
+// QueryContext fails only as the primary does. A replica that takes too long is left out
+// like one that is gone: the primary may be quicker, and has what is left of the time.
 func (p *replicaPage) QueryContext(ctx context.Context, query string, values ...any) (*sql.Rows, error) {
 	if !p.failed {
 		rows, err := p.conn.QueryContext(ctx, query, values...)
-		if err == nil || ctx.Err() != nil || p.dialect.tookTooLong(err) {
+		if err == nil || ctx.Err() != nil {
 			return rows, err
 		}
-		if p.failed = true; p.dialect.gone(err) || errors.Is(err, context.DeadlineExceeded) {
+		if p.failed = true; p.dialect.gone(err) || p.dialect.tookTooLong(err) || errors.Is(err, context.DeadlineExceeded) {
 			p.leaveOut(p.from, err)
 		}
 	}
@@ -301,6 +317,9 @@ func openReplicas(o Options, p, beside *pools) (*replicaReads, error) {
 			r, err := newReplica(url, o)
 			if err != nil {
 				return nil, err
+			}
+			if p.named["replica "+r.name] != nil {
+				return nil, errors.Join(fmt.Errorf("two replicas are at %s: name each server once", r.name), r.looks.Close())
 			}
 			reads.all, p.named["replica "+r.name] = append(reads.all, r), r.looks
 		}

@@ -270,7 +270,8 @@ func (s reportCount) add(ctx context.Context, cells map[domain.ReportCell]*domai
 // purgeReports deletes figures of days that are no longer kept.
 func (s *Store) purgeReports(ctx context.Context, limit int) (int, error) {
 	var oldest *instant
-	if err := s.write.WithContext(ctx).Raw("SELECT min(day) FROM report_figures").Row().Scan(&oldest); err != nil {
+	const first = "SELECT min(day) FROM report_figures WHERE by_what < ?"
+	if err := s.write.WithContext(ctx).Raw(first, int(domain.ReportByMonth)).Row().Scan(&oldest); err != nil {
 		return 0, s.dialect.failed("look for old figures of reports", err)
 	}
 	if oldest == nil {
@@ -280,8 +281,10 @@ func (s *Store) purgeReports(ctx context.Context, limit int) (int, error) {
 	if err != nil || !oldest.time.Before(domain.ReportDay(before)) {
 		return 0, err
 	}
+	// Figures of a month go with its last day.
 	const cell = "(environment, by_what, day, business_id, vehicle, municipality)"
 	result := s.write.WithContext(ctx).Exec("DELETE FROM report_figures WHERE "+cell+" IN (SELECT "+strings.Join(reportCellColumns, ", ")+
-		" FROM report_figures WHERE day < ? ORDER BY day LIMIT ?)", instantOf(domain.ReportDay(before)), limit)
+		" FROM report_figures WHERE day < CASE WHEN by_what < ? THEN ? ELSE ? END ORDER BY day LIMIT ?)", int(domain.ReportByMonth),
+		instantOf(domain.ReportDay(before)), instantOf(domain.ReportMonth(before)), limit)
 	return int(result.RowsAffected), s.dialect.failed("delete old figures of reports", result.Error)
 }

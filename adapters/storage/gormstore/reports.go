@@ -23,8 +23,9 @@ const (
 // reports is ports.ReportReader.
 type reports struct{ session }
 
+// Lines reads the primary, row by row; what a replica answers is kept in memory whole.
 func (s reports) Lines(ctx context.Context, q domain.ReportQuery) ([]domain.ReportLine, error) {
-	ctx, cancel := s.forList(ctx)
+	ctx, cancel := s.forPrimaryList(ctx)
 	defer cancel()
 	c := &condition{}
 	if !storable(string(q.Environment), string(q.Vehicle), q.Municipality) {

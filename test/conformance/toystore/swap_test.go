@@ -30,7 +30,7 @@ var edits = []struct{ file, behind, add string }{
 func openToy(_ context.Context, c *configs.Config, _ *slog.Logger) (ports.Database, error) {
 	return toystore.Open(c.DatabaseURL.Reveal()), nil
 }`},
-	{"configs/checks.go", `"sqlite://"`, `, "toy://"`},
+	{"configs/checks.go", `"postgresql://", "sqlite://"`, `, "toy://"`},
 }
 
 // A newcomer has the README alone: its steps, and nothing else, make a program

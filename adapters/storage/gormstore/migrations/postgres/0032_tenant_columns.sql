@@ -92,11 +92,18 @@ DECLARE
     unfilled boolean;
     began timestamptz;
     took interval;
+    any_filled boolean;
+    stalled integer := 0;
 BEGIN
     LOOP
         EXECUTE format('SELECT EXISTS (SELECT 1 FROM %s WHERE business_id IS NULL)', which) INTO unfilled;
         EXIT WHEN NOT unfilled;
+        IF stalled = 720 THEN
+            RAISE EXCEPTION USING MESSAGE = format('no row of %s could be given its business for an hour, and some have none', which),
+                HINT = 'Look in pg_stat_activity for transactions that stay open, and whether its triggers are enabled; then migrate again.';
+        END IF;
         page := 0;
+        any_filled := false;
         WHILE page * current_setting('block_size')::bigint < pg_relation_size(which) LOOP
             began := clock_timestamp();
             EXECUTE format('UPDATE %1$s SET business_id = NULL WHERE ctid = ANY (ARRAY(
@@ -108,11 +115,13 @@ BEGIN
             page := page + step;
             took := clock_timestamp() - began;
             IF filled > 0 THEN
-                PERFORM pg_sleep_for(took);
+                any_filled := true;
+                PERFORM pg_sleep_for(least(took, interval '1 s'));
             END IF;
             step := CASE WHEN took > interval '30 ms' THEN greatest(step / 2, 8) WHEN took < interval '10 ms' THEN least(step * 2, 64) ELSE step END;
         END LOOP;
-        PERFORM pg_sleep(0.1);
+        stalled := CASE WHEN any_filled THEN 0 ELSE stalled + 1 END;
+        PERFORM pg_sleep(least(0.1 + stalled, 5)); -- what is left is held by others
     END LOOP;
     COMMIT;
 END $$;
@@ -127,7 +136,7 @@ DECLARE
     which regclass;
 BEGIN
     FOR which IN SELECT t.tgrelid FROM pg_trigger t JOIN pg_attribute a ON a.attrelid = t.tgrelid AND a.attname = 'business_id'
-        WHERE t.tgname = 'business' AND NOT a.attnotnull ORDER BY pg_relation_size(t.tgrelid)
+        WHERE t.tgname = 'business' AND pg_table_is_visible(t.tgrelid) AND NOT a.attnotnull ORDER BY pg_relation_size(t.tgrelid)
     LOOP
         CALL fill_business(which);
         IF NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = which AND conname = 'business_check') THEN

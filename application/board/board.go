@@ -22,10 +22,10 @@ import (
 const (
 	// RefreshEvery is how old a count is at most that a reader gets, where counting is quick.
 	RefreshEvery = 3 * time.Second
-	// RefreshShare is the part of the time that counting may take: a count that takes long is
-	// kept for longer, but not beyond RefreshAtLeast.
-	RefreshShare   = 50
+	// RefreshAtLeast is how old a count is at most, however long counting takes.
 	RefreshAtLeast = 10 * time.Second
+	// refreshShare has a count that took long kept for so many times as long.
+	refreshShare = 50
 	// againAfter is for how long a failure is told to others too: readers who are many do
 	// not all try what one could not do.
 	againAfter = time.Second
@@ -145,7 +145,7 @@ type shared[T any] struct {
 func (s *shared[T]) get(ctx context.Context) (T, error) {
 	for {
 		s.mu.Lock()
-		keep := max(s.every, min(RefreshShare*s.took, RefreshAtLeast))
+		keep := max(s.every, min(refreshShare*s.took, RefreshAtLeast))
 		if s.err != nil {
 			keep = againAfter
 		}

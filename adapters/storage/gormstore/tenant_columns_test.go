@@ -324,6 +324,9 @@ func leftBehind(t testing.TB, db *sql.DB) (names []string) {
 		}
 		names = append(names, name)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return names
 }
 

@@ -27,9 +27,7 @@ type deliveryView struct {
 	Why                                string // it failed or was cancelled; empty: no reason was given
 	Steps                              []site.Step
 	NoRequests                         bool // the log does not answer
-	Simulating                         *domain.Simulation
-	Scenario                           string
-	StepsTotal                         int
+	Simulating                         *site.Simulated
 	Move                               *moveView // nil: not for this person
 	Over                               bool      // nothing can follow
 	Calls                              bool      // the reader may know numbers, and call them
@@ -67,10 +65,7 @@ func (p *Console) deliveryPage(c *call, status int, n *pages.Notice) error {
 		v.Recipient, v.Phone, v.Contact = maskedName(v.Recipient), maskedPhone(v.Phone), maskedPhone(v.Contact)
 		v.Delivery = withoutNotes(d)
 	}
-	if d.Simulating() {
-		v.Simulating, v.Scenario = d.Simulation(), site.Spaced(string(d.Simulation().Scenario))
-		v.StepsTotal = v.Simulating.StepsTotal()
-	}
+	v.Simulating = site.NewSimulated(d)
 	if c.May(domain.ActMoveDeliveries) && len(story.Next) > 0 {
 		v.Move = moveForm(c, d, story.Next, status)
 	}

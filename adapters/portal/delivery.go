@@ -31,10 +31,8 @@ type deliveryView struct {
 	From              string
 	Scenario, Seconds pages.Field
 	Distance, Payment string
-	Tracking          string             // the page for the recipient
-	Simulating        *domain.Simulation // that moves it; nil: none
-	Plays             string             // its scenario, in words
-	StepsTotal        int
+	Tracking          string // the page for the recipient
+	Simulating        *site.Simulated
 	MayStop           bool
 }
 
@@ -76,10 +74,7 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 			v.Scenario, v.Seconds = scenarioField(c, d), secondsField(c)
 		}
 	}
-	if d.Simulating() {
-		v.Simulating, v.Plays = d.Simulation(), site.Spaced(string(d.Simulation().Scenario))
-		v.StepsTotal = v.Simulating.StepsTotal()
-	}
+	v.Simulating = site.NewSimulated(d)
 	if len(c.Faults) > 0 && v.Scenario.Name == "" { // there is no form to show them in
 		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.Faults)),
 			"A simulation starts from booked, and no other one may run.")}

@@ -40,9 +40,7 @@ type chosenView struct {
 	Moves             []callMove
 	Scenario, Seconds pages.Field
 	Start             *pages.Code
-	Simulating        *domain.Simulation
-	Plays             string
-	StepsTotal        int
+	Simulating        *site.Simulated
 	Stop              *pages.Code
 }
 
@@ -218,8 +216,7 @@ func (p *Portal) lastSamples(c *call, t domain.Tenant, chosen *domain.Delivery) 
 func (p *Portal) chosenView(c *call, d *domain.Delivery, next []domain.Status) (*chosenView, error) {
 	v := &chosenView{Row: rowOf(d), From: string(d.Status())}
 	if d.Simulating() {
-		v.Simulating, v.Plays = d.Simulation(), site.Spaced(string(d.Simulation().Scenario))
-		v.StepsTotal = v.Simulating.StepsTotal()
+		v.Simulating = site.NewSimulated(d)
 		v.Stop = &pages.Code{ID: "call-stop", Text: p.helperCall("DELETE", d, "simulation").curl()}
 	}
 	for _, to := range next {

@@ -99,6 +99,22 @@ func (t Timeline) sent(w deliveries.SentWebhook) (steps []Step) {
 // StatusTones are the colours of statuses that are more than under way.
 var StatusTones = map[domain.Status]string{domain.Delivered: "good", domain.Failed: "bad", domain.Cancelled: "over"}
 
+// Simulated is the simulation that moves a delivery, as pages tell of it.
+type Simulated struct {
+	*domain.Simulation
+	Plays      string // its scenario, in words
+	StepsTotal int
+}
+
+// NewSimulated is nil where none moves the delivery.
+func NewSimulated(d *domain.Delivery) *Simulated {
+	if !d.Simulating() {
+		return nil
+	}
+	s := d.Simulation()
+	return &Simulated{Simulation: s, Plays: Spaced(string(s.Scenario)), StepsTotal: s.StepsTotal()}
+}
+
 // Spaced is a constant in words: picked up, cash on delivery refused.
 func Spaced(constant string) string {
 	text := strings.ReplaceAll(constant, "_", " ")

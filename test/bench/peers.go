@@ -162,26 +162,6 @@ func (p *post) peers(o peerOptions) (all []*peer, err error) {
 	return all, nil
 }
 
-// ask sends what is not measured.
-func ask(ctx context.Context, method, url, key, body string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s %s was answered %d: %s", method, url, res.StatusCode, answer)
-	}
-	return answer, err
-}
-
 // compare measures one of them at each pace, and then as fast as it can.
 func (p *post) compare(ctx context.Context, of *peer, paces []int, backlog int, warm bool) error {
 	var mu sync.Mutex

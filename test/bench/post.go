@@ -140,26 +140,35 @@ func (p *post) removeEndpoint(ctx context.Context, a application, id string) err
 
 // call sends what is not measured.
 func (p *post) call(ctx context.Context, a application, method, path, body string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+p.serving.address+"/v1"+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+a.key)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", fmt.Sprintf("bench-call-%d", p.numbers.Add(1)))
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s %s was answered %d: %s", method, path, res.StatusCode, answer)
-	}
+	answer, err := ask(ctx, method, "http://"+p.serving.address+"/v1"+path, a.key, body,
+		"Idempotency-Key", fmt.Sprintf("bench-call-%d", p.numbers.Add(1)))
 	if err != nil || into == nil {
 		return err
 	}
 	return json.Unmarshal(answer, into)
+}
+
+// ask is one request, with the headers by name and value. An answer that is not 2xx is an error.
+func ask(ctx context.Context, method, url, key, body string, headers ...string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s %s was answered %d: %s", method, url, res.StatusCode, answer)
+	}
+	return answer, err
 }
 
 // order sends so many creates of the applications in turn: a number of them in a

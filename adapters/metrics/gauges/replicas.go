@@ -15,7 +15,7 @@ import (
 func RegisterReplicas(store ports.StorageState, r prometheus.Registerer) {
 	lists := func(server string, count func() int64) {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "waybill_database_lists_total", Help: "Lists, searches and reports by the server of the database that they were read from.",
+			Name: "waybill_database_lists_total", Help: "Lists and searches by the server of the database that they were read from.",
 			ConstLabels: prometheus.Labels{"server": server},
 		}, func() float64 { return float64(count()) }))
 	}

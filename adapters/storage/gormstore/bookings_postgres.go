@@ -97,7 +97,7 @@ func halves(entries []*entry, of []int) (half, other []int) {
 // It does before a bulk too: the lease is extended ahead of the pipeline, and its row held
 // until the end of the transaction.
 func (s *Store) storeOnce(ctx context.Context, wait time.Duration, b *pgBatch) error {
-	n := &need{contention: s.contention, wait: wait, queued: true, pipelined: b.entries[0].Bulk == nil}
+	n := &need{contention: s.contention, wait: wait, queued: true, pipelined: !inBulk(b.entries[0])}
 	return s.repeat(ctx, n, func(sn session) error {
 		err := b.store(ctx, sn)
 		n.pipelined = n.pipelined && !errors.Is(err, errNotBegun)

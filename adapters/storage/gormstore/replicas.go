@@ -19,8 +19,8 @@ import (
 	"waybill/domain"
 )
 
-// Lists, searches and reports may be read from streaming replicas of Postgres, and
-// show there what they would show on the primary. Before each of them the primary is
+// Lists and searches may be read from streaming replicas of Postgres, and show there what
+// they would show on the primary. Before each of them the primary is
 // asked for the end of its log, and a replica is read from that has replayed the log
 // up to there. So no list is older than the request for it, whichever process wrote
 // last. A replica that is further behind, or does not answer, is left
@@ -33,16 +33,17 @@ import (
 //     written nothing,
 //   - a time for which the primary is read after a write: no time is long enough for a
 //     replica whose lag has just begun to grow,
-//   - the feed: its bound is computed from locks of the primary.
+//   - the feed: its bound is computed from locks of the primary,
+//   - reports: what a replica answers is kept in memory whole, and they may be large.
 //
 // The end of the log is a number of one timeline: a replica that still follows a former
 // primary, beyond the point at which the new one took over, has numbers of another one.
 
 // pgLogEnd is the end of the primary's log as far as it is on its disk, with the
 // timeline. Places in the log are counted in bytes. All that was acknowledged is on the
-// disk, but for the request log and the figures of reports, which are written without a wait
-// for that: on a replica they appear when the primary has flushed them, of its own accord within three
-// times its wal_writer_delay of 200 ms.
+// disk, but for the request log, which is written without a wait for that: on a replica it
+// appears when the primary has flushed it, of its own accord within three times its
+// wal_writer_delay of 200 ms.
 const pgLogEnd = "SELECT pg_wal_lsn_diff(flushed, '0/0')::bigint, left(pg_walfile_name(flushed), 8)" +
 	" FROM (SELECT pg_current_wal_flush_lsn() AS flushed) AS log"
 

@@ -310,6 +310,29 @@ func TestNoListFailsOrWaitsForAReplicaThatGoes(t *testing.T) {
 	}
 }
 
+// A replica may have other work, and answer what is asked to look at it all the same.
+func TestAListThatTakesAReplicaTooLongIsReadFromThePrimary(t *testing.T) {
+	c := startCluster(t, 1)
+	url, o := c.database(t)
+	o.ReplicaLag, o.ListTimeout = time.Second, time.Second
+	s := openShares(t, url, o).live
+	tenant := newTenant(t, s)
+	w := sample.BookingWrite(tenant)
+	if err := s.Book(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	do(t, connect(t, url), "ALTER TABLE deliveries RENAME TO deliveries_kept; CREATE VIEW deliveries AS SELECT * FROM deliveries_kept"+
+		" WHERE NOT pg_is_in_recovery() OR CAST(pg_sleep(60) AS text) IS NULL")
+	until(t, "the replica serves", func() bool { all, _ := s.Replicas(); return all[0].LeftOut == "" })
+	begun := time.Now()
+	if has, err := listed(t.Context(), s, tenant, w.Delivery); err != nil || !has {
+		t.Errorf("the list has the delivery: %t, %v", has, err)
+	}
+	if took := time.Since(begun); took < 500*time.Millisecond {
+		t.Errorf("it took %s: the replica was not asked", took)
+	}
+}
+
 // The replica has more of the log of the old primary than the new one has, so that its
 // place in the log says nothing.
 func TestAReplicaOfAFormerPrimaryIsNotReadFrom(t *testing.T) {
@@ -366,6 +389,10 @@ func TestWhatIsNoReplicaOfTheDatabaseIsLeftOut(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, all[0].LeftOut, replica.want)
 		}
 		served(t, s, newTenant(t, s), true)
+	}
+	o.ReplicaURLs = []string{"postgres://127.0.0.1:1/postgres", "postgres://127.0.0.1:1/other"}
+	if _, err := gormstore.Open(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), "name each server once") {
+		t.Errorf("one server twice: %v", err)
 	}
 	o.ReplicaURLs = []string{"postgres://127.0.0.1:1,127.0.0.1:2/postgres"}
 	if _, err := gormstore.Open(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), "several servers") {

@@ -23,7 +23,6 @@ const (
 // reports is ports.ReportReader.
 type reports struct{ session }
 
-// Lines reads the primary, row by row; what a replica answers is kept in memory whole.
 func (s reports) Lines(ctx context.Context, q domain.ReportQuery) ([]domain.ReportLine, error) {
 	ctx, cancel := s.forPrimaryList(ctx)
 	defer cancel()

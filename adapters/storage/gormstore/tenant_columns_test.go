@@ -185,7 +185,7 @@ func TestRowsGetTheirBusinessThoughTheMigrationIsKilled(t *testing.T) {
 				if !killed {
 					t.Fatal(err)
 				}
-				moments[moment(t, db, name)] = true
+				moments[moment(t, db)] = true
 			}
 			t.Logf("killed at %d different moments", len(moments))
 			if name == "Postgres" && len(moments) < 5 {
@@ -196,16 +196,70 @@ func TestRowsGetTheirBusinessThoughTheMigrationIsKilled(t *testing.T) {
 	}
 }
 
-// moment tells how far a migration has come.
-func moment(t testing.TB, db *sql.DB, dialect string) (done string) {
-	t.Helper()
-	if dialect == "Postgres" {
-		// Its session goes on for a moment after its client has left.
-		if _, err := db.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"+
-			" WHERE datname = current_database() AND application_name = 'waybill-migrate'"); err != nil {
+// A runner that is killed leaves its statement to Postgres, which goes on with it. The next
+// runner ends that before it begins.
+func TestWhatAKilledRunnerLeftIsEndedByTheNext(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	left, ended := connectDB(t, url+"&application_name=waybill-migrate"), make(chan error, 1)
+	go func() {
+		_, err := left.ExecContext(t.Context(), "DO $$ BEGIN PERFORM pg_sleep(60); END $$")
+		ended <- err
+	}()
+	begun := func() (n int) {
+		db := connectDB(t, url)
+		err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"+
+			" AND state = 'active' AND query LIKE 'DO %'").Scan(&n)
+		if err != nil {
 			t.Fatal(err)
 		}
+		return n
 	}
+	for begun() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := gormstore.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	if n := begun(); n > 0 {
+		t.Errorf("%d statements of a killed runner go on", n)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the statement came to its end")
+	}
+}
+
+// Filling goes by the trigger. Where it does not run the rows would be written again and
+// again, until the disk is full.
+func TestColumnsThatCannotBeFilledEndTheMigration(t *testing.T) {
+	t.Parallel()
+	url := emptyDatabases["Postgres"](t)
+	if err := gormstore.MigrateTo(t.Context(), url, beforeTenantColumns); err != nil {
+		t.Fatal(err)
+	}
+	db, _ := open(t, url).Pools()
+	rowsBefore(t, db, "Postgres", 100)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	set := func(to string) {
+		do(t, connect(t, url), "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_replication_role = "+to+"', current_database());"+
+			" END $$")
+	}
+	set("replica")
+	err := gormstore.Migrate(ctx, url)
+	if err == nil || !strings.Contains(err.Error(), "does not run for the role that migrates") {
+		t.Fatalf("migrated without the triggers: %v", err)
+	}
+	set("origin")
+	if err := gormstore.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	wantTenants(t, db)
+}
+
+// moment tells how far a migration has come.
+func moment(t testing.TB, db *sql.DB) (done string) {
+	t.Helper()
 	for table := range tenantColumns {
 		var n int
 		if db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table+" WHERE business_id IS NOT NULL").Scan(&n) == nil {

@@ -89,6 +89,7 @@ DECLARE
     page bigint;
     step bigint := 8;
     filled bigint;
+    refused bigint;
     unfilled boolean;
     began timestamptz;
     took interval;
@@ -100,16 +101,20 @@ BEGIN
         EXIT WHEN NOT unfilled;
         IF stalled = 720 THEN
             RAISE EXCEPTION USING MESSAGE = format('no row of %s could be given its business for an hour, and some have none', which),
-                HINT = 'Look in pg_stat_activity for transactions that stay open, and whether its triggers are enabled; then migrate again.';
+                HINT = 'Look in pg_stat_activity and pg_prepared_xacts for transactions that stay open, end them, and migrate again.';
         END IF;
         page := 0;
         any_filled := false;
         WHILE page * current_setting('block_size')::bigint < pg_relation_size(which) LOOP
             began := clock_timestamp();
-            EXECUTE format('UPDATE %1$s SET business_id = NULL WHERE ctid = ANY (ARRAY(
+            EXECUTE format('WITH done AS (UPDATE %1$s SET business_id = NULL WHERE ctid = ANY (ARRAY(
                 SELECT ctid FROM %1$s WHERE ctid >= ''(%2$s,0)'' AND ctid < ''(%3$s,0)'' AND business_id IS NULL
-                FOR NO KEY UPDATE SKIP LOCKED))', which, page, page + step);
-            GET DIAGNOSTICS filled = ROW_COUNT;
+                FOR NO KEY UPDATE SKIP LOCKED)) RETURNING business_id)
+                SELECT count(business_id), count(*) - count(business_id) FROM done', which, page, page + step) INTO filled, refused;
+            IF refused > 0 THEN
+                RAISE EXCEPTION USING MESSAGE = format('the trigger business of table %s does not run for the role that migrates', which),
+                    HINT = 'Enable it, leave session_replication_role at origin, and migrate again.';
+            END IF;
             SET LOCAL synchronous_commit = off; -- a row that is lost in a crash is filled again
             COMMIT;
             page := page + step;

@@ -106,6 +106,9 @@ var reportsKept = []ReportBy{
 	ReportByVehicle | ReportByMunicipality | ReportByCustomer, ReportByCustomer | ReportByMonth,
 }
 
+// ReportsKept are the sets that figures are kept by.
+func ReportsKept() []ReportBy { return slices.Clone(reportsKept) }
+
 // kept is the set of days with the fewest rows that tells apart all of these.
 func (b ReportBy) kept() ReportBy {
 	i := slices.IndexFunc(reportsKept, func(kept ReportBy) bool { return b&^kept == 0 })

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"gorm.io/gorm/clause"
 
@@ -267,11 +269,13 @@ func (s reportCount) add(ctx context.Context, cells map[domain.ReportCell]*domai
 	return nil
 }
 
-// purgeReports deletes figures of days that are no longer kept.
+// purgeReports deletes figures of days that are no longer kept. Figures of a month go with
+// its last day.
 func (s *Store) purgeReports(ctx context.Context, limit int) (int, error) {
 	var oldest *instant
-	const first = "SELECT min(day) FROM report_figures WHERE by_what < ?"
-	if err := s.write.WithContext(ctx).Raw(first, int(domain.ReportByMonth)).Row().Scan(&oldest); err != nil {
+	first, _ := eachReport("SELECT min(day) AS day FROM report_figures WHERE environment = '%s' AND by_what = %d AND by_what < "+
+		strconv.Itoa(int(domain.ReportByMonth)), time.Time{})
+	if err := s.write.WithContext(ctx).Raw("SELECT min(day) FROM (" + first + ") AS first").Row().Scan(&oldest); err != nil {
 		return 0, s.dialect.failed("look for old figures of reports", err)
 	}
 	if oldest == nil {
@@ -281,10 +285,24 @@ func (s *Store) purgeReports(ctx context.Context, limit int) (int, error) {
 	if err != nil || !oldest.time.Before(domain.ReportDay(before)) {
 		return 0, err
 	}
-	// Figures of a month go with its last day.
-	const cell = "(environment, by_what, day, business_id, vehicle, municipality)"
-	result := s.write.WithContext(ctx).Exec("DELETE FROM report_figures WHERE "+cell+" IN (SELECT "+strings.Join(reportCellColumns, ", ")+
-		" FROM report_figures WHERE day < CASE WHEN by_what < ? THEN ? ELSE ? END ORDER BY day LIMIT ?)", int(domain.ReportByMonth),
-		instantOf(domain.ReportDay(before)), instantOf(domain.ReportMonth(before)), limit)
+	cell := strings.Join(reportCellColumns, ", ")
+	old, values := eachReport("SELECT "+cell+" FROM report_figures WHERE environment = '%s' AND by_what = %d AND day < ?", before)
+	result := s.write.WithContext(ctx).Exec("DELETE FROM report_figures WHERE ("+cell+") IN ("+old+" LIMIT ?)", append(values, limit)...)
 	return int(result.RowsAffected), s.dialect.failed("delete old figures of reports", result.Error)
+}
+
+// eachReport asks for each environment and set by themselves: days are in order only within
+// these. Its values are the days before which figures are old.
+func eachReport(query string, before time.Time) (union string, values []any) {
+	var parts []string
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		for _, by := range domain.ReportsKept() {
+			day := domain.ReportDay(before)
+			if by&domain.ReportByMonth != 0 {
+				day = domain.ReportMonth(before)
+			}
+			parts, values = append(parts, fmt.Sprintf(query, e, by)), append(values, instantOf(day))
+		}
+	}
+	return strings.Join(parts, " UNION ALL "), values
 }

@@ -90,7 +90,8 @@ func oneAtATime(ctx context.Context, db *sql.DB, work func() error) error {
 // endLeftRunner ends the long statement of a runner that was killed: its lock is gone with
 // it, but Postgres may take hours to find out that nothing waits for the statement.
 const endLeftRunner = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = current_database()" +
-	" AND application_name = 'waybill-migrate' AND state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%DO $$%'"
+	" AND application_name = 'waybill-migrate' AND state = 'active' AND pid <> pg_backend_pid()" +
+	" AND (query LIKE '%DO $$%' OR query LIKE '%INDEX CONCURRENTLY%')"
 
 // workLocked does nothing where another runner has the lock. It does not wait for
 // it in the transaction: runners that wait there could take up all sessions of a

@@ -93,6 +93,8 @@ func TestOperatorsFindDeliveriesByIndexes(t *testing.T) {
 			domain.PageRequest{Limit: 25}, true},
 		"of a business": {domain.DeliverySearch{CreatedAfter: &week, BusinessID: tenant.BusinessID}, "deliveries_",
 			domain.PageRequest{Limit: 25}, true},
+		"of a business without any": {domain.DeliverySearch{BusinessID: sample.ID(domain.PrefixBusiness), NewestFirst: true},
+			"deliveries_business_idx", domain.PageRequest{Limit: 25}, false},
 		"of an application": {domain.DeliverySearch{CreatedAfter: &week, ApplicationID: tenant.ApplicationID}, "deliveries_",
 			domain.PageRequest{Limit: 25}, false},
 		"of an environment": {domain.DeliverySearch{CreatedAfter: &week, Environment: domain.Live}, "deliveries_",

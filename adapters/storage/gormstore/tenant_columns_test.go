@@ -200,32 +200,42 @@ func TestRowsGetTheirBusinessThoughTheMigrationIsKilled(t *testing.T) {
 // runner ends that before it begins.
 func TestWhatAKilledRunnerLeftIsEndedByTheNext(t *testing.T) {
 	t.Parallel()
-	url := newDatabase(t)
-	left, ended := connectDB(t, url+"&application_name=waybill-migrate"), make(chan error, 1)
-	go func() {
-		_, err := left.ExecContext(t.Context(), "DO $$ BEGIN PERFORM pg_sleep(60); END $$")
-		ended <- err
-	}()
-	begun := func() (n int) {
-		db := connectDB(t, url)
-		err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"+
-			" AND state = 'active' AND query LIKE 'DO %'").Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	for begun() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if err := gormstore.Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	if n := begun(); n > 0 {
-		t.Errorf("%d statements of a killed runner go on", n)
-	}
-	if err := <-ended; err == nil {
-		t.Error("the statement came to its end")
+	for what, long := range map[string]string{
+		"DO": "DO $$ BEGIN PERFORM pg_sleep(60); END $$",
+		// It waits for the transaction that has written to the table.
+		"CREATE INDEX": "CREATE INDEX CONCURRENTLY left_idx ON deliveries (id)",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			url := newDatabase(t)
+			do(t, connect(t, url), "BEGIN; DELETE FROM deliveries")
+			left, ended := connectDB(t, url+"&application_name=waybill-migrate"), make(chan error, 1)
+			go func() {
+				_, err := left.ExecContext(t.Context(), long)
+				ended <- err
+			}()
+			begun := func() (n int) {
+				db := connectDB(t, url)
+				err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"+
+					" AND state = 'active' AND query LIKE '"+what+" %'").Scan(&n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			for begun() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			if err := gormstore.Migrate(t.Context(), url); err != nil {
+				t.Fatal(err)
+			}
+			if n := begun(); n > 0 {
+				t.Errorf("%d statements of a killed runner go on", n)
+			}
+			if err := <-ended; err == nil {
+				t.Error("the statement came to its end")
+			}
+		})
 	}
 }
 
@@ -271,9 +281,16 @@ func moment(t testing.TB, db *sql.DB) (done string) {
 	return strings.Join(parts, " ")
 }
 
-// A server of the version before goes on while the columns are added, and rows with it.
-// More rows: WAYBILL_ROWS=10000000 go test -run TestTrafficGoesOn -v -timeout 2h.
-func TestTrafficGoesOnWhileTheColumnsAreAdded(t *testing.T) {
+// A server of the version before goes on while the columns are added, and then the keys are
+// changed, and rows with it. More rows: WAYBILL_ROWS=10000000 go test -run TestTrafficGoesOn -v -timeout 2h.
+func TestTrafficGoesOnWhileTheColumnsAreAdded(t *testing.T) { trafficGoesOn(t, 0, beforeTenantKeys) }
+func TestTrafficGoesOnWhileTheKeysAreChanged(t *testing.T) {
+	trafficGoesOn(t, beforeTenantKeys, beforeTenantKeys+1)
+}
+
+// trafficGoesOn migrates to a version beside traffic, from another one or the rows as they were.
+func trafficGoesOn(t *testing.T, from, to int64) {
+	t.Helper()
 	many := 20_000
 	if rows, err := strconv.Atoi(os.Getenv("WAYBILL_ROWS")); err == nil {
 		many = rows
@@ -285,6 +302,11 @@ func TestTrafficGoesOnWhileTheColumnsAreAdded(t *testing.T) {
 	db, _ := open(t, url).Pools()
 	begun := time.Now()
 	rowsBefore(t, connectDB(t, url), "Postgres", many)
+	if from > 0 {
+		if err := gormstore.MigrateTo(t.Context(), url, from); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Logf("filled in %v", time.Since(begun))
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -327,6 +349,15 @@ func TestTrafficGoesOnWhileTheColumnsAreAdded(t *testing.T) {
 		return fmt.Sprintf("UPDATE idempotency_keys SET status = 201 WHERE application_id = %s AND environment = 'live' AND key = 'key-%d'",
 			id(2, (n%many+1)%2+1), n%many+1)
 	})
+	busy("claim a key", func(n int) string {
+		return fmt.Sprintf("INSERT INTO idempotency_keys (application_id, environment, key, fingerprint, claim_id, status, location, created_at,"+
+			" expires_at) VALUES (%s, 'live', 'key-%d', decode(repeat('00', 32), 'hex'), %s, 0, 'of %d', now(), now())"+
+			" ON CONFLICT (application_id, environment, key) DO NOTHING",
+			id(2, n%2+1), many+n, id(7, many+n), n%2+1)
+	})
+	busy("update a delivery", func(n int) string {
+		return "UPDATE deliveries SET last_sequence = last_sequence + 1 WHERE id = " + id(5, n*7919%(many/10)+1)
+	})
 	busy("read the feed", func(n int) string { return "SELECT payload FROM feed_events WHERE id = " + id(6, n*7919%many+1) })
 	busy("read a timeline", func(n int) string {
 		return "SELECT id, type FROM delivery_events WHERE delivery_id = " + id(5, n*7919%(many/10)+1)
@@ -343,7 +374,7 @@ func TestTrafficGoesOnWhileTheColumnsAreAdded(t *testing.T) {
 		}
 	})
 	begun = time.Now()
-	if err := gormstore.Migrate(t.Context(), url); err != nil {
+	if err := gormstore.MigrateTo(t.Context(), url, to); err != nil {
 		t.Error(err)
 	}
 	t.Logf("%d rows in each of the large tables migrated in %v", many, time.Since(begun))

@@ -35,13 +35,13 @@ func TestAFilledDatabaseIsAsTheMigrationsMadeIt(t *testing.T) {
 			t.Errorf("%s has %d rows, want %d, %v", table, n, want, err)
 		}
 	}
-	var application, environment string
-	if err := s.db.QueryRow(t.Context(), "SELECT application_id::text, environment FROM feed_events LIMIT 1").Scan(&application,
-		&environment); err != nil {
+	var business, application, environment string
+	if err := s.db.QueryRow(t.Context(), "SELECT business_id::text, application_id::text, environment FROM feed_events LIMIT 1").Scan(
+		&business, &application, &environment); err != nil {
 		t.Fatal(err)
 	}
-	tenant := domain.Tenant{ApplicationID: domain.ID("app_" + strings.ReplaceAll(application, "-", "")),
-		Environment: domain.Environment(environment)}
+	tenant := domain.Tenant{BusinessID: domain.ID("biz_" + strings.ReplaceAll(business, "-", "")),
+		ApplicationID: domain.ID("app_" + strings.ReplaceAll(application, "-", "")), Environment: domain.Environment(environment)}
 	d, err := s.store.Read().Deliveries.Get(t.Context(), tenant, domain.ID("dlv_"+f.id(deliveryKind, 41)))
 	if err != nil || !d.CreatedAt.Equal(f.begun.Add(41*apart)) || d.Dropoff.ID.Hex() != f.id(addressKind, 41) {
 		t.Errorf("the 42nd is %+v, %v", d, err)

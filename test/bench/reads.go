@@ -15,7 +15,7 @@ import (
 
 var (
 	// getSQL looks for one delivery, as the program does; a test holds it against
-	// what Postgres gets. $a is the application, $b the environment, $c the ID.
+	// what Postgres gets. $a is the business, $b the application, $c the environment, $d the ID.
 	//go:embed get.sql
 	getSQL string
 	//go:embed shelf.sql
@@ -50,31 +50,34 @@ func (b *bench) shelve(ctx context.Context) error {
 
 // readScript is what pgbench reads of one application, which is $k of $apps; ask
 // makes the statement.
-func (b *bench) readScript(k int, ask func(application, environment, id string) string) string {
+func (b *bench) readScript(k int, ask func(business, application, environment, id string) string) string {
 	return fmt.Sprintf("\\set n 111110000000 + random(0, %d) * %d + %d\n%s;\n", b.shelved/len(b.postgres.applications)-1,
 		len(b.postgres.applications), k,
-		ask("'"+b.postgres.applications[k]+"'::uuid", environmentParameter+"::text", "('01911111-1111-7111-8111-' || :n::text)::uuid"))
+		ask("'"+b.postgres.business+"'::uuid", "'"+b.postgres.applications[k]+"'::uuid", environmentParameter+"::text",
+			"('01911111-1111-7111-8111-' || :n::text)::uuid"))
 }
 
 // askForOne is the look for one row by its ID, the least that a read can cost.
-func askForOne(application, environment, id string) string {
-	return strings.NewReplacer("$a", application, "$b", environment, "$c", id).Replace(strings.TrimSpace(getSQL))
+func askForOne(business, application, environment, id string) string {
+	return strings.NewReplacer("$a", business, "$b", application, "$c", environment, "$d", id).Replace(strings.TrimSpace(getSQL))
 }
 
 // askTogether is the statement of the program, by which it looks for those that
 // are asked for at the same time; here for one.
-func askTogether(application, environment, id string) string {
-	return probed(oneParameter+"::integer[]", "ARRAY["+application+"]", "ARRAY["+environment+"]", "ARRAY["+id+"]")
+func askTogether(business, application, environment, id string) string {
+	return probed(oneParameter+"::integer[]", "ARRAY["+business+"]", "ARRAY["+application+"]", "ARRAY["+environment+"]", "ARRAY["+id+"]")
 }
 
-func probed(numbers, applications, environments, ids string) string {
-	return "SELECT u.n, f.* FROM (SELECT " + numbers + " AS n, " + applications + " AS a, " + environments + " AS b, " + ids +
-		" AS c OFFSET 0) k" +
-		" CROSS JOIN unnest(k.n, k.a, k.b, k.c) AS u (n, a, b, c) CROSS JOIN LATERAL (" + askForOne("u.a", "u.b", "u.c") + ") f"
+func probed(numbers, businesses, applications, environments, ids string) string {
+	return "SELECT u.n, f.* FROM (SELECT " + numbers + " AS n, " + businesses + " AS a, " + applications + " AS b, " + environments +
+		" AS c, " + ids + " AS d OFFSET 0) k" +
+		" CROSS JOIN unnest(k.n, k.a, k.b, k.c, k.d) AS u (n, a, b, c, d)" +
+		" CROSS JOIN LATERAL (" + askForOne("u.a", "u.b", "u.c", "u.d") + ") f"
 }
 
 // readByPgbench reads random ones of all applications.
-func (b *bench) readByPgbench(ctx context.Context, ask func(application, environment, id string) string, round int) (measurement, error) {
+func (b *bench) readByPgbench(ctx context.Context, ask func(business, application, environment, id string) string, round int) (
+	measurement, error) {
 	scripts := make([]string, len(b.postgres.applications))
 	for k := range scripts {
 		scripts[k] = b.readScript(k, ask)

@@ -66,7 +66,8 @@ func command(ctx context.Context, binary, database string, into any, args ...str
 
 // customers are applications of one business, each with a key.
 type customers struct {
-	applications []string // as the database writes them
+	business     string   // as the database writes it
+	applications []string // likewise
 	keys         []string
 }
 
@@ -77,6 +78,7 @@ func enroll(ctx context.Context, binary, database string, in domain.Environment,
 	if err := command(ctx, binary, database, &business, "business", "create", "--name", "Bench", "--json"); err != nil {
 		return c, err
 	}
+	c.business = strings.TrimPrefix(business.ID, "biz_")
 	for range applications {
 		if err := command(ctx, binary, database, &app, "app", "create", "--business", business.ID, "--name", "Bench", "--json"); err != nil {
 			return c, err

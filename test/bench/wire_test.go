@@ -15,7 +15,6 @@ import (
 
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
-	"waybill/test/sample"
 )
 
 // tap stands before a Postgres and takes down the statements that it gets.
@@ -102,27 +101,28 @@ func TestPgbenchReadsWithTheStatementOfTheProgram(t *testing.T) {
 	}
 	t.Cleanup(func() { store.Close() })
 
-	var id, application, environment string
-	if err := s.db.QueryRow(t.Context(), "SELECT id::text, application_id::text, environment FROM deliveries").Scan(&id, &application,
-		&environment); err != nil {
+	var id, business, application, environment string
+	if err := s.db.QueryRow(t.Context(), "SELECT id::text, business_id::text, application_id::text, environment FROM deliveries").Scan(&id,
+		&business, &application, &environment); err != nil {
 		t.Fatal(err)
 	}
 	hex := func(uuid string) string { return strings.ReplaceAll(uuid, "-", "") }
 	tenant := domain.Tenant{
-		BusinessID: sample.ID(domain.PrefixBusiness), ApplicationID: domain.ID("app_" + hex(application)),
+		BusinessID: domain.ID("biz_" + hex(business)), ApplicationID: domain.ID("app_" + hex(application)),
 		Environment: domain.Environment(environment),
 	}
 	if _, err := store.Read().Deliveries.Get(t.Context(), tenant, domain.ID("dlv_"+hex(id))); err != nil {
 		t.Fatal(err)
 	}
-	want := probed("$1::integer[]", "$2::uuid[]", "$3::text[]", "$4::uuid[]")
+	want := probed("$1::integer[]", "$2::uuid[]", "$3::uuid[]", "$4::text[]", "$5::uuid[]")
 	if !slices.Contains(p.got(), want) {
 		t.Errorf("Postgres got\n%s\nand not\n%s", strings.Join(p.got(), "\n"), want)
 	}
 
 	// Both scripts find the row.
-	for _, ask := range []func(application, environment, id string) string{askForOne, askTogether} {
-		statement := strings.ReplaceAll(ask("'"+application+"'::uuid", "'"+environment+"'", "'"+id+"'::uuid"), oneParameter+":", "'{0}':")
+	for _, ask := range []func(business, application, environment, id string) string{askForOne, askTogether} {
+		statement := strings.ReplaceAll(ask("'"+business+"'::uuid", "'"+application+"'::uuid", "'"+environment+"'", "'"+id+"'::uuid"),
+			oneParameter+":", "'{0}':")
 		tag, err := s.db.Exec(t.Context(), statement)
 		if err != nil || tag.RowsAffected() != 1 {
 			t.Errorf("%d rows, %v, by %s", tag.RowsAffected(), err, statement)
@@ -133,9 +133,9 @@ func TestPgbenchReadsWithTheStatementOfTheProgram(t *testing.T) {
 func TestWhatIsOnTheShelfIsFoundByItsNumber(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	var application, environment string
-	if err := s.db.QueryRow(t.Context(), "SELECT application_id::text, environment FROM deliveries").Scan(&application,
-		&environment); err != nil {
+	var business, application, environment string
+	if err := s.db.QueryRow(t.Context(), "SELECT business_id::text, application_id::text, environment FROM deliveries").Scan(&business,
+		&application, &environment); err != nil {
 		t.Fatal(err)
 	}
 	const n = 12
@@ -147,13 +147,13 @@ func TestWhatIsOnTheShelfIsFoundByItsNumber(t *testing.T) {
 	}
 	for _, id := range []string{shelfID + "0000000", shelfID + "0000011"} {
 		var found int
-		err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM ("+askForOne("$1", "$2", "$3")+") AS f", application, environment, id).Scan(
-			&found)
+		err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM ("+askForOne("$1", "$2", "$3", "$4")+") AS f", business, application,
+			environment, id).Scan(&found)
 		if err != nil || found != 1 {
 			t.Errorf("%s: %d, %v", id, found, err)
 		}
 	}
-	b := &bench{shelved: n, postgres: &server{customers: customers{applications: []string{application}}}}
+	b := &bench{shelved: n, postgres: &server{customers: customers{business: business, applications: []string{application}}}}
 	script := b.readScript(0, askForOne)
 	if !strings.HasPrefix(script, "\\set n 111110000000 + random(0, 11) * 1 + 0\nSELECT id, ") ||
 		!strings.Contains(script, "'"+shelfID[:24]+"' || :n::text") {

@@ -131,7 +131,7 @@ func TestAReplayShowsTheSecretAndTheDatabaseDoesNot(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		tenant := domain.Tenant{ApplicationID: domain.ID(c.app), Environment: domain.Environment(env)}
+		tenant := domain.Tenant{BusinessID: domain.ID(s.commonBusiness(t)), ApplicationID: domain.ID(c.app), Environment: domain.Environment(env)}
 		for key, secret := range secrets {
 			record, err := store.Read().Idempotency.Find(context.Background(), tenant, key)
 			if err != nil || len(record.Answer.Body) == 0 {

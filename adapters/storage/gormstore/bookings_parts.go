@@ -47,7 +47,7 @@ var parts = []part{
 // the booking is made again with it.
 const (
 	onKnownRecipient = " ON CONFLICT (business_id, environment, phone_number) DO NOTHING"
-	onKnownAddress   = " ON CONFLICT (recipient_id, match_hash) DO NOTHING"
+	onKnownAddress   = " ON CONFLICT DO NOTHING"
 )
 
 func always(*entry) bool   { return true }

@@ -122,7 +122,7 @@ const storeKeys = `INSERT INTO idempotency_keys
 SELECT o, a, e, k, f, c, s, l, b, t, now() + make_interval(secs => r)
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::uuid[], $7::integer[], $8::text[], $9::bytea[], $10::timestamptz[],
 	$11::double precision[]) AS u (o, a, e, k, f, c, s, l, b, t, r)
-ON CONFLICT (application_id, environment, key) DO NOTHING RETURNING claim_id`
+ON CONFLICT DO NOTHING RETURNING claim_id`
 
 func (b *pgBatch) addKeys(t *pgTry, of []int) error {
 	claim := func(e *entry) rowID { return rowID(e.Key.ClaimID) }
@@ -144,8 +144,8 @@ func (b *pgBatch) addKeys(t *pgTry, of []int) error {
 // storeItems takes their expiry from the record they belong to.
 const storeItems = `INSERT INTO bulk_items (business_id, claim_id, item_index, created, result, expires_at)
 SELECT k.business_id, k.claim_id, u.i, u.c, u.r, k.expires_at FROM unnest($1::integer[], $2::boolean[], $3::bytea[]) AS u (i, c, r)
-JOIN idempotency_keys k ON k.application_id = $4 AND k.environment = $5 AND k.key = $6 AND k.claim_id = $7
-ON CONFLICT (claim_id, item_index) DO NOTHING RETURNING item_index`
+JOIN idempotency_keys k ON k.business_id = $4 AND k.application_id = $5 AND k.environment = $6 AND k.key = $7 AND k.claim_id = $8
+ON CONFLICT DO NOTHING RETURNING item_index`
 
 // extendLease is for all of the batch at once, which are of one bulk. It is sent first.
 func (b *pgBatch) extendLease(t *pgTry, of []int) error {
@@ -173,14 +173,14 @@ func (b *pgBatch) addItems(t *pgTry, of []int) error {
 		arrayOf(b, of, pgfast.Integer, func(e *entry) int { return e.Bulk.Item.Index }),
 		arrayOf(b, of, pgfast.Boolean, func(e *entry) bool { return e.Bulk.Item.Created }),
 		arrayOf(b, of, pgfast.Bytes, func(e *entry) []byte { return e.Bulk.Item.Result }),
-		pgUUID.One(first.row.ApplicationID), pgfast.Text.One(first.row.Environment), pgfast.Text.One(first.Bulk.Hold.Key),
-		pgUUID.One(rowID(first.Bulk.Hold.ClaimID)))
+		pgUUID.One(first.row.BusinessID), pgUUID.One(first.row.ApplicationID), pgfast.Text.One(first.row.Environment),
+		pgfast.Text.One(first.Bulk.Hold.Key), pgUUID.One(rowID(first.Bulk.Hold.ClaimID)))
 	return nil
 }
 
 const countSimulations = `INSERT INTO simulation_counts (business_id, application_id, running)
 SELECT b, a, count(*) FROM unnest($1::uuid[], $2::uuid[]) AS u (b, a) GROUP BY b, a ORDER BY a
-ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running + excluded.running
+ON CONFLICT ON CONSTRAINT simulation_counts_pkey DO UPDATE SET running = simulation_counts.running + excluded.running
 WHERE simulation_counts.running + excluded.running <= $3 RETURNING application_id`
 
 // addSimulations counts them. Where an application's limit does not allow all of

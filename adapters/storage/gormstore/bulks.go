@@ -20,7 +20,7 @@ type bulks struct{ session }
 const claimBulk = `INSERT INTO idempotency_keys
 	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, created_at, expires_at, lease_token, leased_until)
 VALUES (?, ?, ?, ?, ?, ?, 0, '', ?, $later, ?, $later)
-ON CONFLICT (application_id, environment, key) DO UPDATE SET
+ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE SET
 	fingerprint = excluded.fingerprint, status = 0, location = '', body = NULL,
 	claim_id = CASE WHEN $left THEN idempotency_keys.claim_id ELSE excluded.claim_id END,
 	created_at = CASE WHEN $left THEN idempotency_keys.created_at ELSE excluded.created_at END,
@@ -42,7 +42,7 @@ func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, t
 		return ports.BulkHold{}, s.dialect.claimed(0, err)
 	}
 	var claims []rowID
-	result := s.with(ctx).Raw(s.dialect.clocked(strings.ReplaceAll(claimBulk, "$left", leftBulk)),
+	result := s.with(ctx).Raw(s.dialect.keyed(s.dialect.clocked(strings.ReplaceAll(claimBulk, "$left", leftBulk))),
 		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
 		instantOf(r.CreatedAt), s.dialect.laterBy(retention), rowID(token), s.dialect.laterBy(lease)).Scan(&claims)
 	if err := s.dialect.claimed(int64(len(claims)), result.Error); err != nil {
@@ -56,7 +56,7 @@ func (s bulks) Items(ctx context.Context, t domain.Tenant, h ports.BulkHold) ([]
 	var rows []bulkItemRow
 	record := s.ofApplication(ctx, t).Model(&keyRow{}).Select("claim_id").
 		Where("key = ? AND claim_id = ?", h.Key, rowID(h.ClaimID))
-	err := s.with(ctx).Where("claim_id IN (?)", record).Order("item_index").Find(&rows).Error
+	err := s.with(ctx).Where("business_id = ? AND claim_id IN (?)", rowIDOf(t.BusinessID), record).Order("item_index").Find(&rows).Error
 	if err != nil {
 		return nil, s.dialect.failed("read the items of a bulk", err)
 	}
@@ -88,12 +88,12 @@ func (s bulks) kept(what string, result *gorm.DB) error {
 // addItem takes its expiry from the record it belongs to.
 const addItem = `INSERT INTO bulk_items (business_id, claim_id, item_index, created, result, expires_at)
 SELECT business_id, claim_id, ?, ?, ?, expires_at FROM idempotency_keys
-WHERE application_id = ? AND environment = ? AND key = ? AND claim_id = ?
-ON CONFLICT (claim_id, item_index) DO NOTHING`
+WHERE business_id = ? AND application_id = ? AND environment = ? AND key = ? AND claim_id = ?
+ON CONFLICT DO NOTHING`
 
 func (s bulks) AddItem(ctx context.Context, t domain.Tenant, h ports.BulkHold, item domain.BulkItem) error {
 	result := s.with(ctx).Exec(addItem, item.Index, item.Created, item.Result,
-		rowIDOf(t.ApplicationID), string(t.Environment), h.Key, rowID(h.ClaimID))
+		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment), h.Key, rowID(h.ClaimID))
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrItemDone
 	}
@@ -110,7 +110,7 @@ func (s bulks) Finish(ctx context.Context, t domain.Tenant, h ports.BulkHold, a 
 		return err
 	}
 	return s.dialect.failed("forget the items of a bulk",
-		s.with(ctx).Where("claim_id = ?", rowID(h.ClaimID)).Delete(&bulkItemRow{}).Error)
+		s.with(ctx).Where("business_id = ? AND claim_id = ?", rowIDOf(t.BusinessID), rowID(h.ClaimID)).Delete(&bulkItemRow{}).Error)
 }
 
 func (s bulks) Release(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {

@@ -130,8 +130,9 @@ func (s feed) moveHorizons(ctx context.Context, deleted []feedEventRow) error {
 		if i > 0 && e.ApplicationID == deleted[i-1].ApplicationID && e.Environment == deleted[i-1].Environment {
 			continue
 		}
-		if err := s.with(ctx).Exec("INSERT INTO feed_horizons (business_id, application_id, environment, position) VALUES (?, ?, ?, ?)"+
-			" ON CONFLICT (application_id, environment) DO UPDATE SET position = excluded.position WHERE feed_horizons.position < excluded.position",
+		if err := s.with(ctx).Exec(s.dialect.keyed("INSERT INTO feed_horizons (business_id, application_id, environment, position)"+
+			" VALUES (?, ?, ?, ?) ON CONFLICT ON CONSTRAINT feed_horizons_pkey DO UPDATE SET position = excluded.position"+
+			" WHERE feed_horizons.position < excluded.position"),
 			e.BusinessID, e.ApplicationID, e.Environment, e.Position).Error; err != nil {
 			return s.dialect.failed("keep up to where events were deleted", err)
 		}

@@ -20,7 +20,7 @@ func (s deliveries) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*do
 	if err != nil {
 		return nil, err
 	}
-	row, err := lookUp[deliveryRow](ctx, s.session, deliveryLookup, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), uuidOf(key))
+	row, err := lookUp[deliveryRow](ctx, s.session, deliveryLookup, append(applicationKey(t), uuidOf(key))...)
 	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(row, err, (*deliveryRow).domain)
 	}
@@ -38,7 +38,7 @@ func (s deliveries) FindByExternalID(ctx context.Context, t domain.Tenant, exter
 	if !storable(externalID) {
 		return nil, domain.ErrNotFound
 	}
-	row, err := lookUp[deliveryRow](ctx, s.session, externalIDLookup, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), externalID)
+	row, err := lookUp[deliveryRow](ctx, s.session, externalIDLookup, append(applicationKey(t), externalID)...)
 	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(row, err, (*deliveryRow).domain)
 	}
@@ -47,9 +47,9 @@ func (s deliveries) FindByExternalID(ctx context.Context, t domain.Tenant, exter
 
 var (
 	deliveryLookup = newLookup(deliveryTable, deliveryTable.list(),
-		"deliveries WHERE application_id = u.a AND environment = u.b AND id = u.c", "uuid", "text", "uuid")
+		"deliveries WHERE business_id = u.a AND application_id = u.b AND environment = u.c AND id = u.d", "uuid", "uuid", "text", "uuid")
 	externalIDLookup = newLookup(deliveryTable, deliveryTable.list(),
-		"deliveries WHERE application_id = u.a AND environment = u.b AND external_id = u.c", "uuid", "text", "text")
+		"deliveries WHERE business_id = u.a AND application_id = u.b AND environment = u.c AND external_id = u.d", "uuid", "uuid", "text", "text")
 )
 
 func (s deliveries) takeByID(query *gorm.DB, id domain.ID) (*domain.Delivery, error) {
@@ -98,9 +98,10 @@ func (s deliveries) Events(ctx context.Context, t domain.Tenant, id domain.ID) (
 		return nil, nil // no such delivery, so no events
 	}
 	var rows []eventRow
-	err := s.with(ctx).Order("sequence").Where("delivery_id = ? AND EXISTS (SELECT 1 FROM deliveries d"+
-		" WHERE d.id = delivery_events.delivery_id AND d.application_id = ? AND d.environment = ?)",
-		key, rowIDOf(t.ApplicationID), string(t.Environment)).Find(&rows).Error
+	err := s.with(ctx).Order("sequence").Where("delivery_id = ? AND business_id = ? AND EXISTS (SELECT 1 FROM deliveries d"+
+		" WHERE d.id = delivery_events.delivery_id AND d.business_id = delivery_events.business_id"+
+		" AND d.application_id = ? AND d.environment = ?)",
+		key, rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment)).Find(&rows).Error
 	return all(rows, (*eventRow).domain), s.dialect.failed("read a timeline", err)
 }
 

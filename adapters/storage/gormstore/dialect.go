@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 	"time"
 
@@ -59,6 +60,9 @@ type dialect struct {
 	// rowLock at the end of a SELECT keeps its rows from others that change them; empty:
 	// there is one writer.
 	rowLock string
+	// namesKeys tells that ON CONFLICT takes the name of a key; elsewhere it is for any key.
+	namesKeys bool
+
 	// newestLease is a row of webhook_leases, of the endpoint that $1 stands for.
 	newestLease string
 
@@ -182,6 +186,17 @@ func (e *dialect) inserted(table, what string, err error) error {
 	}
 	return e.failed(what, err)
 }
+
+// keyed fits a statement with ON CONFLICT ON CONSTRAINT to the dialect. A key is named, and
+// not its columns, so that servers of this version go on when a later one adds a column.
+func (e *dialect) keyed(statement string) string {
+	if e.namesKeys {
+		return statement
+	}
+	return constraintNamed.ReplaceAllString(statement, "")
+}
+
+var constraintNamed = regexp.MustCompile(` ON CONSTRAINT \w+`)
 
 // waitedInVain tells that another transaction holds a row for too long.
 func (e *dialect) waitedInVain(err error) bool {

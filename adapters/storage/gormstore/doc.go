@@ -29,9 +29,10 @@
 //   - Foreign keys carry the tenant. A wrong ID that slips through the code
 //     is refused by the database and shows as domain.ErrNotFound.
 //   - Every row of a business names it in business_id, also where another column tells
-//     whose it is: only then can a table be distributed by business. Keys may do without
-//     it on one node. References of deliveries and digests of API keys are unique across
-//     businesses, since who looks them up does not know whose they are.
+//     whose it is: only then can a table be distributed by business. Keys and queries of a
+//     tenant name it, too; keys at their end, so that an ID alone finds its row. References
+//     of deliveries and digests of API keys are unique across businesses, since who looks
+//     them up does not know whose they are.
 //   - READ COMMITTED with unique keys and row locks. SERIALIZABLE was rejected:
 //     its retries cost more than the locks, which are needed for order anyway.
 //   - gorm's TranslateError stays off: on SQLite it drops the name of the

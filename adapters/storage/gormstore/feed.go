@@ -23,7 +23,8 @@ const feedWindow = 5000
 func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage,
 	error) {
 	of := feedOf{
-		which: "application_id = ? AND environment = ?", values: []any{rowIDOf(t.ApplicationID), string(t.Environment)},
+		which:      "business_id = ? AND application_id = ? AND environment = ?",
+		values:     []any{rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment)},
 		deliveryID: f.DeliveryID, createdAfter: f.CreatedAfter,
 	}
 	if f.Type != "" {
@@ -190,7 +191,7 @@ func (s *feedScope) rows(ctx context.Context, columns string) *gorm.DB {
 		if s.after != nil { // of one of its events: the cursor is of this filter
 			sequence = s.after.Sequence
 		}
-		return query.Joins("JOIN delivery_events e ON e.id = f.id").
+		return query.Joins("JOIN delivery_events e ON e.id = f.id AND e.business_id = f.business_id").
 			Where("e.delivery_id = ? AND e.sequence > ?", rowIDOf(s.of.deliveryID), sequence)
 	}
 	return query

@@ -19,7 +19,7 @@ func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (dom
 	if !storable(key) {
 		return domain.KeyRecord{}, domain.ErrNotFound
 	}
-	known, err := lookUp[keyRow](ctx, s.session, keyLookup, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), key)
+	known, err := lookUp[keyRow](ctx, s.session, keyLookup, append(applicationKey(t), key)...)
 	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(known, err, (*keyRow).domain)
 	}
@@ -33,7 +33,8 @@ func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (dom
 }
 
 var keyLookup = newLookup(keyTable, strings.ReplaceAll(keyColumns, "$now", "now()"),
-	"idempotency_keys WHERE application_id = u.a AND environment = u.b AND key = u.c AND expires_at > now()", "uuid", "text", "text")
+	"idempotency_keys WHERE business_id = u.a AND application_id = u.b AND environment = u.c AND key = u.d AND expires_at > now()",
+	"uuid", "uuid", "text", "text")
 
 // claimKey inserts a record or takes over an expired one, unless a bulk is still
 // at work under it. Where another record is there it changes no row; where
@@ -41,7 +42,7 @@ var keyLookup = newLookup(keyTable, strings.ReplaceAll(keyColumns, "$now", "now(
 const claimKey = `INSERT INTO idempotency_keys
 	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, $later)
-ON CONFLICT (application_id, environment, key) DO UPDATE SET
+ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE SET
 	fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, status = excluded.status,
 	location = excluded.location, body = excluded.body,
 	created_at = excluded.created_at, expires_at = excluded.expires_at,
@@ -53,7 +54,7 @@ func (s idempotency) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRec
 	if err := s.reachKey(t, r.Key); err != nil {
 		return s.dialect.claimed(0, err)
 	}
-	result := s.with(ctx).Exec(s.dialect.clocked(claimKey),
+	result := s.with(ctx).Exec(s.dialect.keyed(s.dialect.clocked(claimKey)),
 		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
 		r.Answer.Status, r.Answer.Location, r.Answer.Body, instantOf(r.CreatedAt), s.dialect.laterBy(retention))
 	return s.dialect.claimed(result.RowsAffected, result.Error)

@@ -55,6 +55,11 @@ func newLookup(t table, columns, from string, key ...string) *lookupKind {
 	return &lookupKind{table: t, lookup: pgfast.NewLookup(columns, from, key...)}
 }
 
+// applicationKey is the beginning of a key of what belongs to an application in an environment.
+func applicationKey(t domain.Tenant) []any {
+	return []any{uuidOf(rowIDOf(t.BusinessID)), uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment)}
+}
+
 // uuidOf is an ID as pgx sends it fastest; a malformed one becomes NULL, which
 // equals nothing.
 func uuidOf(id rowID) (u pgtype.UUID) {

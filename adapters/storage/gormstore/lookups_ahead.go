@@ -23,7 +23,7 @@ type aheadKey struct{}
 func (s session) lookAhead(ctx context.Context, t domain.Tenant, of ports.Sought) context.Context {
 	var questions []*pgfast.Question
 	a := &ahead{looks: map[*lookupKind]any{}}
-	business, application, environment := uuidOf(rowIDOf(t.BusinessID)), uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment)
+	business, environment := uuidOf(rowIDOf(t.BusinessID)), string(t.Environment)
 	if phone := string(of.PhoneNumber); phone != "" && storable(phone) {
 		questions = append(questions, addLook[recipientRow](ctx, a, recipientLookup, business, environment, phone))
 	}
@@ -31,7 +31,7 @@ func (s session) lookAhead(ctx context.Context, t domain.Tenant, of ports.Sought
 		questions = append(questions, addLook[pickupLocationRow](ctx, a, pickupLookup, business, environment, uuidOf(id)))
 	}
 	if of.ExternalID != "" && storable(of.ExternalID) {
-		questions = append(questions, addLook[deliveryRow](ctx, a, externalIDLookup, application, environment, of.ExternalID))
+		questions = append(questions, addLook[deliveryRow](ctx, a, externalIDLookup, append(applicationKey(t), of.ExternalID)...))
 	}
 	if len(questions) < 2 || s.lookups.Do(ctx, questions) != nil {
 		return ctx

@@ -167,7 +167,7 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 func (s session) owned(ctx context.Context, endpoint domain.ID, token string) (row webhookEndpointRow, err error) {
 	key := rowIDOf(endpoint)
 	found := s.with(ctx).Raw(s.dialect.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+
-		" FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id"+
+		" FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id AND l.business_id = e.business_id"+
 		" WHERE e.id = ? AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?))"+s.dialect.rowLock), key,
 		rowID(token), key).Scan(&row)
 	if found.Error == nil && found.RowsAffected == 0 {
@@ -197,7 +197,7 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 		return nil, err
 	}
 	query := "SELECT f.payload, " + webhookDeliveryTable.selectAs("d", "") +
-		" FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id WHERE " + pendingFrom
+		" FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id AND f.business_id = d.business_id WHERE " + pendingFrom
 	values := []any{key, instantOf(seen.from(now)), instantOf(now)}
 	if len(except) > 0 {
 		query, values = query+" AND "+sn.dialect.notAmong("d.id"), append(values, sn.dialect.idList(except))
@@ -311,14 +311,15 @@ var settle = strings.ReplaceAll(`UPDATE webhook_deliveries SET attempts = o.atte
 	used = CASE WHEN $counts THEN o.used ELSE webhook_deliveries.used END,
 	trigger = CASE WHEN $counts THEN 'schedule' ELSE webhook_deliveries.trigger END,
 	back = CASE WHEN $counts THEN '' ELSE webhook_deliveries.back END
-FROM ($outcomes LIMIT ?) AS o WHERE webhook_deliveries.id = o.id AND webhook_deliveries.attempts < o.number`, "$counts",
+FROM ($outcomes LIMIT ?) AS o
+WHERE webhook_deliveries.id = o.id AND webhook_deliveries.business_id = ? AND webhook_deliveries.attempts < o.number`, "$counts",
 	`(o.status = 'succeeded'
 		OR webhook_deliveries.status = 'pending' AND webhook_deliveries.trigger = CASE o.trigger WHEN 'probe' THEN 'schedule' ELSE o.trigger END)`)
 
 const logAttempts = `INSERT INTO webhook_attempts
 	(id, business_id, webhook_delivery_id, number, trigger, status_code, error_class, duration_ms, excerpt, started_at, next_at)
 SELECT o.attempt, d.business_id, o.id, o.number, o.trigger, o.code, o.error, o.took, o.excerpt, o.started, o.next
-FROM ($outcomes LIMIT ?) AS o, webhook_deliveries d WHERE d.id = o.id
+FROM ($outcomes LIMIT ?) AS o, webhook_deliveries d WHERE d.id = o.id AND d.business_id = ?
 ON CONFLICT DO NOTHING`
 
 func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of []ports.WebhookOutcome,
@@ -337,7 +338,7 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 			return err
 		}
 		for _, statement := range []string{settle, logAttempts} {
-			if err := sn.with(ctx).Exec(sn.dialect.webhooks(statement), string(batch), len(outcomes)).Error; err != nil {
+			if err := sn.with(ctx).Exec(sn.dialect.webhooks(statement), string(batch), len(outcomes), row.BusinessID).Error; err != nil {
 				return sn.dialect.failed("record attempts", err)
 			}
 		}
@@ -353,8 +354,8 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 			return nil
 		}
 		row.setHealth(health)
-		return sn.dialect.changed("record the health of a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?",
-			row.ID).Updates(row.health()))
+		return sn.dialect.changed("record the health of a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where(
+			"id = ? AND business_id = ?", row.ID, row.BusinessID).Updates(row.health()))
 	})
 }
 
@@ -367,8 +368,8 @@ func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token str
 		row.setHealth(e.Health)
 		changes := row.health()
 		changes["enabled"], changes["disabled_reason"], changes["updated_at"] = false, string(e.Disabled), instantOf(e.UpdatedAt)
-		if err := sn.dialect.changed("disable a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(
-			changes)); err != nil {
+		if err := sn.dialect.changed("disable a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where(
+			"id = ? AND business_id = ?", row.ID, row.BusinessID).Updates(changes)); err != nil {
 			return err
 		}
 		w := webhooks{sn}

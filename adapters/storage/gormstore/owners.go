@@ -13,7 +13,7 @@ var ownerQueries = func() map[domain.Prefix]string {
 		none     = "NULL AS delivery_id, NULL AS endpoint_id, NULL AS sent_id"
 		endpoint = "e.application_id, e.business_id, e.environment"
 		sent     = "SELECT " + endpoint + ", w.delivery_id, w.endpoint_id, w.id AS sent_id FROM webhook_deliveries w" +
-			" JOIN webhook_endpoints e ON e.id = w.endpoint_id AND e.slot IS NOT NULL AND NOT e.listener"
+			" JOIN webhook_endpoints e ON e.id = w.endpoint_id AND e.business_id = w.business_id AND e.slot IS NOT NULL AND NOT e.listener"
 	)
 	return map[domain.Prefix]string{
 		domain.PrefixAPIKey: "SELECT k.application_id, a.business_id, k.environment, " + none +
@@ -22,7 +22,7 @@ var ownerQueries = func() map[domain.Prefix]string {
 		domain.PrefixPickupLocation: "SELECT NULL AS application_id, business_id, environment, " + none +
 			" FROM pickup_locations WHERE id = ?",
 		domain.PrefixEvent: "SELECT d.application_id, d.business_id, d.environment, v.delivery_id, NULL AS endpoint_id, NULL AS sent_id" +
-			" FROM delivery_events v JOIN deliveries d ON d.id = v.delivery_id WHERE v.id = ?",
+			" FROM delivery_events v JOIN deliveries d ON d.id = v.delivery_id AND d.business_id = v.business_id WHERE v.id = ?",
 		domain.PrefixWebhookEndpoint: "SELECT " + endpoint + ", NULL AS delivery_id, e.id AS endpoint_id, NULL AS sent_id" +
 			" FROM webhook_endpoints e WHERE e.id = ? AND e.slot IS NOT NULL AND NOT e.listener",
 		domain.PrefixWebhookDelivery: sent + " WHERE w.id = ?",

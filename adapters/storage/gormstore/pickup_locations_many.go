@@ -42,18 +42,23 @@ func (s pickupLocations) UpdateAll(ctx context.Context, t domain.Tenant, all []d
 		}
 		rows[i] = newPickupLocationRow(t, p)
 	}
-	result := s.with(ctx).Clauses(overwriteLocation).Create(&rows)
+	result := s.with(ctx).Clauses(s.dialect.overwriteLocation()).Create(&rows)
 	if result.Error == nil && result.RowsAffected < int64(len(all)) {
 		return domain.ErrNotFound
 	}
 	return s.dialect.failed("update pickup locations", result.Error)
 }
 
-var overwriteLocation = clause.OnConflict{
-	Columns: []clause.Column{{Name: "id"}},
-	DoUpdates: clause.AssignmentColumns([]string{"name", "contact", "address", "search_text", "latitude", "longitude", "active",
-		"updated_at"}),
-	Where: clause.Where{Exprs: []clause.Expression{clause.Expr{
-		SQL: "pickup_locations.business_id = excluded.business_id AND pickup_locations.environment = excluded.environment",
-	}}},
+func (e *dialect) overwriteLocation() clause.OnConflict {
+	overwrite := clause.OnConflict{
+		DoUpdates: clause.AssignmentColumns([]string{"name", "contact", "address", "search_text", "latitude", "longitude", "active",
+			"updated_at"}),
+		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{
+			SQL: "pickup_locations.business_id = excluded.business_id AND pickup_locations.environment = excluded.environment",
+		}}},
+	}
+	if e.namesKeys {
+		overwrite.OnConstraint = "pickup_locations_pkey" // as keyed says
+	}
+	return overwrite
 }

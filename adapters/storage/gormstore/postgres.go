@@ -117,6 +117,8 @@ var postgresDialect = dialect{
 	laterBy: func(d time.Duration) any { return d.Seconds() },
 	rowLock: " FOR NO KEY UPDATE",
 
+	namesKeys: true,
+
 	newestLease: "webhook_lease($1)",
 
 	// In the order of the IDs: two statements that take the rows as they come

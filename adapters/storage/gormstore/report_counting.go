@@ -151,7 +151,7 @@ const reportFeed = `SELECT w.id, w.position, w.sequence, ` + reportEventColumns 
 		WHERE environment = ? AND delivery_id IS NOT NULL AND (position, sequence, id) > (?, ?, ?) AND position <= ?
 		ORDER BY position, sequence, id LIMIT ?) AS w
 	JOIN delivery_events e ON e.id = w.id
-	JOIN deliveries d ON d.id = e.delivery_id
+	JOIN deliveries d ON d.id = e.delivery_id AND d.business_id = e.business_id
 	ORDER BY w.position, w.sequence, w.id`
 
 // feed counts events of one environment in the order of their commits.
@@ -176,7 +176,7 @@ func (s reportCount) feed(ctx context.Context, at reportProgressRow) (int, error
 // before that, and those that it does not have any more.
 const reportPast = `SELECT e.id, CASE WHEN f.id IS NULL THEN 0 ELSE 1 END AS position, ` + reportEventColumns + `
 	FROM (SELECT * FROM delivery_events WHERE id < ? AND id >= ? ORDER BY id DESC LIMIT ?) AS e
-	JOIN deliveries d ON d.id = e.delivery_id
+	JOIN deliveries d ON d.id = e.delivery_id AND d.business_id = e.business_id
 	LEFT JOIN feed_events f ON f.id = e.id AND f.position > ?
 	ORDER BY e.id DESC`
 

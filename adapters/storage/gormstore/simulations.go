@@ -45,25 +45,25 @@ func (s simulations) Running(ctx context.Context) (int, error) {
 
 // lockCount makes the row where there is none, and locks it either way.
 const lockCount = `INSERT INTO simulation_counts (business_id, application_id, running) VALUES (?, ?, 0)
-ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running`
+ON CONFLICT ON CONSTRAINT simulation_counts_pkey DO UPDATE SET running = simulation_counts.running`
 
 func (s simulations) Lock(ctx context.Context, t domain.Tenant) error {
 	if err := s.reach(rowSimulations, string(t.ApplicationID)); err != nil {
 		return s.dialect.failed("lock the count of simulations", err)
 	}
 	return s.dialect.failed("lock the count of simulations",
-		s.with(ctx).Exec(lockCount, rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID)).Error)
+		s.with(ctx).Exec(s.dialect.keyed(lockCount), rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID)).Error)
 }
 
 const enterCount = `INSERT INTO simulation_counts (business_id, application_id, running) VALUES (?, ?, 1)
-ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running + 1
+ON CONFLICT ON CONSTRAINT simulation_counts_pkey DO UPDATE SET running = simulation_counts.running + 1
 WHERE simulation_counts.running < ?`
 
 func (s simulations) Enter(ctx context.Context, t domain.Tenant) error {
 	if err := s.reach(rowSimulations, string(t.ApplicationID)); err != nil {
 		return s.dialect.failed("count a simulation", err)
 	}
-	result := s.with(ctx).Exec(enterCount, rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), domain.MaxRunningSimulations)
+	result := s.with(ctx).Exec(s.dialect.keyed(enterCount), rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), domain.MaxRunningSimulations)
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrSimulationLimit
 	}
@@ -71,6 +71,7 @@ func (s simulations) Enter(ctx context.Context, t domain.Tenant) error {
 }
 
 func (s simulations) Leave(ctx context.Context, t domain.Tenant) error {
-	result := s.with(ctx).Exec("UPDATE simulation_counts SET running = running - 1 WHERE application_id = ?", rowIDOf(t.ApplicationID))
+	result := s.with(ctx).Exec("UPDATE simulation_counts SET running = running - 1 WHERE business_id = ? AND application_id = ?",
+		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID))
 	return s.dialect.changed("count a simulation no more", result)
 }

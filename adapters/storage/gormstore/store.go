@@ -200,7 +200,8 @@ func (s session) ofBusiness(ctx context.Context, t domain.Tenant) *gorm.DB {
 
 // ofApplication begins a query on what belongs to an application in an environment.
 func (s session) ofApplication(ctx context.Context, t domain.Tenant) *gorm.DB {
-	return s.with(ctx).Where("application_id = ? AND environment = ?", rowIDOf(t.ApplicationID), string(t.Environment))
+	return s.with(ctx).Where("business_id = ? AND application_id = ? AND environment = ?",
+		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment))
 }
 
 // page cuts a query to one page of it, and one record more.

@@ -27,7 +27,8 @@ type trackingRow struct {
 // moment.
 const trackingJoin = "SELECT b.name AS sender, d.dropoff_municipality AS municipality, d.environment, d.status, d.last_sequence," +
 	" e.status AS event_status, e.reason_code, e.occurred_at" +
-	" FROM deliveries d JOIN businesses b ON b.id = d.business_id JOIN delivery_events e ON e.delivery_id = d.id" +
+	" FROM deliveries d JOIN businesses b ON b.id = d.business_id" +
+	" JOIN delivery_events e ON e.delivery_id = d.id AND e.business_id = d.business_id" +
 	" WHERE d.reference = ? ORDER BY e.sequence DESC LIMIT ?"
 
 // unknownReference is looked up in place of a text that is no reference.

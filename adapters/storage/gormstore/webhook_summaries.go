@@ -51,8 +51,8 @@ func (s webhooks) Summary(ctx context.Context, t domain.Tenant, endpoint domain.
 	}
 	key := rowIDOf(e.ID)
 	var recent []webhookDeliveryRow
-	err = s.with(ctx).Select("id", "status", "attempts").Where("endpoint_id = ?", key).Order("created_at DESC, id DESC").
-		Limit(domain.WebhooksSummed).Find(&recent).Error
+	err = s.with(ctx).Select("id", "status", "attempts").Where("business_id = ? AND endpoint_id = ?", rowIDOf(t.BusinessID), key).
+		Order("created_at DESC, id DESC").Limit(domain.WebhooksSummed).Find(&recent).Error
 	if err != nil {
 		return sum, s.listFailed(ctx, "read the last webhook deliveries", err)
 	}
@@ -84,8 +84,8 @@ func (s webhooks) Summary(ctx context.Context, t domain.Tenant, endpoint domain.
 		return sum, nil
 	}
 	var last []webhookAttemptRow
-	err = s.with(ctx).Where("webhook_delivery_id IN ? AND error_class <> ''", padded(failed)).Order("started_at DESC, id DESC").Limit(1).
-		Find(&last).Error
+	err = s.with(ctx).Where("business_id = ? AND webhook_delivery_id IN ? AND error_class <> ''", rowIDOf(t.BusinessID), padded(failed)).
+		Order("started_at DESC, id DESC").Limit(1).Find(&last).Error
 	if len(last) > 0 {
 		sum.LastFailure = new(last[0].domain())
 	}

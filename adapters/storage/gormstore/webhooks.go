@@ -69,8 +69,8 @@ func (s webhooks) Listeners(ctx context.Context, t domain.Tenant) ([]domain.Webh
 	return all(rows, (*webhookEndpointRow).domain), s.dialect.failed("list webhook listeners", err)
 }
 
-const recentWebhooks = ` FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id
-WHERE d.endpoint_id = ? AND d.created_at >= ? ORDER BY d.created_at DESC, d.id DESC LIMIT ?`
+const recentWebhooks = ` FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id AND f.business_id = d.business_id
+WHERE d.business_id = ? AND d.endpoint_id = ? AND d.created_at >= ? ORDER BY d.created_at DESC, d.id DESC LIMIT ?`
 
 func (s webhooks) Recent(ctx context.Context, t domain.Tenant, endpoint domain.ID, since time.Time,
 	limit int) (recent []ports.OutgoingWebhook, err error) {
@@ -83,8 +83,8 @@ func (s webhooks) Recent(ctx context.Context, t domain.Tenant, endpoint domain.I
 	if err != nil {
 		return nil, s.listFailed(ctx, "list recent webhooks", err)
 	}
-	rows, err := s.with(ctx).Raw("SELECT f.payload, "+webhookDeliveryTable.selectAs("d", "")+recentWebhooks, rowIDOf(e.ID), boundary(since),
-		limit).Rows()
+	rows, err := s.with(ctx).Raw("SELECT f.payload, "+webhookDeliveryTable.selectAs("d", "")+recentWebhooks, rowIDOf(t.BusinessID),
+		rowIDOf(e.ID), boundary(since), limit).Rows()
 	if err != nil {
 		return nil, s.listFailed(ctx, "list recent webhooks", err)
 	}
@@ -112,7 +112,8 @@ func (s webhooks) LockDelivery(ctx context.Context, t domain.Tenant, id domain.I
 // deliveriesOf begins a query on the webhook deliveries of the application's
 // endpoints, except deleted ones.
 func (s webhooks) deliveriesOf(ctx context.Context, t domain.Tenant) *gorm.DB {
-	return s.with(ctx).Where("endpoint_id IN (?)", s.endpoints(ctx, t).Model(&webhookEndpointRow{}).Select("id"))
+	return s.with(ctx).Where("business_id = ? AND endpoint_id IN (?)", rowIDOf(t.BusinessID),
+		s.endpoints(ctx, t).Model(&webhookEndpointRow{}).Select("id"))
 }
 
 func (s webhooks) takeDelivery(query *gorm.DB, id domain.ID) (domain.WebhookDelivery, error) {
@@ -185,8 +186,8 @@ func (s webhooks) idsFor(ctx context.Context, t domain.Tenant, endpoint, deliver
 	if err != nil || key == "" {
 		return nil, err
 	}
-	return s.with(ctx).Model(&eventRow{}).Select(s.dialect.webhookIDOf("id", strconv.FormatInt(int64(e.Slot), 16))).Where("delivery_id = ?",
-		key), nil
+	return s.with(ctx).Model(&eventRow{}).Select(s.dialect.webhookIDOf("id", strconv.FormatInt(int64(e.Slot), 16))).
+		Where("business_id = ? AND delivery_id = ?", rowIDOf(t.BusinessID), key), nil
 }
 
 func (s webhooks) Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error) {
@@ -195,7 +196,7 @@ func (s webhooks) Attempts(ctx context.Context, t domain.Tenant, delivery domain
 		return nil, nil // no such webhook delivery, so no attempts
 	}
 	var rows []webhookAttemptRow
-	err := s.with(ctx).Where("webhook_delivery_id IN (?)",
+	err := s.with(ctx).Where("business_id = ? AND webhook_delivery_id IN (?)", rowIDOf(t.BusinessID),
 		s.deliveriesOf(ctx, t).Model(&webhookDeliveryRow{}).Select("id").Where("id = ?", key)).
 		Order("number DESC").Limit(domain.MaxAttemptsListed).Find(&rows).Error
 	slices.Reverse(rows)
@@ -341,7 +342,7 @@ func (s webhooks) DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain
 	if err != nil {
 		return err
 	}
-	return s.drop(ctx, s.with(ctx).Where("id = ?", rowIDOf(e.ID)), rowIDOf(e.ID))
+	return s.drop(ctx, s.with(ctx).Where("id = ? AND business_id = ?", rowIDOf(e.ID), rowIDOf(t.BusinessID)), rowIDOf(e.ID))
 }
 
 // drop deletes an endpoint where the query still finds it.

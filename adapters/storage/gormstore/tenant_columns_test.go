@@ -230,7 +230,7 @@ func TestWhatAKilledRunnerLeftIsEndedByTheNext(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := begun(); n > 0 {
-				t.Errorf("%d statements of a killed runner go on", n)
+				t.Fatalf("%d statements of a killed runner go on", n)
 			}
 			if err := <-ended; err == nil {
 				t.Error("the statement came to its end")

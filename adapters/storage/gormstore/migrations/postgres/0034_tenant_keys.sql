@@ -15,7 +15,7 @@
 --     exactly those. From this version on none does, so that a later one may change them.
 --   - recipients_pkey, recipients_phone_number_key, report_figures_pkey, usage_minutes_pkey and
 --     usage_hours_pkey have named the business all along.
---   - those of the request log, the feed and webhook_attempts, which are to be partitioned.
+--   - those of the request log, feed_events and webhook_attempts, which are still to follow.
 --
 -- All this runs beside traffic on large tables: a new index is built without a lock, takes the
 -- place of the old one within moments, and after a kill at any time the next run goes on.

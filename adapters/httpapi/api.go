@@ -129,6 +129,9 @@ func (a *API) Serve(l net.Listener) error {
 	return a.server.Serve(envelopeListener{Listener: l, api: a})
 }
 
+// Leave serves on, and closes each connection with its next answer.
+func (a *API) Leave() { a.server.Leave() }
+
 // Shutdown stops accepting and waits for what is under way. When ctx ends
 // first, the rest is cut off.
 func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx) }

@@ -120,7 +120,10 @@ func (a *API) Name(installation string) { a.name.Store(installation) }
 
 // Drain makes /readyz answer 503 from now on, so that balancers send traffic
 // elsewhere while the process finishes what it has begun.
-func (a *API) Drain() { a.draining.Store(true) }
+func (a *API) Drain() {
+	a.draining.Store(true)
+	a.server.Leave()
+}
 
 // Shutdown stops accepting and waits for what is under way. When ctx ends
 // first, the rest is cut off.

@@ -140,6 +140,9 @@ func (p *Portal) Handler() http.Handler { return p.server.Handler }
 // Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
 func (p *Portal) Serve(l net.Listener) error { return p.server.Serve(l) }
 
+// Leave serves on, and closes each connection with its next answer.
+func (p *Portal) Leave() { p.server.Leave() }
+
 // Shutdown stops accepting and waits for what is under way. When ctx ends first, the
 // rest is cut off.
 func (p *Portal) Shutdown(ctx context.Context) error { return p.server.Shutdown(ctx) }

@@ -144,7 +144,7 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.serve(ctx, servers) }()
+	go func() { ended <- s.process(servers, "serve").Run(ctx) }()
 	defer func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -88,6 +88,7 @@ func rehearse(serverTakes ...time.Duration) *rehearsal {
 					return http.ErrServerClosed
 				}
 			},
+			Leave: func() { r.diary.note("server leaves while " + r.readiness()) },
 			Shutdown: func(ctx context.Context) error {
 				r.diary.note("server shuts while " + r.readiness())
 				defer func() { r.diary.note("server shut"); close(shut) }()
@@ -128,6 +129,7 @@ func TestAProcessClosesItsListenersThenItsTasksAndTheOperatorsLast(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		r := rehearse(3 * time.Second)
+		r.Delay = time.Second
 		r.Tasks = append(r.Tasks, r.task(2*time.Second))
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(ctx) }()
@@ -141,15 +143,46 @@ func TestAProcessClosesItsListenersThenItsTasksAndTheOperatorsLast(t *testing.T)
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begun); took != 5*time.Second {
+		if took := time.Since(begun); took != 6*time.Second {
 			t.Errorf("it took %s", took)
 		}
 		want := []string{
-			"task begins", "leaving while not ready", "server shuts while not ready", "server shut",
+			"task begins", "server leaves while not ready", "server shuts while not ready", "server shut",
 			"task stopped while not ready", "task ended", "operations closed",
 		}
 		if got := r.diary.all(); !slices.Equal(got, want) {
 			t.Errorf("%s", strings.Join(got, "\n"))
+		}
+	})
+}
+
+// Requests that take longer than that are cut short: a bulk answers that it goes on when it is
+// sent again.
+func TestLongRequestsMayGoOnForFiveSecondsOnceNoNewOnesAreTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		r := rehearse(time.Hour)
+		r.Delay = 2 * time.Second
+		var shut, left time.Time
+		shuts, leaves := r.Servers[0].Shutdown, r.Leaving
+		cut := make(chan struct{})
+		r.Leaving = func() { left = time.Now(); leaves(); close(cut) }
+		r.Servers[0].Shutdown = func(ctx context.Context) error {
+			shut = time.Now()
+			ended, end := context.WithCancel(ctx)
+			go func() { <-cut; end() }()
+			_ = shuts(ended)
+			return nil
+		}
+		begun := time.Now()
+		stop()
+		if err := r.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if shut.Sub(begun) != r.Delay || left.Sub(shut) != 5*time.Second || time.Since(left) != 0 {
+			t.Errorf("no new requests after %s, long ones cut short %s later, the end %s after that", shut.Sub(begun), left.Sub(shut),
+				time.Since(left))
 		}
 	})
 }
@@ -251,7 +284,7 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if got, want := r.diary.all(), []string{"handler begins", "leaving while not ready", "handler ended", "operations closed"}; !slices.Equal(
+		if got, want := r.diary.all(), []string{"handler begins", "handler ended", "operations closed"}; !slices.Equal(
 			got, want) {
 			t.Errorf("%s", strings.Join(got, "\n"))
 		}

@@ -58,7 +58,9 @@ func (p *commands) serve() *cobra.Command {
 			}
 			settings.WarnOfLocal(c, urls, settings.DataDir(p.DataDir), log)
 			s.beside.warn(cmd.Context(), log)
-			return s.serve(cmd.Context(), servers)
+			serving := s.process(servers, "serve")
+			serving.Delay = c.ShutdownDelay
+			return serving.Run(cmd.Context())
 		},
 	}
 	settings.AddSettingFlags(cmd)

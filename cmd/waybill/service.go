@@ -62,12 +62,7 @@ func (s *service) hearFanouts(ctx context.Context) {
 	}
 }
 
-// serve answers requests; workers do the jobs that become due.
-func (s *service) serve(ctx context.Context, l *listeners) error {
-	return s.process(l, "serve").Run(ctx)
-}
-
-// serveAndWork does everything in this one process.
+// serveAndWork answers requests and does what becomes due, in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 	p := s.process(l, "dev")
 	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)), s.jobs.Task(periodic.Reports(s.store)))
@@ -77,11 +72,12 @@ func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 func (s *service) process(l *listeners, role string) *process.Process {
 	s.products.each(func(u httpapi.UseCases) { s.notifier.Beside(u.Listeners.Notify) })
 	servers := []process.Server{
-		{Name: "live", Listener: l.live, Serve: s.apis.live.Serve, Shutdown: s.apis.live.Shutdown},
-		{Name: "sandbox", Listener: l.sandbox, Serve: s.apis.sandbox.Serve, Shutdown: s.apis.sandbox.Shutdown},
+		{Name: "live", Listener: l.live, Serve: s.apis.live.Serve, Leave: s.apis.live.Leave, Shutdown: s.apis.live.Shutdown},
+		{Name: "sandbox", Listener: l.sandbox, Serve: s.apis.sandbox.Serve, Leave: s.apis.sandbox.Leave, Shutdown: s.apis.sandbox.Shutdown},
 	}
 	if l.portal != nil {
-		servers = append(servers, process.Server{Name: "portal", Listener: l.portal, Serve: s.portal.Serve, Shutdown: s.portal.Shutdown})
+		servers = append(servers, process.Server{Name: "portal", Listener: l.portal, Serve: s.portal.Serve, Leave: s.portal.Leave,
+			Shutdown: s.portal.Shutdown})
 	}
 	return &process.Process{
 		Servers: servers, Ops: s.ops, At: l.ops, Log: s.log, Leaving: s.products.stop,

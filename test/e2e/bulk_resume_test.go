@@ -12,7 +12,7 @@ import (
 // server is there again.
 func halfDone(t *testing.T, s *server, c *client, p *prices, body m, key string, end func(testing.TB)) (told *answer, booked []string) {
 	t.Helper()
-	p.delay.Store(int64(400 * time.Millisecond))
+	p.delay.Store(int64(1300 * time.Millisecond)) // sixteen prices at a time: longer than a server that stops lets a bulk go on
 	answered := make(chan *answer, 1)
 	go func() {
 		a, _ := c.try("POST", "/deliveries/bulk", body, idem(key))
@@ -39,12 +39,12 @@ func keyStays(c *client, body m, key string) {
 	c.post("/deliveries/bulk", m{"deliveries": items[1:]}, idem(key)).refused(409, "IDEMPOTENCY_CONFLICT")
 }
 
-// A server that is told to stop answers a bulk at once, without the rest, and a
-// repetition of the request goes on at once.
+// A server that is told to stop answers a bulk after five seconds without the rest, and
+// a repetition of the request goes on at once.
 func TestABulkThatAStopCutsShortIsResumed(t *testing.T) {
 	priced(t, func(t *testing.T, s *server, p *prices) {
 		c := s.loner(t, live)
-		const items = 60
+		const items = 100
 		place := c.post("/pickup-locations", aPlace()).is(201).id()
 		key, body := newKeyText(), aBulk(manyOrders(items, func(i int) change {
 			if i%2 == 0 {

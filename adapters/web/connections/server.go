@@ -40,6 +40,7 @@ type Server struct {
 	options    Options
 	connected  places
 	discarding places
+	leaving    atomic.Bool // each answer is the last of its connection
 	hurried    atomic.Bool // Shutdown is out of time and waits for no connection
 }
 
@@ -53,6 +54,9 @@ func New(server *http.Server, o Options) *Server {
 	server.ConnState = follow
 	handler := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
 		if r.ContentLength != 0 {
 			w = &answer{ResponseWriter: w}
 		}
@@ -66,6 +70,10 @@ func New(server *http.Server, o Options) *Server {
 func (s *Server) Serve(l net.Listener) error {
 	return s.Server.Serve(&listener{Listener: l, server: s})
 }
+
+// Leave closes each connection with its next answer, and serves on. Shutdown closes those that
+// are idle without a word: a request that is on its way then is lost.
+func (s *Server) Leave() { s.leaving.Store(true) }
 
 // Shutdown stops accepting and waits for what is under way. When ctx ends
 // first, the rest is cut off.

@@ -16,6 +16,9 @@ const (
 	drainTimeout = 25 * time.Second
 	tasksTimeout = 28 * time.Second // the last uses of keys take up to recordTimeout
 	endTimeout   = 30 * time.Second
+
+	// finishTime is how long long requests may go on before Leaving cuts them short.
+	finishTime = 5 * time.Second
 )
 
 // Process is the servers and tasks of a process, which run until it is told to
@@ -27,7 +30,11 @@ type Process struct {
 	// Tasks run beside the servers, and until these have shut down: a key may be
 	// revoked meanwhile, and its use is to be recorded.
 	Tasks []Task
-	// Leaving is called when no new request is taken any more; nil: nothing.
+	// Delay is how long requests are still taken once /readyz tells that the process ends, so
+	// that balancers notice before a connection is refused. It is part of the time to end.
+	Delay time.Duration
+	// Leaving cuts requests short that are still under way finishTime after no new ones
+	// are taken; nil: nothing does.
 	Leaving func()
 	Log     *slog.Logger
 }
@@ -49,6 +56,7 @@ type Server struct {
 	Name     string
 	Listener net.Listener
 	Serve    func(net.Listener) error
+	Leave    func() // closes each connection with its next answer from now on
 	Shutdown func(context.Context) error
 }
 
@@ -104,9 +112,10 @@ func (p *Process) drain(ctx context.Context, endTasks func(context.Context) erro
 		return end(ctx)
 	}
 	p.Ops.Drain()
-	if p.Leaving != nil {
-		p.Leaving()
+	for _, s := range p.Servers {
+		s.Leave()
 	}
+	time.Sleep(p.Delay)
 	failure := errors.Join(within(drainTimeout, p.shutServers), within(tasksTimeout, endTasks))
 	if err := within(endTimeout, p.Ops.Shutdown); err != nil {
 		// No failure: it may be a profile that takes minutes to record.
@@ -117,6 +126,9 @@ func (p *Process) drain(ctx context.Context, endTasks func(context.Context) erro
 
 // shutServers takes no new request and waits for those under way.
 func (p *Process) shutServers(ctx context.Context) error {
+	if p.Leaving != nil {
+		defer time.AfterFunc(finishTime, p.Leaving).Stop()
+	}
 	failures := make([]error, len(p.Servers))
 	var draining sync.WaitGroup
 	for i, d := range p.Servers {

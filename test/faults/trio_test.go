@@ -113,11 +113,18 @@ func (s *shop) fallbacks(t *testing.T) (n int) {
 }
 
 // spend sends so many requests of a new business, which has the limit, and
-// tells how many were admitted. All others have to be told why.
+// tells how many were admitted.
 func (s *shop) spend(t *testing.T, limit string, requests int) (admitted int) {
 	t.Helper()
 	who := newSender(enroll(t, s.binary, s.env, limit), s.servers)
 	who.client = s.sender.client
+	return s.send(t, who, requests)
+}
+
+// send sends so many requests to all servers in turn, and tells how many were admitted. All
+// others have to be told why.
+func (s *shop) send(t *testing.T, who *sender, requests int) (admitted int) {
+	t.Helper()
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	next := make(chan int)

@@ -149,12 +149,29 @@ func (v *victim) endedByItself() error {
 type life struct {
 	process *os.Process
 	over    <-chan struct{}
+	code    func() int // of its exit, once it is over
 }
 
 // kill is SIGKILL; it returns when the process is gone.
 func (l *life) kill() {
 	_ = l.process.Kill() // it fails only where the process is gone
 	<-l.over
+}
+
+// quit tells the process to end, as an operator would, and waits until it has.
+func (l *life) quit(within time.Duration) error {
+	if err := l.process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-l.over:
+	case <-time.After(within):
+		return fmt.Errorf("it still runs %s after SIGTERM", within)
+	}
+	if code := l.code(); code != 0 {
+		return fmt.Errorf("its exit code is %d", code)
+	}
+	return nil
 }
 
 // stop leaves the process where it is until resume.
@@ -198,7 +215,7 @@ func (v *victim) launch(ctx context.Context) (*life, error) {
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	l := &life{process: cmd.Process, over: over}
+	l := &life{process: cmd.Process, over: over, code: func() int { return cmd.ProcessState.ExitCode() }}
 	for deadline := time.Now().Add(startPatience); ; {
 		if v.answers(ctx) {
 			return l, nil
@@ -219,8 +236,11 @@ func (v *victim) launch(ctx context.Context) (*life, error) {
 
 var probe = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-func (v *victim) answers(ctx context.Context) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+v.ops+"/healthz", nil)
+func (v *victim) answers(ctx context.Context) bool { return v.says(ctx, "/healthz") }
+
+// says reports that the listener of operators answers 200 there.
+func (v *victim) says(ctx context.Context, path string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+v.ops+path, nil)
 	if err != nil {
 		return false
 	}

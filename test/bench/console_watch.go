@@ -106,7 +106,7 @@ func (c *company) creates(duration time.Duration) paceLoad {
 	for i, key := range c.customer.keys {
 		of[i] = application{key: key}
 	}
-	return paceLoad{address: c.serving.address, of: of, number: func() int { return int(c.numbers.Add(1)) }, duration: duration}
+	return paceLoad{addresses: []string{c.serving.address}, of: of, number: func() int { return int(c.numbers.Add(1)) }, duration: duration}
 }
 
 // consoleLoad is creates at a pace.

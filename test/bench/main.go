@@ -26,7 +26,7 @@
 //
 // With an argument it measures something else instead: webhooks (webhooks.go), the
 // steps of simulations (simulations.go), what a create takes at an ordinary pace
-// (pace.go), lists of large tables (large.go), the portal's
+// (pace.go), what many processes cost (processes.go), lists of large tables (large.go), the portal's
 // pages of a large request log (portal.go), the console of the staff and what it takes
 // from creates (console.go), what one
 // customer can do to another (neighbours.go), other systems that deliver webhooks
@@ -89,6 +89,8 @@ func main() {
 			program = benchNeighbours
 		case paceArgument:
 			program = benchPace
+		case processesArgument:
+			program = benchProcesses
 		case peersArgument:
 			program = benchPeers
 		case soakArgument:

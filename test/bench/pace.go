@@ -324,7 +324,7 @@ func (s *paceSubject) load(duration time.Duration) paceLoad {
 	if s.hooked {
 		of = s.in.hooked
 	}
-	return paceLoad{address: s.in.serving.address, of: of, number: s.in.number, duration: duration}
+	return paceLoad{addresses: []string{s.in.serving.address}, of: of, number: s.in.number, duration: duration}
 }
 
 // measure is one subject at one pace, from peace to peace.

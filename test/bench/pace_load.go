@@ -12,12 +12,12 @@ import (
 
 // paceLoad is creates of some applications, for so long.
 type paceLoad struct {
-	address  string
-	of       []application
-	number   func() int
-	duration time.Duration
-	request  func(address, key string) []byte // empty: a create
-	note     func(number int, due time.Time)  // empty: nothing is noted
+	addresses []string // of the servers; connections are shared out among them
+	of        []application
+	number    func() int
+	duration  time.Duration
+	request   func(address, key string) []byte // empty: a create
+	note      func(number int, due time.Time)  // empty: nothing is noted
 }
 
 // dial connects the i-th connection.
@@ -26,7 +26,8 @@ func (l paceLoad) dial(ctx context.Context, i int) (*conn, error) {
 	if request == nil {
 		request = createRequest
 	}
-	return dialWith(ctx, l.address, request(l.address, l.of[i%len(l.of)].key))
+	address := l.addresses[i/len(l.of)%len(l.addresses)] // each server gets all applications
+	return dialWith(ctx, address, request(address, l.of[i%len(l.of)].key))
 }
 
 // at sends them at a pace; 0: as fast as they are answered.
@@ -37,13 +38,13 @@ func (l paceLoad) at(ctx context.Context, perSecond float64) (measurement, error
 	return l.openLoop(ctx, perSecond)
 }
 
-// closedLoop keeps every connection busy.
+// closedLoop keeps every connection busy, all of them with the first server.
 func (l paceLoad) closedLoop(ctx context.Context) (measurement, error) {
 	keys := make([]string, len(l.of))
 	for i, a := range l.of {
 		keys[i] = a.key
 	}
-	all := load{address: l.address, keys: keys, connections: paceConnections}
+	all := load{address: l.addresses[0], keys: keys, connections: paceConnections}
 	m, err := all.send(ctx, l.duration, false, func(int) int { return l.number() })
 	if err == nil && m.unexpected > 0 {
 		err = fmt.Errorf("%d creates were not answered as they should be, one %s", m.unexpected, m.example)

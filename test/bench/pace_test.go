@@ -64,7 +64,7 @@ func TestALatencyIsCountedFromTheMomentAtWhichACreateWasToBegin(t *testing.T) {
 	}()
 	const held = time.Second
 	time.AfterFunc(held, func() { close(hold) })
-	l := paceLoad{address: strings.TrimPrefix(s.URL, "http://"), of: []application{{key: "k"}}, duration: 250 * time.Millisecond,
+	l := paceLoad{addresses: []string{strings.TrimPrefix(s.URL, "http://")}, of: []application{{key: "k"}}, duration: 250 * time.Millisecond,
 		number: func() int { return <-numbered }}
 	m, err := l.openLoop(t.Context(), 1000)
 	if err != nil {

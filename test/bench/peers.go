@@ -107,7 +107,7 @@ func (p *post) peers(o peerOptions) (all []*peer, err error) {
 		all = append(all, &peer{
 			name: name, subscribe: subscribe, latencies: map[int][]measurement{}, spent: map[int][]float64{},
 			load: paceLoad{
-				address: address, of: []application{{key: key}}, number: func() int { return int(number.Add(1)) }, duration: o.duration,
+				addresses: []string{address}, of: []application{{key: key}}, number: func() int { return int(number.Add(1)) }, duration: o.duration,
 				request: request,
 			},
 		})

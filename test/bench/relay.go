@@ -228,16 +228,9 @@ func upToZero(of *[]byte) string {
 	return string(text)
 }
 
-// roundTrips counts those of a server of the program for a create at a steady pace, by what was asked. It is a server of
-// its own, beside the one that is measured: a relay takes time.
-func (in *installation) roundTrips(ctx context.Context, perSecond float64, run paceLoad) (trips map[string]float64, err error) {
-	env := slices.Clone(in.env)
-	var relays []*relay
-	defer func() {
-		for _, r := range relays {
-			err = errors.Join(err, r.close())
-		}
-	}()
+// throughRelays are settings with a relay before Postgres and Redis each; they are to be closed, also after an error.
+func throughRelays(env []string) (_ []string, relays []*relay, err error) {
+	env = slices.Clone(env)
 	for setting, reader := range map[string]func() asked{"WAYBILL_DATABASE_URL=": postgresStatements, "WAYBILL_REDIS_URL=": redisCommands} {
 		for i, v := range env {
 			address, ok := strings.CutPrefix(v, setting)
@@ -246,25 +239,43 @@ func (in *installation) roundTrips(ctx context.Context, perSecond float64, run p
 			}
 			u, err := url.Parse(address)
 			if err != nil {
-				return nil, fmt.Errorf("%s is not a URL", setting)
+				return nil, relays, fmt.Errorf("%s is not a URL", setting)
 			}
 			r, err := startRelay(u.Host, reader)
 			if err != nil {
-				return nil, err
+				return nil, relays, err
 			}
 			relays = append(relays, r)
 			if address, err = r.through(address); err != nil {
-				return nil, err
+				return nil, relays, err
 			}
 			env[i] = setting + address
 		}
+	}
+	return env, relays, nil
+}
+
+func closeAll(relays []*relay) (err error) {
+	for _, r := range relays {
+		err = errors.Join(err, r.close())
+	}
+	return err
+}
+
+// roundTrips counts those of a server of the program for a create at a steady pace, by what was asked. It is a server of
+// its own, beside the one that is measured: a relay takes time.
+func (in *installation) roundTrips(ctx context.Context, perSecond float64, run paceLoad) (trips map[string]float64, err error) {
+	env, relays, err := throughRelays(in.env)
+	defer func() { err = errors.Join(err, closeAll(relays)) }()
+	if err != nil {
+		return nil, err
 	}
 	s, err := launch(ctx, in.binary, in.dir, "serve", env)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	run.address = s.address
+	run.addresses = []string{s.address}
 	trips = map[string]float64{}
 	for range 2 { // what is prepared once is in the first only
 		for _, r := range relays {

@@ -48,8 +48,8 @@ func printReport(w io.Writer, b *bench, subjects []*subject) error {
 		return err
 	}
 	fmt.Fprint(w, "\nMeasured elsewhere: lists of large tables (make bench-large), webhooks (make bench ARGS=webhooks),\n"+
-		"an ordinary load (make bench ARGS=pace), simulations (make bench ARGS=simulations), noisy neighbours\n"+
-		"(make bench ARGS=neighbours), hours of it (make soak).\n")
+		"an ordinary load (make bench ARGS=pace), many processes (make bench ARGS=processes), simulations\n"+
+		"(make bench ARGS=simulations), noisy neighbours (make bench ARGS=neighbours), hours of it (make soak).\n")
 	return nil
 }
 

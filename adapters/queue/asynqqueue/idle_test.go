@@ -33,6 +33,21 @@ func TestAKindAsksLessOftenOnceItGotNothingForAWhile(t *testing.T) {
 	})
 }
 
+func TestAServerThatGotATaskLatelyAsksLessOftenBesideOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &patient{every: time.Second, stop: make(chan struct{}), wakeUps: &wakeUps{}}
+		for others, want := range map[int64]time.Duration{0: 0, 3: 3 * eagerEvery, 1000: mostOthers * eagerEvery} {
+			p.wakeUps.others.Store(others)
+			p.slowDown(true)
+			asked := time.Now()
+			if p.slowDown(false); time.Since(asked) != want {
+				t.Errorf("beside %d others it waits for %v, want %v", others, time.Since(asked), want)
+			}
+		}
+	})
+}
+
 func TestAServerThatPausesEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})

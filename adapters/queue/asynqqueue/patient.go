@@ -62,12 +62,15 @@ func (p *patient) observe(keys []string, err error) {
 }
 
 // slowDown makes a server that got nothing for a while wait until it is woken, or ask less often.
+// One that got a task lately asks less often beside those of other processes.
 func (p *patient) slowDown(got bool) {
 	switch now := time.Now(); {
 	case got:
 		p.got = now
 	case now.Sub(p.got) > eagerFor:
 		p.idle()
+	default:
+		p.await(p.wakeUps.stagger())
 	}
 }
 

@@ -164,6 +164,7 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 	listening, stopListening := context.WithCancel(ctx)
 	var hearing sync.WaitGroup
 	hearing.Go(func() { heard.listen(listening) })
+	hearing.Go(func() { heard.countOthers(listening) })
 	defer hearing.Wait()
 	defer stopListening()
 	defer func() {

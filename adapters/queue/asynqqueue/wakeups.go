@@ -25,6 +25,10 @@ const (
 	// given up; resubscribeAfter is between two attempts.
 	pingAfter        = 5 * time.Second
 	resubscribeAfter = 500 * time.Millisecond
+	// countEvery is the interval at which the processes are counted that hear wake-ups, and
+	// mostOthers how many of them count.
+	countEvery = 2 * time.Second
+	mostOthers = 25
 )
 
 // announcer is the client by which asynq puts a task in a queue. With it, in the same
@@ -74,6 +78,7 @@ type wakeUps struct {
 	client redis.UniversalClient
 	net    time.Duration            // netEvery but for tests
 	heard  atomic.Bool              // as far as is known nothing is missed
+	others atomic.Int64             // processes that hear wake-ups too
 	of     map[string]chan struct{} // by the key of a queue; each keeps one
 }
 
@@ -98,6 +103,27 @@ func (w *wakeUps) subscribe(ctx context.Context) error {
 	}, w.wake)
 }
 
+// countOthers keeps up how many other processes hear wake-ups, until ctx ends.
+func (w *wakeUps) countOthers(ctx context.Context) {
+	for ctx.Err() == nil {
+		bounded, cancel := context.WithTimeout(ctx, notifyTimeout)
+		found, err := w.client.PubSubNumSub(bounded, wakeUpChannel).Result()
+		cancel()
+		if err == nil {
+			w.others.Store(max(0, found[wakeUpChannel]-1))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(countEvery):
+		}
+	}
+}
+
+// stagger is the pause after which processes that all ask do so as often together as one.
+func (w *wakeUps) stagger() time.Duration {
+	return time.Duration(min(mostOthers, w.others.Load())) * eagerEvery
+}
+
 func (w *wakeUps) wakeAll() {
 	for queue := range w.of {
 		w.wake(queue)
@@ -119,9 +145,17 @@ func (p *patient) idle() {
 	if p.wakeUps.heard.Load() {
 		wait = p.wakeUps.net
 	}
+	p.await(wait)
+}
+
+// await waits for so long, or until the server is woken.
+func (p *patient) await(d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	select {
 	case <-p.stop:
 	case <-p.wakeUps.of[p.queue]:
-	case <-time.After(wait):
+	case <-time.After(d):
 	}
 }

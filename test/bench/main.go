@@ -26,13 +26,14 @@
 //
 // With an argument it measures something else instead: webhooks (webhooks.go), the
 // steps of simulations (simulations.go), what a create takes at an ordinary pace
-// (pace.go), what many processes cost (processes.go), lists of large tables (large.go), the portal's
+// (pace.go), what many processes cost (processes.go), what deliveries cost from their
+// booking to their end (capacity.go), lists of large tables (large.go), the portal's
 // pages of a large request log (portal.go), the console of the staff and what it takes
-// from creates (console.go), what one
+// from creates (console.go), what cleaning takes from them (cleaning.go), what one
 // customer can do to another (neighbours.go), other systems that deliver webhooks
-// (peers.go), or a busy half hour with all that is
-// cleaned up meanwhile (soak.go). `variants DIR` builds the program without one mechanism
-// each (variants.go) and prints what -beside takes to measure what those are worth.
+// (peers.go), or a busy half hour with all that is cleaned up meanwhile (soak.go).
+// `variants DIR` builds the program without one mechanism each (variants.go) and prints
+// what -beside takes to measure what those are worth.
 package main
 
 import (
@@ -91,6 +92,10 @@ func main() {
 			program = benchPace
 		case processesArgument:
 			program = benchProcesses
+		case capacityArgument:
+			program = benchCapacity
+		case cleaningArgument:
+			program = benchCleaning
 		case peersArgument:
 			program = benchPeers
 		case soakArgument:

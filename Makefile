@@ -108,7 +108,7 @@ picture: ## take the README's picture of the portal again; needs Chromium
 verify: ## generate again and fail where a generated file was stale
 	@MAKE="$(MAKE)" .tools/verify.sh
 
-bench: ## measure creates and reads over HTTP against the database's own speed, or with ARGS=pace what a create takes far below full load, or ARGS=processes, webhooks, simulations, neighbours or console; ARGS are passed on
+bench: ## measure creates and reads over HTTP against the database's own speed, or with ARGS=pace what a create takes far below full load, or ARGS=processes, webhooks, simulations, neighbours, cleaning, capacity or console; ARGS are passed on
 	$(SERVERS) go run ./test/bench $(ARGS)
 
 bench-large: ## measure lists at 1 and 10 million deliveries, which takes up to 28 GB of disk; ROWS=20000,100000 takes fewer

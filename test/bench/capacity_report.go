@@ -14,7 +14,7 @@ import (
 // with the default settings.
 var keptDays = map[string]int{
 	"feed_events": 30, "webhook_deliveries": 30, "webhook_attempts": 30, "idempotency_keys": 1, "request_successes": 3,
-	"request_failures": 30, "usage_minutes": 32, "usage_hours": 400, "report_figures": 400,
+	"request_failures": 30, "usage_minutes": 400, "usage_hours": 400, "report_figures": 400,
 }
 
 // plannedHours are deliveries an hour that the page tells the disk of.

@@ -99,7 +99,7 @@ func (c *cleanup) set(ctx context.Context, o cleaningOptions) error {
 		return err
 	}
 	var numbers atomic.Int64
-	c.load = paceLoad{address: c.serving.address, duration: o.duration, number: func() int { return int(numbers.Add(1)) }}
+	c.load = paceLoad{addresses: []string{c.serving.address}, duration: o.duration, number: func() int { return int(numbers.Add(1)) }}
 	for _, key := range c.serving.keys {
 		c.load.of = append(c.load.of, application{key: key})
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
@@ -236,8 +237,11 @@ func TestAPortInUseIsToldWithItsPurposeAndACure(t *testing.T) {
 func TestOnlyDevMovesThePortalFromAPortInUse(t *testing.T) {
 	t.Parallel()
 	const address = "127.0.0.1:8084"
-	if taken, err := net.Listen("tcp", address); err == nil { // otherwise it is in use already
-		defer taken.Close()
+	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(10 * time.Millisecond) {
+		if taken, err := net.Listen("tcp", address); err == nil { // otherwise another program has it, for how long is not known
+			defer taken.Close()
+			break
+		}
 	}
 	o := refusal(t, slices.Delete(served(t), 3, 4), "serve")
 	if o.code != term.ExitFailure || !strings.Contains(o.stderr, "port 8084 is in use on 127.0.0.1") ||

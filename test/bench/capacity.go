@@ -68,6 +68,9 @@ func benchCapacity(ctx context.Context) (err error) {
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	_ = flags.Parse(os.Args[2:]) // it exits
 	paces, err := parsePaces(o.paces)
+	if err == nil && o.rounds < 1 {
+		err = fmt.Errorf("-rounds %d: give at least one", o.rounds)
+	}
 	if err != nil {
 		return err
 	}
@@ -154,6 +157,12 @@ func (c *capacity) round(ctx context.Context, perSecond float64, duration time.D
 	}
 	if err == nil {
 		err = c.await(ctx, r.lives*lifeEvents, time.Minute)
+	}
+	if err == nil {
+		var come arrivals
+		if come, err = c.receiver.ask(askCount); err == nil && come.Count < r.lives*lifeEvents {
+			err = fmt.Errorf("%d of %d webhooks came within a minute", come.Count, r.lives*lifeEvents)
+		}
 	}
 	r.took, r.spent = time.Since(begun), c.spent().since(before)
 	r.serve, r.worker = resident(c.serving.cmd.Process.Pid), resident(c.worker.cmd.Process.Pid)

@@ -19,6 +19,7 @@ import (
 
 	"waybill/adapters/periodic"
 	"waybill/adapters/storage/gormstore"
+	"waybill/test/overlay"
 )
 
 // cleaningArgument makes this program measure what cleaning takes from creates:
@@ -34,13 +35,15 @@ const cleaningArgument = "cleaning"
 //go:embed cleaning.sql
 var cleaningSQL string
 
+// cleansNothing leaves the cleaning to this program.
+var cleansNothing = overlay.Edit{File: "cmd/waybill/service.go", Old: " s.jobs.Task(periodic.Cleaning(s.store, s.log)),"}
+
 // besideCleaning is what the p99 of creates may be beside cleaning.
 const besideCleaning = 1.1
 
 type cleaningOptions struct {
 	rounds, rows, pace int
 	duration           time.Duration
-	binary             string
 }
 
 // cleanup is a server on a database with what is to be cleaned.
@@ -61,9 +64,17 @@ func benchCleaning(ctx context.Context) (err error) {
 	flags.IntVar(&o.rows, "rows", 200_000, "webhooks, events and keys that are to be cleaned")
 	flags.IntVar(&o.pace, "pace", 200, "creates a second")
 	flags.DurationVar(&o.duration, "duration", 8*time.Second, "length of a measurement")
-	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	_ = flags.Parse(os.Args[2:]) // it exits
-	b, err := open(ctx, options{binary: o.binary, connections: paceConnections})
+	dir, err := os.MkdirTemp("", "waybill-cleaning-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	binary, err := overlay.Build(ctx, dir, []overlay.Edit{cleansNothing})
+	if err != nil {
+		return err
+	}
+	b, err := open(ctx, options{binary: binary, connections: paceConnections})
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err != nil {
 		return err
@@ -164,6 +175,9 @@ func (c *cleanup) measure(ctx context.Context, beside bool, o cleaningOptions) e
 		return err
 	}
 	if !beside {
+		if after != before {
+			return fmt.Errorf("%d webhooks were cleaned while none was to be", before-after)
+		}
 		c.without = append(c.without, m)
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,8 +18,8 @@ import (
 
 // balancer leads requests to servers that say they are ready, as a load balancer does. It
 // tries another server only where one refuses the connection: any other request may have
-// been read, and is not sent twice. What a client would see of a server that ends is a
-// failure.
+// been read, and is not sent twice, but for reads that Go's transport sends again by
+// itself. What a client would see of a server that ends is a failure.
 type balancer struct {
 	transport *http.Transport
 	lookEvery time.Duration // between two questions whether a server is ready
@@ -40,7 +41,7 @@ const repeatOneIn = 5
 
 func newBalancer(t *testing.T, lookEvery time.Duration, servers ...*victim) *balancer {
 	t.Helper()
-	b := &balancer{transport: &http.Transport{MaxIdleConnsPerHost: 256}, lookEvery: lookEvery, behind: servers,
+	b := &balancer{transport: &http.Transport{MaxIdleConnsPerHost: 256}, lookEvery: lookEvery, behind: slices.Clone(servers),
 		ready: map[*victim]bool{}, failures: map[string]int{}}
 	ctx, stop := context.WithCancel(t.Context())
 	var looking sync.WaitGroup
@@ -59,12 +60,16 @@ func (b *balancer) look(ctx context.Context) {
 	b.mu.Lock()
 	servers := b.behind
 	b.mu.Unlock()
+	var looking sync.WaitGroup
 	for _, v := range servers {
-		ready := v.says(ctx, "/readyz")
-		b.mu.Lock()
-		b.ready[v] = ready
-		b.mu.Unlock()
+		looking.Go(func() {
+			ready := v.says(ctx, "/readyz")
+			b.mu.Lock()
+			b.ready[v] = ready
+			b.mu.Unlock()
+		})
 	}
+	looking.Wait()
 }
 
 // add leads requests to one more server, and returns when it is ready.

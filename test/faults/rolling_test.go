@@ -18,7 +18,7 @@ const (
 	// endsWithin is how long a process may take to end once it was told to.
 	endsWithin = 30 * time.Second
 	// takesOn is how long a server that was told to end takes requests: several looks of the balancer.
-	takesOn = time.Second
+	takesOn = 3 * time.Second
 	// crowded is the answer to a fifth bulk in flight of an application at one server, restart or not.
 	crowded = "429 RATE_LIMIT_EXCEEDED"
 	// rollingLate is how long after its event a webhook may come while processes are replaced.

@@ -299,8 +299,8 @@ func TestComposeRunsCommandsWithSettingsThatThereAre(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, "configs", s.Build.Context, s.Build.Dockerfile)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if s.Grace != "35s" {
-			t.Errorf("%s: stop_grace_period is %q; a process takes up to 30 s to end", name, s.Grace)
+		if s.Grace != "50s" {
+			t.Errorf("%s: stop_grace_period is %q; a process takes up to 30 s to end, and 15 of delay before", name, s.Grace)
 		}
 		for _, secret := range s.Secrets {
 			if setting := "WAYBILL_" + strings.ToUpper(secret) + "_FILE"; s.Environment[setting] != "/run/secrets/"+secret {

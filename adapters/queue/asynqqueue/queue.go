@@ -25,11 +25,11 @@ const (
 	workers = 8
 	// pollEvery is how often an idle server asks that hears no wake-ups, unless an option says otherwise, and
 	// eagerEvery one that got a task less than eagerFor ago, on average: asynq waits
-	// between a half and one and a half of eagerEvery. Asking takes 60 us of Redis
+	// between a half and one and a half of eagerEvery, and as often again as there are other processes. Asking takes 60 us of Redis
 	// and this process, and several times that where it wakes a core.
 	pollEvery  = 10 * time.Millisecond
 	eagerEvery = 2 * time.Millisecond
-	eagerFor   = time.Second
+	eagerFor   = 250 * time.Millisecond
 	// notifyTimeout bounds a notification.
 	notifyTimeout = time.Second
 	// handlerTimeout is when the context of a handler ends, and giveUpAfter when

@@ -2,6 +2,7 @@ package asynqqueue
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,20 +16,22 @@ import (
 const (
 	// wakeUpChannel is where a queue is named that something was put in.
 	wakeUpChannel = "waybill:queue"
+	// serversKey is where asynq keeps its servers, by when they are forgotten.
+	serversKey = "asynq:servers"
 	// netEvery is how often an idle server asks that hears wake-ups: for what was put back from
 	// a process that died, and while its connection is silent for another reason than that nothing comes.
 	netEvery = 500 * time.Millisecond
 	// announceEvery is how often one process at most tells of one queue. A server that was woken by
-	// the first notification asks every eagerEvery for eagerFor, which is much longer.
+	// the first notification and got its task finds the others, as it goes on asking for eagerFor, which is longer.
 	announceEvery = 100 * time.Millisecond
 	// pingAfter is how long a connection may be silent before it is asked, and then before it is
 	// given up; resubscribeAfter is between two attempts.
 	pingAfter        = 5 * time.Second
 	resubscribeAfter = 500 * time.Millisecond
-	// countEvery is the interval at which the processes are counted that hear wake-ups, and
-	// mostOthers how many of them count.
+	// countEvery is the interval at which the processes are counted that have servers too, and
+	// mostOthers how many of them count: no server that got a task lately pauses for longer than pollEvery.
 	countEvery = 2 * time.Second
-	mostOthers = 25
+	mostOthers = 4
 )
 
 // announcer is the client by which asynq puts a task in a queue. With it, in the same
@@ -78,7 +81,7 @@ type wakeUps struct {
 	client redis.UniversalClient
 	net    time.Duration            // netEvery but for tests
 	heard  atomic.Bool              // as far as is known nothing is missed
-	others atomic.Int64             // processes that hear wake-ups too
+	others atomic.Int64             // processes that have servers too
 	of     map[string]chan struct{} // by the key of a queue; each keeps one
 }
 
@@ -103,14 +106,15 @@ func (w *wakeUps) subscribe(ctx context.Context) error {
 	}, w.wake)
 }
 
-// countOthers keeps up how many other processes hear wake-ups, until ctx ends.
+// countOthers keeps up how many other processes have servers, until ctx ends: by what asynq
+// itself tells of servers, which is of this database of Redis alone and forgets those that hang.
 func (w *wakeUps) countOthers(ctx context.Context) {
 	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, notifyTimeout)
-		found, err := w.client.PubSubNumSub(bounded, wakeUpChannel).Result()
+		servers, err := w.client.ZCount(bounded, serversKey, strconv.FormatInt(time.Now().Unix(), 10), "+inf").Result()
 		cancel()
 		if err == nil {
-			w.others.Store(max(0, found[wakeUpChannel]-1))
+			w.others.Store(max(0, servers/int64(max(1, len(w.of)))-1))
 		}
 		select {
 		case <-ctx.Done():

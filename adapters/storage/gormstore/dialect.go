@@ -60,7 +60,7 @@ type dialect struct {
 	// rowLock at the end of a SELECT keeps its rows from others that change them; empty:
 	// there is one writer.
 	rowLock string
-	// namesKeys tells that ON CONFLICT takes the name of a key; elsewhere it is for any key.
+	// namesKeys tells that ON CONFLICT may name a key; where it may not, it names none.
 	namesKeys bool
 
 	// newestLease is a row of webhook_leases, of the endpoint that $1 stands for.

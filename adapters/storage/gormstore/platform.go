@@ -21,8 +21,8 @@ func (s platform) Businesses(ctx context.Context, p domain.PageRequest) ([]domai
 // process sets both while it books.
 const idMargin = time.Minute
 
-// Deliveries walk the primary key, or those of one business an index of theirs, both in
-// the order of time, where no index finds them: bounds on the time they were booked at become bounds on their IDs.
+// Deliveries walk the primary key, which is in the order of time, where no index
+// finds them: bounds on the time they were booked at become bounds on their IDs.
 func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error) {
 	if !storable(string(f.Reference), f.ExternalID, string(f.Phone), string(f.Status), string(f.Environment)) {
 		return nil, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -151,7 +152,7 @@ const reportFeed = `SELECT w.id, w.position, w.sequence, ` + reportEventColumns 
 		WHERE environment = ? AND delivery_id IS NOT NULL AND (position, sequence, id) > (?, ?, ?) AND position <= ?
 		ORDER BY position, sequence, id LIMIT ?) AS w
 	JOIN delivery_events e ON e.id = w.id
-	JOIN deliveries d ON d.id = e.delivery_id AND d.business_id = e.business_id
+	JOIN deliveries d ON d.id = e.delivery_id
 	ORDER BY w.position, w.sequence, w.id`
 
 // feed counts events of one environment in the order of their commits.
@@ -176,7 +177,7 @@ func (s reportCount) feed(ctx context.Context, at reportProgressRow) (int, error
 // before that, and those that it does not have any more.
 const reportPast = `SELECT e.id, CASE WHEN f.id IS NULL THEN 0 ELSE 1 END AS position, ` + reportEventColumns + `
 	FROM (SELECT * FROM delivery_events WHERE id < ? AND id >= ? ORDER BY id DESC LIMIT ?) AS e
-	JOIN deliveries d ON d.id = e.delivery_id AND d.business_id = e.business_id
+	JOIN deliveries d ON d.id = e.delivery_id
 	LEFT JOIN feed_events f ON f.id = e.id AND f.position > ?
 	ORDER BY e.id DESC`
 
@@ -295,8 +296,10 @@ func (s *Store) purgeReports(ctx context.Context, limit int) (int, error) {
 // these. Its values are the days before which figures are old.
 func eachReport(query string, before time.Time) (union string, values []any) {
 	var parts []string
+	sets := domain.ReportsKept()
+	slices.Reverse(sets) // months first: an old day that is left is what brings the next call here
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
-		for _, by := range domain.ReportsKept() {
+		for _, by := range sets {
 			day := domain.ReportDay(before)
 			if by&domain.ReportByMonth != 0 {
 				day = domain.ReportMonth(before)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waybill/adapters/storage/gormstore"
+	"waybill/domain"
 	"waybill/test/sample"
 )
 
@@ -23,7 +24,7 @@ const beforeTenantKeys = 33
 // keys says why, but for the last ones.
 var keysWithout = []string{
 	"deliveries_reference_key", "idempotency_keys_pkey", "bulk_items_pkey", "simulation_counts_pkey", "readiness_pkey",
-	"feed_horizons_pkey", "pickup_locations_pkey", "recipient_addresses_match_key",
+	"feed_horizons_pkey", "pickup_locations_pkey", "recipient_addresses_match_key", "webhook_endpoints_pkey",
 	"feed_events_pkey", "request_failures_pkey", "request_successes_pkey", "webhook_attempts_pkey",
 	"webhook_attempts_webhook_delivery_id_number_key",
 
@@ -200,5 +201,64 @@ func TestAServerOfTheVersionBeforeGoesOnBesideTheNewKeys(t *testing.T) {
 	if err := write.QueryRowContext(t.Context(), "SELECT count(*) FROM delivery_events WHERE business_id = $1", tenant.BusinessID.Hex()).
 		Scan(&n); err != nil || n != 2 {
 		t.Errorf("%d events of the business (%v), want that of the server before, too", n, err)
+	}
+}
+
+// A run that is killed when all is in place, and is not recorded, is run again.
+func TestKeysStayWhereTheirMigrationIsRunAgain(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	db := connectDB(t, url)
+	indexes := func() map[string]string {
+		return namedBy(t, db, "SELECT relname, relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('i', 'c')")
+	}
+	keys, had := keysOf(t, db), indexes()
+	if _, err := db.ExecContext(t.Context(), "DELETE FROM goose_db_version WHERE version_id > $1", beforeTenantKeys); err != nil {
+		t.Fatal(err)
+	}
+	if err := gormstore.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(keys, keysOf(t, db)) + cmp.Diff(had, indexes()); diff != "" {
+		t.Errorf("what was there, and what is (+):\n%s", diff)
+	}
+}
+
+// The business is decided by the application. Where Postgres does not know that it expects few rows of both.
+func TestAPageOfOneOfManyCustomersIsReadInItsOrder(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t)
+	tenant := newTenant(t, s)
+	if err := s.Book(t.Context(), sample.BookingWrite(tenant)); err != nil {
+		t.Fatal(err)
+	}
+	const customers, id = 100, "CAST(lpad(to_hex(%s + i), 32, '0') AS uuid)"
+	exec(t, s, fmt.Sprintf("INSERT INTO businesses (id, name, created_at) SELECT "+id+
+		", name, created_at FROM businesses, generate_series(0, %d) AS g(i)", "1000", customers-1))
+	exec(t, s, fmt.Sprintf("INSERT INTO applications (id, business_id, name, disabled, created_at) SELECT "+id+", "+id+
+		", name, disabled, created_at FROM applications, generate_series(0, %d) AS g(i)",
+		"2000", "1000", customers-1))
+	turn := func(from int) string {
+		return fmt.Sprintf("CAST(lpad(to_hex(%d + i %% %d), 32, '0') AS uuid)", from, customers)
+	}
+	exec(t, s, "ALTER TABLE deliveries DROP CONSTRAINT deliveries_address_fkey")
+	copyDeliveries(t, s, 40_000, map[string]string{
+		"id": "CAST(lpad(to_hex(i), 32, '0') AS uuid)", "application_id": turn(2000), "business_id": turn(1000), "reference": "'R-' || i",
+		"external_id": "'order-' || i", "created_at": "now() - i * interval '1 minute'",
+	})
+	var plans []string
+	_, read := s.Pools()
+	if err := s.WatchReads(func(query string, values []any) { plans = append(plans, planOf(t, read, "EXPLAIN "+query, values)) }); err != nil {
+		t.Fatal(err)
+	}
+	hex := func(n int) domain.ID { return domain.ID(fmt.Sprintf("%032x", n)) }
+	of := domain.Tenant{BusinessID: "bus_" + hex(1007), ApplicationID: "app_" + hex(2007), Environment: tenant.Environment}
+	found, err := s.Read().Deliveries.List(t.Context(), of, domain.DeliveryFilter{}, domain.PageRequest{Limit: 50})
+	if err != nil || len(found) != 51 {
+		t.Fatalf("%d found: %v", len(found), err)
+	}
+	all := strings.Join(plans, "\n")
+	if strings.Contains(all, "Bitmap") || strings.Contains(all, "Sort") || !strings.Contains(all, "deliveries_list_idx") {
+		t.Errorf("more is read than a page:\n%s", all)
 	}
 }

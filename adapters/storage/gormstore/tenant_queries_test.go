@@ -74,7 +74,8 @@ func TestHotQueriesNameTheBusiness(t *testing.T) {
 			t.Fatalf("%s: %v", q.what, err)
 		}
 		for i, statement := range statements {
-			if strings.Contains(statement, " WHERE ") && !strings.Contains(statement, "business_id") {
+			_, from, _ := strings.Cut(statement, " FROM ")
+			if strings.Contains(from, " WHERE ") && !strings.Contains(from, "business_id") {
 				t.Errorf("%s: no business in %s", q.what, statement)
 			}
 			if q.index != "" && strings.Contains(plans[i], "Seq Scan") {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// How long after it was told to stop a process may go on: first the requests
+// How long a process may go on once it takes no new request: first the requests
 // that are under way, then the work of tasks, then what operators ask.
 const (
 	drainTimeout = 25 * time.Second
@@ -31,7 +31,7 @@ type Process struct {
 	// revoked meanwhile, and its use is to be recorded.
 	Tasks []Task
 	// Delay is how long requests are still taken once /readyz tells that the process ends, so
-	// that balancers notice before a connection is refused. It is part of the time to end.
+	// that balancers notice before a connection is refused. The time to end begins after it.
 	Delay time.Duration
 	// Leaving cuts requests short that are still under way finishTime after no new ones
 	// are taken; nil: nothing does.
@@ -60,8 +60,8 @@ type Server struct {
 	Shutdown func(context.Context) error
 }
 
-// Run serves until ctx ends, or a listener or a task fails. Then no new request is taken,
-// and what is under way is finished: everything this started has stopped when
+// Run serves until ctx ends, and for the delay after that, or until a listener or a task
+// fails. Then no new request is taken, and what is under way is finished: everything this started has stopped when
 // it returns, or the error tells what took too long and was left behind.
 func (p *Process) Run(ctx context.Context) error {
 	served := make(chan error, len(p.Servers)+1)
@@ -88,6 +88,8 @@ func (p *Process) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		p.Log.Info("shutting down: finishing what is under way")
+		p.leave()
+		time.Sleep(p.Delay)
 	case failure = <-served:
 		p.Log.Error("a listener failed, shutting down", "error", failure)
 	case failure = <-failed:
@@ -102,6 +104,14 @@ func (p *Process) Run(ctx context.Context) error {
 	return failure
 }
 
+// leave tells balancers and clients to go elsewhere.
+func (p *Process) leave() {
+	p.Ops.Drain()
+	for _, s := range p.Servers {
+		s.Leave()
+	}
+}
+
 // drain stops the servers, then the tasks. The operators' server is the last, so
 // that it can tell that the process is not ready while the others finish.
 func (p *Process) drain(ctx context.Context, endTasks func(context.Context) error) error {
@@ -111,11 +121,7 @@ func (p *Process) drain(ctx context.Context, endTasks func(context.Context) erro
 		defer cancel()
 		return end(ctx)
 	}
-	p.Ops.Drain()
-	for _, s := range p.Servers {
-		s.Leave()
-	}
-	time.Sleep(p.Delay)
+	p.leave()
 	failure := errors.Join(within(drainTimeout, p.shutServers), within(tasksTimeout, endTasks))
 	if err := within(endTimeout, p.Ops.Shutdown); err != nil {
 		// No failure: it may be a profile that takes minutes to record.

@@ -15,6 +15,8 @@
 --     exactly those. From this version on none does, so that a later one may change them.
 --   - recipients_pkey, recipients_phone_number_key, report_figures_pkey, usage_minutes_pkey and
 --     usage_hours_pkey have named the business all along.
+--   - webhook_endpoints_pkey: a caller chooses that ID, so it is unique among all businesses.
+--     Beside it is a key with the business, for the foreign key of leases.
 --   - those of the request log, feed_events and webhook_attempts, which are still to follow.
 --
 -- All this runs beside traffic on large tables: a new index is built without a lock, takes the
@@ -59,7 +61,7 @@ DECLARE
 BEGIN
     FOR which, index IN SELECT x.indrelid, c.relname FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
         WHERE NOT x.indisvalid AND pg_table_is_visible(c.oid)
-            AND (c.relname LIKE '%\_of\_business' OR c.relname = 'deliveries_business_idx')
+            AND (c.relname LIKE '%\_of\_business' OR c.relname = 'webhook_endpoints_tenant_key')
     LOOP
         CALL change_tables(which::text, format('DROP INDEX %I', index));
     END LOOP;
@@ -69,7 +71,7 @@ END $$;
 -- The indexes of the new keys. One that has taken its place already has left its name to a
 -- type, so that it is not built again.
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS webhook_leases_pkey_of_business ON webhook_leases (endpoint_id, number, business_id);
-CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS webhook_endpoints_pkey_of_business ON webhook_endpoints (id, business_id);
+CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS webhook_endpoints_tenant_key ON webhook_endpoints (id, business_id);
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS webhook_endpoints_slot_key_of_business
     ON webhook_endpoints (application_id, environment, slot, business_id);
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS webhook_deliveries_pkey_of_business ON webhook_deliveries (id, business_id);
@@ -81,9 +83,6 @@ CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS deliveries_external_id_key_of_bus
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS delivery_events_pkey_of_business ON delivery_events (id, business_id);
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS delivery_events_sequence_key_of_business
     ON delivery_events (delivery_id, sequence, business_id);
-
--- The newest deliveries of one customer, wherever they are among those of all.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS deliveries_business_idx ON deliveries (business_id, id);
 
 -- Foreign keys come before the keys that the old ones hang on. They are checked beside traffic.
 -- +goose StatementBegin
@@ -131,6 +130,12 @@ BEGIN
         FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid WHERE c.relname LIKE '%\_of\_business' AND pg_table_is_visible(c.oid)
     LOOP
         key := replace(replace(index, '_of_business', ''), 'endpoints_slot_key', 'endpoints_application_id_environment_slot_key');
+        -- A run that was killed at its end has them all in place already.
+        IF EXISTS (SELECT 1 FROM pg_constraint k JOIN pg_attribute b ON b.attrelid = k.conrelid AND b.attname = 'business_id'
+            WHERE k.conrelid = which AND k.conname = key AND b.attnum = ANY (k.conkey)) THEN
+            CALL change_tables(which::text, format('DROP INDEX %I', index));
+            CONTINUE;
+        END IF;
         CALL change_tables(which::text, format('ALTER TABLE %1$s DROP CONSTRAINT %2$I, ADD CONSTRAINT %2$I %3$s USING INDEX %4$I;
             CREATE TYPE %4$I AS ()', which, key, kind, index));
     END LOOP;
@@ -147,4 +152,23 @@ BEGIN
     END LOOP;
 END $$;
 -- +goose StatementEnd
+
+-- An application is of one business, and so is an endpoint: without that Postgres expects few
+-- rows where both are asked for, and sorts all rows of one of them for a page of a list. An
+-- index of deliveries by business alone would be combined with that of a list for the same
+-- reason, statistics or not, so there is none.
+-- +goose StatementBegin
+DO $$
+BEGIN
+    CALL change_tables('deliveries',
+        'CREATE STATISTICS IF NOT EXISTS deliveries_tenant (dependencies) ON business_id, application_id FROM deliveries');
+    CALL change_tables('feed_events',
+        'CREATE STATISTICS IF NOT EXISTS feed_events_tenant (dependencies) ON business_id, application_id FROM feed_events');
+    CALL change_tables('webhook_deliveries',
+        'CREATE STATISTICS IF NOT EXISTS webhook_deliveries_tenant (dependencies) ON business_id, endpoint_id FROM webhook_deliveries');
+END $$;
+-- +goose StatementEnd
+ANALYZE deliveries;
+ANALYZE feed_events;
+ANALYZE webhook_deliveries;
 DROP PROCEDURE IF EXISTS change_tables(text, text);

@@ -87,6 +87,10 @@ func TestAKilledServerLosesTheRecordsOfItsLastMoment(t *testing.T) {
 	db := openDatabase(t, url)
 	victim := newVictim(t, s.binary, s.env)
 	life := victim.start(t)
+	until(t, "requests are recorded", time.Minute, func() bool { // the first ones wait for partitions
+		_, status := s.call(t, victim)
+		return status == http.StatusOK && countRequests(t, db) > 0
+	})
 	answered := map[string]time.Time{}
 	pace := time.NewTicker(5 * time.Millisecond) // so few that none stands for others
 	defer pace.Stop()

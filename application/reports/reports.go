@@ -17,6 +17,7 @@ type Reports struct {
 	storage   ports.Storage
 	clock     ports.Clock
 	customers recent[[]domain.Business]
+	reports   recents[domain.ReportQuery, Report]
 }
 
 // New makes the use cases.
@@ -41,13 +42,19 @@ const MaxDays = int(domain.ReportKept / (24 * time.Hour))
 // Today is the day that is not over yet.
 func (r *Reports) Today() time.Time { return domain.ReportDay(r.clock.Now()) }
 
-// Report reads a report of at most MaxDays days. Without a day's figures the report by
-// day has a line of noughts for it.
-func (r *Reports) Report(ctx context.Context, q domain.ReportQuery) (report Report, err error) {
+// Report is a report of at most MaxDays days, as it was at most 5 seconds ago. Without a
+// day's figures the report by day has a line of noughts for it. It is shared: do not
+// change it.
+func (r *Reports) Report(ctx context.Context, q domain.ReportQuery) (Report, error) {
 	if days := q.Until.Sub(q.From) / (24 * time.Hour); days < 1 || int(days) > MaxDays {
-		return report, domain.Invalid(domain.FieldError{Field: "from", Code: domain.FieldOutOfRange,
+		return Report{}, domain.Invalid(domain.FieldError{Field: "from", Code: domain.FieldOutOfRange,
 			Message: "The first day must not be after the last one, and a report is about 400 days at most."})
 	}
+	q.From, q.Until = q.From.UTC(), q.Until.UTC() // equal moments are one question
+	return r.reports.get(ctx, r.clock, q, func(ctx context.Context, _ time.Time) (Report, error) { return r.readReport(ctx, q) })
+}
+
+func (r *Reports) readReport(ctx context.Context, q domain.ReportQuery) (report Report, err error) {
 	read := r.storage.Read()
 	found, err := read.Reports.Lines(ctx, q)
 	if errors.Is(err, ports.ErrTookTooLong) {

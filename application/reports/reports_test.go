@@ -45,6 +45,8 @@ type reader struct {
 	fail  error
 	open  int
 	lines []domain.ReportLine
+	// reports is how many were read.
+	reports int
 }
 
 func (r *reader) Open(ctx context.Context, _ domain.Environment, _ int) ([]domain.OpenDelivery, error) {
@@ -60,6 +62,9 @@ func (r *reader) Open(ctx context.Context, _ domain.Environment, _ int) ([]domai
 }
 
 func (r *reader) Lines(context.Context, domain.ReportQuery) ([]domain.ReportLine, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reports++
 	return r.lines, r.fail
 }
 
@@ -128,6 +133,36 @@ func TestOneQueryServesAllThatAskForTheNamesOfCustomersWithinFiveSeconds(t *test
 				t.Errorf("%d queries, want %d", s.directory.asked, n+1)
 			}
 			time.Sleep(6 * time.Second)
+		}
+	})
+}
+
+func TestOneReadServesAllThatAskForAReportWithinFiveSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &storage{}
+		r := reports.New(s, clock{})
+		first := domain.ReportDay(time.Now())
+		ask := func(days int) {
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					if _, err := r.Report(t.Context(), domain.ReportQuery{From: first, Until: first.AddDate(0, 0, days),
+						Each: domain.ReportEachVehicle}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		}
+		for i, step := range []struct{ days, reads int }{{1, 1}, {1, 1}, {2, 2}, {1, 2}} {
+			if ask(step.days); s.reader.reports != step.reads {
+				t.Errorf("step %d: %d reads, want %d", i, s.reader.reports, step.reads)
+			}
+		}
+		time.Sleep(6 * time.Second)
+		if ask(1); s.reader.reports != 3 {
+			t.Errorf("%d reads after 6 s, want 3", s.reader.reports)
 		}
 	})
 }

@@ -238,7 +238,7 @@ func TestAReportIsAboutOneTo400DaysAndTellsWhenItReadsTooMuch(t *testing.T) {
 		}
 	}
 	s.reader.fail = ports.ErrTookTooLong
-	_, err := r.Report(t.Context(), domain.ReportQuery{From: first, Until: first.AddDate(0, 0, 1), Each: domain.ReportEachVehicle})
+	_, err := r.Report(t.Context(), domain.ReportQuery{From: first, Until: first.AddDate(0, 0, 2), Each: domain.ReportEachVehicle})
 	if e, ok := errors.AsType[*domain.Error](err); !ok || e.Kind != domain.KindUnavailable {
 		t.Errorf("a report that reads too much is %v", err)
 	}

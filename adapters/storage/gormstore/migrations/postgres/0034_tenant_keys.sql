@@ -40,7 +40,7 @@ BEGIN
         EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
             done := false;
         END;
-        SET LOCAL synchronous_commit = off; -- the lock does not wait for the disk
+        SET LOCAL synchronous_commit = off; -- nor does the lock wait for the disk, but where an index is dropped
         COMMIT;
         EXIT WHEN done;
         PERFORM pg_sleep(0.1 + 0.3 * random());

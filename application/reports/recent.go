@@ -14,30 +14,7 @@ const (
 	recentAge = 5 * time.Second
 	// recentTime is how long one question may take.
 	recentTime = 3 * time.Second
-	// mostRecent is how many answers are kept of questions that differ.
-	mostRecent = 8
 )
-
-// recents are the last answers to questions that differ by a key.
-type recents[K comparable, T any] struct {
-	mu sync.Mutex
-	of map[K]*recent[T]
-}
-
-// get is recent.get of the question of a key.
-func (r *recents[K, T]) get(ctx context.Context, c ports.Clock, k K, read func(context.Context, time.Time) (T, error)) (T, error) {
-	r.mu.Lock()
-	last := r.of[k]
-	if last == nil {
-		if r.of == nil || len(r.of) >= mostRecent { // who waits for one of these still gets it
-			r.of = map[K]*recent[T]{}
-		}
-		last = &recent[T]{}
-		r.of[k] = last
-	}
-	r.mu.Unlock()
-	return last.get(ctx, c, read)
-}
 
 // recent is the last answer to a question, for all that ask. A failure is told to those that
 // waited for it, and the next caller asks anew.

@@ -62,8 +62,6 @@ func (r *reader) Open(ctx context.Context, _ domain.Environment, _ int) ([]domai
 }
 
 func (r *reader) Lines(context.Context, domain.ReportQuery) ([]domain.ReportLine, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.reports++
 	return r.lines, r.fail
 }
@@ -137,32 +135,27 @@ func TestOneQueryServesAllThatAskForTheNamesOfCustomersWithinFiveSeconds(t *test
 	})
 }
 
-func TestOneReadServesAllThatAskForAReportWithinFiveSeconds(t *testing.T) {
+func TestAReportIsReadOnceInFiveSecondsWhereTheSameIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &storage{}
 		r := reports.New(s, clock{})
 		first := domain.ReportDay(time.Now())
-		ask := func(days int) {
-			var all sync.WaitGroup
-			for range 50 {
-				all.Go(func() {
-					if _, err := r.Report(t.Context(), domain.ReportQuery{From: first, Until: first.AddDate(0, 0, days),
-						Each: domain.ReportEachVehicle}); err != nil {
-						t.Error(err)
-					}
-				})
+		for i, step := range []struct {
+			days  int
+			fail  error
+			after time.Duration
+			reads int
+		}{
+			{1, nil, 0, 1}, {1, nil, 4 * time.Second, 1}, {2, nil, 0, 2}, {2, nil, 0, 2}, {2, nil, 6 * time.Second, 3},
+			{2, ports.ErrTookTooLong, 6 * time.Second, 4}, {2, nil, 0, 5},
+		} {
+			time.Sleep(step.after)
+			s.reader.fail = step.fail
+			_, err := r.Report(t.Context(), domain.ReportQuery{From: first, Until: first.AddDate(0, 0, step.days), Each: domain.ReportEachVehicle})
+			if (err == nil) != (step.fail == nil) || s.reader.reports != step.reads {
+				t.Errorf("step %d: %d reads, want %d (%v)", i, s.reader.reports, step.reads, err)
 			}
-			all.Wait()
-		}
-		for i, step := range []struct{ days, reads int }{{1, 1}, {1, 1}, {2, 2}, {1, 2}} {
-			if ask(step.days); s.reader.reports != step.reads {
-				t.Errorf("step %d: %d reads, want %d", i, s.reader.reports, step.reads)
-			}
-		}
-		time.Sleep(6 * time.Second)
-		if ask(1); s.reader.reports != 3 {
-			t.Errorf("%d reads after 6 s, want 3", s.reader.reports)
 		}
 	})
 }

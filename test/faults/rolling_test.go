@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// endsWithin is how long a process may take to end once it was told to.
+	// endsWithin is how long a process may take to end once it takes no requests any more.
 	endsWithin = 30 * time.Second
 	// takesOn is how long a server that was told to end takes requests: several looks of the balancer.
 	takesOn = 3 * time.Second
@@ -131,7 +131,7 @@ func (r *rollout) replaceServer(t *testing.T, n int, before bool) (ended time.Du
 	}
 	streams := r.openStreams(t, old)
 	begun := time.Now()
-	if err := life.quit(endsWithin); err != nil {
+	if err := life.quit(takesOn + endsWithin); err != nil {
 		t.Errorf("server %d: %v; its log ends with:\n%s", n, err, old.tail())
 	}
 	ended = time.Since(begun)

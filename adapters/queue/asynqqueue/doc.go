@@ -28,7 +28,7 @@
 //     idle one is held back by its client until it is woken over pub/sub, and asks twice a second besides. The
 //     process that notifies wakes it, in the round trip of the task itself, ten times a second at most: a server
 //     that was woken and got a task asks eagerly for a quarter of a second. Those of several processes ask less often
-//     each, so that together they ask little more than one. A connection that is lost costs nothing but processor
+//     each, so that up to five of them ask together as often as one. A connection that is lost costs nothing but processor
 //     time: until it is there again the idle server asks as often as it did before there were wake-ups.
 //   - asynq's subscription to cancelled tasks is kept from connecting. It has no
 //     time-out, so that a Redis that hangs at the wrong moment would hold up the

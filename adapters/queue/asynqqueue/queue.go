@@ -25,7 +25,7 @@ const (
 	workers = 8
 	// pollEvery is how often an idle server asks that hears no wake-ups, unless an option says otherwise, and
 	// eagerEvery one that got a task less than eagerFor ago, on average: asynq waits
-	// between a half and one and a half of eagerEvery, and as often again as there are other processes. Asking takes 60 us of Redis
+	// between a half and one and a half of eagerEvery, and as long again for each other process, up to mostOthers. Asking takes 60 us of Redis
 	// and this process, and several times that where it wakes a core.
 	pollEvery  = 10 * time.Millisecond
 	eagerEvery = 2 * time.Millisecond

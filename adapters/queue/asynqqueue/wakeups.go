@@ -22,14 +22,15 @@ const (
 	// a process that died, and while its connection is silent for another reason than that nothing comes.
 	netEvery = 500 * time.Millisecond
 	// announceEvery is how often one process at most tells of one queue. A server that was woken by
-	// the first notification and got its task finds the others, as it goes on asking for eagerFor, which is longer.
+	// the first notification and got its task finds the others, as it goes on asking for eagerFor, which is longer;
+	// where all its workers are busy, another one finds them within netEvery.
 	announceEvery = 100 * time.Millisecond
 	// pingAfter is how long a connection may be silent before it is asked, and then before it is
 	// given up; resubscribeAfter is between two attempts.
 	pingAfter        = 5 * time.Second
 	resubscribeAfter = 500 * time.Millisecond
 	// countEvery is the interval at which the processes are counted that have servers too, and
-	// mostOthers how many of them count: no server that got a task lately pauses for longer than pollEvery.
+	// mostOthers how many of them count: a server that got a task lately pauses for pollEvery at most on average.
 	countEvery = 2 * time.Second
 	mostOthers = 4
 )

@@ -88,12 +88,14 @@ func (p *Process) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		p.Log.Info("shutting down: finishing what is under way")
-		p.leave()
-		time.Sleep(p.Delay)
 	case failure = <-served:
 		p.Log.Error("a listener failed, shutting down", "error", failure)
 	case failure = <-failed:
 		p.Log.Error("a task failed, shutting down", "error", failure)
+	}
+	p.leave()
+	if failure == nil {
+		time.Sleep(p.Delay)
 	}
 	failure = errors.Join(failure, p.drain(context.WithoutCancel(ctx), func(ctx context.Context) error {
 		stop()
@@ -121,7 +123,6 @@ func (p *Process) drain(ctx context.Context, endTasks func(context.Context) erro
 		defer cancel()
 		return end(ctx)
 	}
-	p.leave()
 	failure := errors.Join(within(drainTimeout, p.shutServers), within(tasksTimeout, endTasks))
 	if err := within(endTimeout, p.Ops.Shutdown); err != nil {
 		// No failure: it may be a profile that takes minutes to record.

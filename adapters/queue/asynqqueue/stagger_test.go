@@ -53,7 +53,7 @@ func TestBusyServersOfManyProcessesAskLittleMoreThanOne(t *testing.T) {
 	}
 	one, many := ask(1), ask(processes)
 	t.Logf("one server asked %d times, %d asked %d times", one, processes, many)
-	if many > 4*one {
+	if 10*many > 23*one { // 1.2 times as often was seen, and 3.2 times where servers do not wait for each other
 		t.Errorf("%d servers asked %d times in %s, and one %d times", processes, many, lasting, one)
 	}
 }

@@ -196,7 +196,9 @@ func TestRowsOfTheLastDatabaseAreAsManyAsTheDiskHasRoomFor(t *testing.T) {
 
 func TestAFillingEndsWhenOthersAreLeftTooLittleOfTheDisk(t *testing.T) {
 	t.Parallel()
-	ctx, fail := context.WithCancelCause(t.Context())
+	limited, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	defer stop()
+	ctx, fail := context.WithCancelCause(limited)
 	l := &library{largeOptions: largeOptions{spare: 1e9}}
 	l.watchDisk(ctx, t.TempDir(), fail)
 	if told := context.Cause(ctx); told == nil || !strings.Contains(told.Error(), "-spare") {

@@ -59,7 +59,7 @@ func benchLarge(ctx context.Context) (err error) {
 	flags.DurationVar(&o.warmUp, "warmup", 3*time.Second, "length of the same load before each, which is not measured")
 	flags.IntVar(&o.pace, "pace", 100, "requests a second of each kind")
 	flags.IntVar(&o.spare, "spare", 12, "GB of the disk that stay free")
-	flags.DurationVar(&o.deadline, "deadline", 30*time.Minute, "for filling the databases")
+	flags.DurationVar(&o.deadline, "deadline", 3*time.Hour, "for filling the databases")
 	flags.BoolVar(&o.step, "step", false, "wait for a line of the standard input before each round, so that others may have the machine "+
 		"meanwhile")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
@@ -119,7 +119,7 @@ func fit(rows []int, room int) ([]int, error) {
 	fitting[last] = min(rows[last], max(0, most)/leastRows*leastRows)
 	if fitting[last] < leastRows || last > 0 && fitting[last] <= rows[last-1] {
 		return nil, fmt.Errorf("there is room for %d MB, and a delivery takes up to %d bytes: free some of the disk, or give fewer rows "+
-			"with -rows", room/1e6, yearBytes)
+			"with -rows", max(0, room)/1e6, yearBytes)
 	}
 	return fitting, nil
 }
@@ -227,11 +227,11 @@ func (l *library) add(ctx context.Context, rows int) error {
 	fmt.Fprintf(os.Stderr, "filling a database with a year of %s deliveries\n", amount(rows))
 	begun := time.Now()
 	if err := l.on(ctx, url, func(db *pgx.Conn) error {
-		if err := v.fill(ctx, db); err != nil {
-			return err
-		}
 		if _, err := db.Exec(ctx, "CREATE EXTENSION pg_prewarm"); err != nil {
 			return fmt.Errorf("it is of Postgres' own extensions (postgresql-contrib), install them: %w", err)
+		}
+		if err := v.fill(ctx, db); err != nil {
+			return err
 		}
 		return db.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&v.bytes)
 	}); err != nil {

@@ -111,7 +111,7 @@ verify: ## generate again and fail where a generated file was stale
 bench: ## measure creates and reads over HTTP against the database's own speed, or with ARGS=pace what a create takes far below full load, or ARGS=processes, webhooks, simulations, neighbours, cleaning, capacity or console; ARGS are passed on
 	$(SERVERS) go run ./test/bench $(ARGS)
 
-bench-large: ## measure lists at 1 and 10 million deliveries, which takes up to 28 GB of disk; ROWS=20000,100000 takes fewer
+bench-large: ## measure requests at 1 million deliveries of a year and at 100 million, or as many as the disk has room for at 4 kB each beside 12 GB that stay free; ROWS=20000,100000 takes fewer
 	$(SERVERS) go run ./test/bench large $(if $(ROWS),-rows $(ROWS)) $(ARGS)
 
 soak: ## keep a service busy for MINUTES, 30 where not said, and watch cleaning, tables and memory

@@ -83,7 +83,7 @@ func benchConsole(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := b.room(ctx, []int{o.rows}); err != nil {
+	if err := b.room(ctx, o.rows); err != nil {
 		return err
 	}
 	if err := c.set(ctx); err != nil {

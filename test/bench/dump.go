@@ -107,7 +107,7 @@ const dumpStretch = 30 * time.Second
 // fill makes so many deliveries of the one that is made first. Nothing of the program
 // runs meanwhile: indexes and keys are away.
 func (p *post) fill(ctx context.Context, rows int) error {
-	if err := p.room(ctx, []int{rows}); err != nil {
+	if err := p.room(ctx, rows); err != nil {
 		return err
 	}
 	if err := p.order(ctx, []application{p.one}, 1, 0); err != nil {

@@ -1,57 +1,67 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"waybill/application/admission"
+	"waybill/domain"
 )
 
-// largeArgument makes this program measure reads of large tables:
+// largeArgument makes this program measure what a year of deliveries takes from requests:
 //
-//	go run ./test/servers -- go run ./test/bench large -rows 1000000,10000000
+//	go run ./test/servers -- go run ./test/bench large -rows 1000000,100000000
 //
-// For each number of rows there is a database, filled by COPY, with a server of
-// its own; both stay until the end, and rounds alternate between them. What
-// counts is how much a p99 grows from the fewest rows to the most.
+// For each number of deliveries there is a database with a server of its own, and rounds
+// alternate between them. All kinds of requests come at once, each at a pace far below what
+// the machine can do. What counts is how much a p99 grows from the fewest deliveries to the
+// most, within a round.
 const largeArgument = "large"
-
-// deepPage is the other page of the list that is measured, beside the first one.
-const deepPage = 400
 
 const pageSize = 25
 
 // largeOptions are the flags behind it.
 type largeOptions struct {
-	rows        string
-	rounds      int
-	duration    time.Duration
-	few         int
-	connections int
-	binary      string
-	plot        string
+	rows     string
+	rounds   int
+	duration time.Duration
+	warmUp   time.Duration
+	pace     int
+	spare    int
+	deadline time.Duration
+	step     bool
+	binary   string
+	plot     string
 }
 
 func benchLarge(ctx context.Context) (err error) {
 	var o largeOptions
 	flags := flag.NewFlagSet(largeArgument, flag.ExitOnError)
-	flags.StringVar(&o.rows, "rows", "1000000,10000000",
-		"deliveries in each database; recipients are a tenth of them, events of the feed a fifth")
+	flags.StringVar(&o.rows, "rows", "1000000,100000000", "deliveries in each database; in the last one there are "+
+		"fewer where the disk has no room for them")
 	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
-	flags.DurationVar(&o.duration, "duration", 4*time.Second, "length of one measurement")
-	flags.IntVar(&o.few, "few", 2, "HTTP connections where there are few")
-	flags.IntVar(&o.connections, "connections", 16, "HTTP connections where there are many")
+	flags.DurationVar(&o.duration, "duration", 15*time.Second, "length of one measurement")
+	flags.DurationVar(&o.warmUp, "warmup", 3*time.Second, "length of the same load before each, which is not measured")
+	flags.IntVar(&o.pace, "pace", 100, "requests a second of each kind")
+	flags.IntVar(&o.spare, "spare", 12, "GB of the disk that stay free")
+	flags.DurationVar(&o.deadline, "deadline", 3*time.Hour, "for filling the databases")
+	flags.BoolVar(&o.step, "step", false, "wait for a line of the standard input before each round, so that others may have the machine "+
+		"meanwhile")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	flags.StringVar(&o.plot, "plot", "", "a file into which the goals are drawn, as SVG")
 	_ = flags.Parse(os.Args[2:]) // it exits
@@ -59,59 +69,78 @@ func benchLarge(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := open(ctx, options{binary: o.binary, connections: o.connections})
+	b, err := open(ctx, options{binary: o.binary, connections: 1})
 	l := &library{bench: b, largeOptions: o}
 	defer func() { err = errors.Join(err, l.close()) }()
 	if err != nil {
 		return err
 	}
-	if err := b.room(ctx, rows); err != nil {
+	if err := l.prepare(ctx, rows); err != nil {
 		return err
 	}
-	for _, n := range rows {
-		if err := l.add(ctx, n); err != nil {
-			return fmt.Errorf("prepare %s deliveries: %w", amount(n), err)
-		}
-	}
-	readings := l.readings()
+	lines := bufio.NewScanner(os.Stdin)
 	for round := range o.rounds {
-		for i := range readings {
-			r := readings[(i+round)%len(readings)]
-			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, r.name())
-			if err := r.measure(ctx, o.duration, round); err != nil {
-				return fmt.Errorf("%s: %w", r.name(), err)
+		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, o.rounds)
+		if o.step && !lines.Scan() {
+			return errors.New("the standard input ended before the last round")
+		}
+		for i := range l.volumes {
+			v := l.volumes[(i+round)%len(l.volumes)] // each time another one first
+			if err := v.measure(ctx, l); err != nil {
+				return fmt.Errorf("%s deliveries: %w", amount(v.rows), err)
 			}
 		}
 	}
-	return printLarge(os.Stdout, l, readings)
+	return printLarge(os.Stdout, l)
 }
+
+// leastRows have pages to go back to.
+const leastRows = 10_000
 
 // rowsOf reads numbers that rise.
 func rowsOf(text string) (rows []int, err error) {
 	for field := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(field))
-		if err != nil || n <= deepPage*pageSize || len(rows) > 0 && n <= rows[len(rows)-1] {
-			return nil, fmt.Errorf("-rows %s: give numbers that rise, each above the %d of %d pages", text, deepPage*pageSize, deepPage)
+		if err != nil || n < leastRows || len(rows) > 0 && n <= rows[len(rows)-1] {
+			return nil, fmt.Errorf("-rows %s: give numbers that rise, each at least %d", text, leastRows)
 		}
 		rows = append(rows, n)
 	}
 	return rows, nil
 }
 
+// fit takes as many rows from the last number as must be, so that all find room.
+func fit(rows []int, room int) ([]int, error) {
+	fitting, last := slices.Clone(rows), len(rows)-1
+	most := room / yearBytes
+	for _, n := range rows[:last] {
+		most -= n
+	}
+	fitting[last] = min(rows[last], max(0, most)/leastRows*leastRows)
+	if fitting[last] < leastRows || last > 0 && fitting[last] <= rows[last-1] {
+		return nil, fmt.Errorf("there is room for %d MB, and a delivery takes up to %d bytes: free some of the disk, or give fewer rows "+
+			"with -rows", max(0, room)/1e6, yearBytes)
+	}
+	return fitting, nil
+}
+
 // library is all databases.
 type library struct {
 	*bench
 	largeOptions
+	asked   int // rows of the last volume, before it had to fit
 	volumes []*volume
 }
 
 // volume is one database with its server.
 type volume struct {
 	filling
-	server *server
-	deep   string // the cursor of deepPage
-	bytes  int64  // of the database
-	took   time.Duration
+	url     string
+	server  *server
+	numbers atomic.Int64 // of requests
+	bytes   int64        // of the database
+	took    time.Duration
+	rounds  [][]measurement // of each kind of request
 }
 
 func (l *library) close() error {
@@ -124,175 +153,186 @@ func (l *library) close() error {
 	return errors.Join(err, l.bench.close())
 }
 
-// add makes a database, has the program book one delivery in it, and fills it
-// with others of the kind.
+// prepare fills all databases, as long as there is time and the disk has room.
+func (l *library) prepare(ctx context.Context, rows []int) error {
+	l.asked = rows[len(rows)-1]
+	dir, free, known := l.disk(ctx)
+	if known {
+		var err error
+		if rows, err = fit(rows, free-l.spare*1e9); err != nil {
+			return fmt.Errorf("%s has %d MB free, %d GB of which stay so (-spare): %w", dir, free/1e6, l.spare, err)
+		}
+	}
+	if n := rows[len(rows)-1]; n < l.asked {
+		fmt.Fprintf(os.Stderr, "%s has %d MB free: taking %s deliveries, not %s\n", dir, free/1e6, amount(n), amount(l.asked))
+	}
+	late := fmt.Errorf("filling took longer than %s (-deadline): give fewer rows with -rows", l.deadline)
+	ctx, stop := context.WithTimeoutCause(ctx, l.deadline, late)
+	defer stop()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	go l.watchDisk(ctx, dir, fail)
+	for _, n := range rows {
+		if err := l.add(ctx, n); err != nil {
+			return fmt.Errorf("prepare %s deliveries: %w", amount(n), errors.Join(context.Cause(ctx), err))
+		}
+	}
+	return nil
+}
+
+// watchDisk ends a filling that leaves others too little, for whatever reason.
+func (l *library) watchDisk(ctx context.Context, dir string, fail context.CancelCauseFunc) {
+	for dir != "" && pause(ctx, time.Second) == nil {
+		if free := freeOf(dir); free < l.spare*1e9 {
+			fail(fmt.Errorf("%s has %d MB free, less than the %d GB that stay so (-spare): free some, or give fewer rows with -rows", dir,
+				free/1e6, l.spare))
+		}
+	}
+}
+
+// add makes a database, has the program book one delivery with a webhook in it, and
+// fills it with others of the kind.
 func (l *library) add(ctx context.Context, rows int) error {
-	v := &volume{filling: filling{rows: rows, begun: time.Now().Add(-time.Duration(rows) * apart)}}
+	v := &volume{filling: yearOf(rows), rounds: make([][]measurement, len(kinds))}
 	l.volumes = append(l.volumes, v)
 	url, err := l.createDatabase(ctx, strconv.Itoa(rows))
 	if err != nil {
 		return err
 	}
+	v.url = url
 	dir := filepath.Join(l.dir, strconv.Itoa(rows))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	o := options{connections: 1}
-	if v.server, err = startServer(ctx, o, l.bench.binary, url, dir); err != nil {
+	binary := l.bench.binary
+	if err := command(ctx, binary, url, nil, "migrate", "up"); err != nil {
 		return err
 	}
-	c, err := dial(ctx, v.server.address, v.server.keys[0])
+	enrolled, err := enroll(ctx, binary, url, domain.Live, 1)
 	if err != nil {
 		return err
 	}
-	a, err := c.create(0, 0)
-	c.net.Close()
-	if err == nil && a.status != http.StatusCreated {
-		err = fmt.Errorf("a create was answered %d: %s", a.status, a.body)
-	}
-	if err = errors.Join(err, v.server.stop()); err != nil {
+	first, err := launch(ctx, binary, dir, "serve", append(settings(url), "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true"))
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "filling a database with %s deliveries\n", amount(rows))
+	p, of := &post{bench: l.bench, serving: first}, application{key: enrolled.keys[0]}
+	if _, err = p.addEndpoint(ctx, of, "127.0.0.1:9/hooks"); err == nil {
+		err = p.order(ctx, []application{of}, 1, 1)
+	}
+	if err := errors.Join(err, first.stop()); err != nil {
+		return err
+	}
+	v.numbers.Store(p.numbers.Load())
+	fmt.Fprintf(os.Stderr, "filling a database with a year of %s deliveries\n", amount(rows))
 	begun := time.Now()
-	err = l.on(ctx, url, func(db *pgx.Conn) error {
+	if err := l.on(ctx, url, func(db *pgx.Conn) error {
+		if _, err := db.Exec(ctx, "CREATE EXTENSION pg_prewarm"); err != nil {
+			return fmt.Errorf("it is of Postgres' own extensions (postgresql-contrib), install them: %w", err)
+		}
 		if err := v.fill(ctx, db); err != nil {
 			return err
 		}
 		return db.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&v.bytes)
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	v.took = time.Since(begun)
-	if v.server, err = serve(ctx, o, l.bench.binary, dir, v.server.customers, settings(url)); err != nil {
-		return err
-	}
-	return v.leaf(ctx)
+	v.server, err = serve(ctx, options{connections: 1}, binary, dir, enrolled, settings(url))
+	return err
 }
 
-// leaf goes to the deep page, from cursor to cursor.
-func (v *volume) leaf(ctx context.Context) error {
-	path := "/v1/deliveries?limit=" + strconv.Itoa(pageSize)
-	for page := 1; page < deepPage; page++ {
-		c, err := dialWith(ctx, v.server.address, getRequest(v.server.address, v.server.keys[0], path+cursorOf(v.deep)))
-		if err != nil {
-			return err
+// kind is a request that is measured.
+type kind struct {
+	name    string
+	request func(address, key string) []byte                        // nil: a create
+	vary    func(v *volume, chance int) (mark string, value string) // what stands behind the mark
+	page    bool                                                    // with others behind it
+}
+
+func pageOf(path string) func(address, key string) []byte {
+	return func(address, key string) []byte { return getRequest(address, key, path) }
+}
+
+// perKind is how many connections a kind has: of one application so many requests of all
+// kinds may be under way, and those behind them wait here, which counts.
+var perKind = admission.MaxInFlight / len(kinds)
+
+const (
+	idMark   = "/dlv_"
+	timeMark = "created_before="
+	timeForm = "2006-01-02T15:04:05Z"
+)
+
+var kinds = []kind{
+	{name: "create"},
+	{name: "get, any delivery", request: pageOf("/v1/deliveries" + idMark + strings.Repeat("f", 32)),
+		vary: func(v *volume, chance int) (string, string) { return idMark, v.id(deliveryKind, chance) }},
+	{name: "list, the newest", request: pageOf(fmt.Sprintf("/v1/deliveries?limit=%d", pageSize)), page: true},
+	{name: "list, from any moment", request: pageOf(fmt.Sprintf("/v1/deliveries?limit=%d&%s%s", pageSize, timeMark, timeForm)), page: true,
+		vary: func(v *volume, chance int) (string, string) {
+			return timeMark, v.moment(max(chance, v.rows/100)).UTC().Format(timeForm)
+		}},
+	{name: "feed page", request: pageOf(fmt.Sprintf("/v1/events?limit=%d", pageSize)), page: true},
+}
+
+// load sends them to the volume's server.
+func (k kind) load(v *volume, duration time.Duration) paceLoad {
+	l := paceLoad{addresses: []string{v.server.address}, of: []application{{key: v.server.keys[0]}}, duration: duration, request: k.request,
+		connections: perKind, number: func() int { return int(v.numbers.Add(1)) }}
+	if k.request == nil {
+		return l
+	}
+	l.send = func(c *conn, _ int) (answer, error) {
+		if k.vary != nil {
+			mark, value := k.vary(v, rand.IntN(v.rows))
+			copy(c.request[bytes.Index(c.request, []byte(mark))+len(mark):], value)
 		}
 		a, err := c.exchange()
-		c.net.Close()
-		var list struct {
-			Meta struct {
-				Next string `json:"next_cursor"`
+		if err == nil && k.page && !bytes.Contains(a.body, []byte(`"has_more":true`)) {
+			err = fmt.Errorf("a page has none behind it: %d, %s", a.status, a.body)
+		}
+		return a, err
+	}
+	return l
+}
+
+// measure sends requests of all kinds at once, once to warm up and once to be timed.
+func (v *volume) measure(ctx context.Context, l *library) error {
+	if err := v.warm(ctx, l); err != nil {
+		return err
+	}
+	if _, err := v.all(ctx, l.largeOptions.warmUp, l.pace); err != nil {
+		return err
+	}
+	measured, err := v.all(ctx, l.largeOptions.duration, l.pace)
+	for i, m := range measured {
+		v.rounds[i] = append(v.rounds[i], m)
+	}
+	return err
+}
+
+// all sends requests of all kinds at once.
+func (v *volume) all(ctx context.Context, duration time.Duration, pace int) ([]measurement, error) {
+	measured, failed := make([]measurement, len(kinds)), make([]error, len(kinds))
+	var group sync.WaitGroup
+	for i, k := range kinds {
+		group.Go(func() {
+			if measured[i], failed[i] = k.load(v, duration).openLoop(ctx, float64(pace)); failed[i] != nil {
+				failed[i] = fmt.Errorf("%s: %w", k.name, failed[i])
 			}
-		}
-		if err == nil && a.status != http.StatusOK {
-			err = fmt.Errorf("page %d was answered %d: %s", page, a.status, a.body)
-		}
-		if err == nil {
-			err = json.Unmarshal(a.body, &list)
-		}
-		if v.deep = list.Meta.Next; err == nil && v.deep == "" {
-			err = fmt.Errorf("page %d is the last", page)
-		}
-		if err != nil {
-			return err
-		}
+		})
 	}
-	return nil
+	group.Wait()
+	return measured, errors.Join(failed...)
 }
 
-func cursorOf(cursor string) string {
-	if cursor == "" {
-		return ""
-	}
-	return "&cursor=" + cursor
-}
-
-// reading is one request, measured in each volume.
-type reading struct {
-	what        string
-	goal        bool
-	connections int
-	volumes     []*volume
-	work        func(v *volume) work
-	rounds      [][]measurement // of each volume
-}
-
-func (r *reading) name() string { return fmt.Sprintf("%s, %d connections", r.what, r.connections) }
-
-// readings are what every round measures.
-func (l *library) readings() (all []*reading) {
-	limit := strconv.Itoa(pageSize)
-	list := func(path func(v *volume) string) func(v *volume) work {
-		return func(v *volume) work {
-			return work{
-				request: func(address, key string) []byte { return getRequest(address, key, path(v)) },
-				next:    func(int) int { return 0 },
-				send:    func(c *conn, _ int) (answer, error) { return c.exchange() },
-				expected: func(a answer) bool {
-					return a.status == http.StatusOK && bytes.Contains(a.body, []byte(`"has_more":true`))
-				},
-			}
-		}
-	}
-	for _, connections := range []int{l.few, l.largeOptions.connections} {
-		for _, r := range []*reading{
-			{what: "deliveries, page 1", goal: true, work: list(func(*volume) string { return "/v1/deliveries?limit=" + limit })},
-			{what: fmt.Sprintf("deliveries, page %d", deepPage), goal: true,
-				work: list(func(v *volume) string { return "/v1/deliveries?limit=" + limit + cursorOf(v.deep) })},
-			{what: "a delivery", work: (*volume).gets},
-			{what: "recipients, page 1", work: list(func(*volume) string { return "/v1/recipients?limit=" + limit })},
-			{what: "the feed, page 1", work: list(func(*volume) string { return "/v1/events?limit=" + limit })},
-		} {
-			r.connections, r.volumes, r.rounds = connections, l.volumes, make([][]measurement, len(l.volumes))
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
-// gets are of random deliveries.
-func (v *volume) gets() work {
-	const mark, digits = "/dlv_", 32
-	return work{
-		request: func(address, key string) []byte {
-			return getRequest(address, key, "/v1/deliveries"+mark+strings.Repeat("f", digits))
-		},
-		next: func(int) int { return rand.IntN(v.rows) },
-		send: func(c *conn, n int) (answer, error) {
-			copy(c.request[bytes.Index(c.request, []byte(mark))+len(mark):], v.id(deliveryKind, n))
-			return c.exchange()
-		},
-		expected: func(a answer) bool { return a.status == http.StatusOK },
-	}
-}
-
-// measure goes through the volumes, each time from another one on.
-func (r *reading) measure(ctx context.Context, duration time.Duration, round int) error {
-	for i := range r.volumes {
-		i = (i + round) % len(r.volumes)
-		v := r.volumes[i]
-		l := &load{address: v.server.address, keys: v.server.keys, connections: r.connections}
-		m, err := l.drive(ctx, duration, r.work(v))
-		if err == nil && m.unexpected > 0 {
-			err = fmt.Errorf("%d answers were not what they should be, the first %s", m.unexpected, m.example)
-		}
-		if err != nil {
-			return err
-		}
-		r.rounds[i] = append(r.rounds[i], m)
-	}
-	return nil
-}
-
-// growth is a latency with the most rows as a multiple of that with the fewest,
-// in each round.
-func (r *reading) growth(q float64) []float64 {
-	first, last := r.rounds[0], r.rounds[len(r.rounds)-1]
-	values := make([]float64, len(first))
-	for i := range values {
-		values[i] = float64(last[i].quantile(q)) / float64(first[i].quantile(q))
-	}
-	return values
+// warm has the machine read the deliveries and their indexes: other databases may have
+// had its memory meanwhile.
+func (v *volume) warm(ctx context.Context, l *library) error {
+	return l.on(ctx, v.url, func(db *pgx.Conn) error {
+		_, err := db.Exec(ctx, "SELECT pg_prewarm(oid, 'read') FROM pg_class WHERE oid = 'deliveries'::regclass OR oid IN "+
+			"(SELECT indexrelid FROM pg_index WHERE indrelid = 'deliveries'::regclass)")
+		return err
+	})
 }

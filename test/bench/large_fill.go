@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"waybill/domain"
 )
 
 // filling is so many deliveries of one customer: of all tables only those are
@@ -22,6 +25,8 @@ import (
 type filling struct {
 	rows  int
 	begun time.Time // when the first was made
+	// year spreads them over one, and fills also what else is kept of them.
+	year bool
 	// owner has the business and the application of a recipient's deliveries; nil: all
 	// are of those that booked.
 	owner func(recipient int) (business, application string)
@@ -29,8 +34,43 @@ type filling struct {
 	deliveries values
 }
 
-// apart is the time between two deliveries.
+// apart is the time between two deliveries that are not of a year.
 const apart = 100 * time.Millisecond
+
+const year = 365 * 24 * time.Hour
+
+// yearOf is of one that ends now.
+func yearOf(rows int) filling {
+	f := filling{rows: rows, begun: time.Now().Add(-year), year: true}
+	open := rows / 700 // those of about twelve hours
+	f.deliveries = values{
+		"reference": func(n int) string { return string(domain.MakeReference(scattered(n))) },
+		"status": func(n int) string {
+			if n >= rows-open {
+				return string(domain.Booked)
+			}
+			return string(domain.Delivered)
+		},
+		"last_sequence": func(n int) string {
+			if n >= rows-open {
+				return "1"
+			}
+			return "5"
+		},
+	}
+	return f
+}
+
+// scattered gives each number another one, far from those of its neighbours.
+func scattered(n int) uint64 {
+	return uint64(n) * 0x9e3779b97f4a7c15 //nolint:gosec // it overflows on purpose, and is odd: no two are equal
+}
+
+//go:embed large.sql
+var keptSQL string
+
+// keptTables are those that it fills, but for the request log.
+var keptTables = []string{"delivery_events", "feed_events", "idempotency_keys", "webhook_deliveries", "webhook_attempts"}
 
 // Kinds of records, which their IDs are made of.
 const (
@@ -47,14 +87,21 @@ const (
 func (f filling) recipients() int { return max(1, f.rows/10) }
 func (f filling) events() int     { return max(1, f.rows/5) }
 
-// id is a UUIDv7 of when the record was made, as a hexadecimal number.
-func (f filling) id(kind, n int) string {
-	return fmt.Sprintf("%012x7000%04x%012x", f.begun.Add(time.Duration(n)*apart).UnixMilli(), 0x8000+kind, n)
+// moment is when a record was made.
+func (f filling) moment(n int) time.Time {
+	each := apart
+	if f.year {
+		each = year / time.Duration(f.rows)
+	}
+	return f.begun.Add(time.Duration(n) * each)
 }
 
-func (f filling) at(n int) string {
-	return f.begun.Add(time.Duration(n) * apart).UTC().Format("2006-01-02 15:04:05.000Z07:00")
+// id is a UUIDv7 of when the record was made, as a hexadecimal number.
+func (f filling) id(kind, n int) string {
+	return fmt.Sprintf("%012x7000%04x%012x", f.moment(n).UnixMilli(), 0x8000+kind, n)
 }
+
+func (f filling) at(n int) string { return f.moment(n).UTC().Format("2006-01-02 15:04:05.000Z07:00") }
 
 // values are those columns of a record that differ from record to record.
 type values map[string]func(n int) string
@@ -63,22 +110,32 @@ type values map[string]func(n int) string
 // and events, indexes, and what is sorted for these.
 const bytesEach = 2500
 
-// room refuses what the disk of a Postgres on this machine cannot hold.
-func (b *bench) room(ctx context.Context, rows []int) error {
-	var dir string
-	if err := b.admin.QueryRow(ctx, "SHOW data_directory").Scan(&dir); err != nil || b.master == 0 {
-		return nil // the server is elsewhere, or may not tell
+// yearBytes is the same of one of a year, with all that is kept of it.
+const yearBytes = 4000
+
+// disk is the directory of a Postgres on this machine, and what its disk has free;
+// unknown is another machine's.
+func (b *bench) disk(ctx context.Context) (dir string, free int, known bool) {
+	if b.master == 0 || b.admin.QueryRow(ctx, "SHOW data_directory").Scan(&dir) != nil {
+		return "", 0, false
 	}
+	free = freeOf(dir)
+	return dir, free, free > 0
+}
+
+// freeOf is the bytes that are free; 0: unknown.
+func freeOf(dir string) int {
 	var disk syscall.Statfs_t
-	if err := syscall.Statfs(dir, &disk); err != nil {
-		return nil
+	if syscall.Statfs(dir, &disk) != nil {
+		return 0
 	}
-	need := uint64(0)
-	for _, n := range rows {
-		need += uint64(n) * bytesEach
-	}
-	if free := disk.Bavail * uint64(disk.Bsize); free < need {
-		return fmt.Errorf("%s has %d MB free, and up to %d MB are needed; give fewer rows with -rows", dir, free/1e6, need/1e6)
+	return int(disk.Bavail) * int(disk.Bsize) //nolint:gosec // no disk is that large
+}
+
+// room refuses what the disk of a Postgres on this machine cannot hold.
+func (b *bench) room(ctx context.Context, rows int) error {
+	if dir, free, known := b.disk(ctx); known && free < rows*bytesEach {
+		return fmt.Errorf("%s has %d MB free, and up to %d MB are needed; give fewer rows with -rows", dir, free/1e6, rows*bytesEach/1e6)
 	}
 	return nil
 }
@@ -90,18 +147,12 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 	address := func(n int) string { return f.id(addressKind, n%f.recipients()) }
 	phone := func(n int) string { return fmt.Sprintf("+23327%07d", n%f.recipients()) }
 	id := func(kind int) func(int) string { return func(n int) string { return f.id(kind, n) } }
-	// Positions are above those of the program's earlier versions, and below what comes
-	// next: a trigger would take a lock for each of the others.
-	var last int
-	if err := db.QueryRow(ctx, "SELECT setval('feed_positions', nextval('feed_positions') + $1)", f.events()).Scan(&last); err != nil {
-		return fmt.Errorf("take positions in the feed: %w", err)
-	}
-	number := func(n int) string { return strconv.Itoa(last - f.events() + n + 1) }
-	tables := []struct {
+	type table struct {
 		name string
 		rows int
 		values
-	}{
+	}
+	tables := []table{
 		{"recipients", f.recipients(), values{"id": recipient, "phone_number": phone, "created_at": f.at, "updated_at": f.at}},
 		{"recipient_addresses", f.recipients(), values{"id": address, "recipient_id": recipient, "created_at": f.at}},
 		{"deliveries", f.rows, values{
@@ -109,7 +160,15 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 			"external_id":  func(n int) string { return "filled-" + strconv.Itoa(n) },
 			"recipient_id": recipient, "recipient_phone": phone, "dropoff_id": address, "created_at": f.at, "updated_at": f.at,
 		}},
-		{"feed_events", f.events(), values{"id": id(eventKind), "delivery_id": id(deliveryKind), "occurred_at": f.at, "position": number}},
+	}
+	if !f.year {
+		last, err := f.positions(ctx, db)
+		if err != nil {
+			return fmt.Errorf("take positions in the feed: %w", err)
+		}
+		number := func(n int) string { return strconv.Itoa(last - f.events() + n + 1) }
+		tables = append(tables, table{"feed_events", f.events(), values{"id": id(eventKind), "delivery_id": id(deliveryKind), "occurred_at": f.at,
+			"position": number}})
 	}
 	maps.Copy(tables[2].values, f.deliveries)
 	if f.owner != nil {
@@ -119,9 +178,12 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 		}
 		tables[2].values["application_id"] = func(n int) string { _, a := f.owner(n % f.recipients()); return a }
 	}
-	names := make([]string, len(tables))
-	for i, t := range tables {
-		names[i] = t.name
+	var names []string
+	if f.year {
+		names = slices.Clone(keptTables)
+	}
+	for _, t := range tables {
+		names = append(names, t.name)
 	}
 	rebuild, err := strip(ctx, db, names)
 	if err != nil {
@@ -130,6 +192,11 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 	for _, t := range tables {
 		if err := multiply(ctx, db, t.name, t.rows, t.values); err != nil {
 			return fmt.Errorf("fill %s: %w", t.name, err)
+		}
+	}
+	if f.year {
+		if _, err := db.PgConn().Exec(ctx, keptSQL).ReadAll(); err != nil {
+			return fmt.Errorf("fill what is kept besides: %w", err)
 		}
 	}
 	rest := append(rebuild,
@@ -141,6 +208,13 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 		}
 	}
 	return nil
+}
+
+// positions takes some for the feed. They are above those of the program's earlier
+// versions, and below what comes next: a trigger would take a lock for each of the others.
+func (f filling) positions(ctx context.Context, db *pgx.Conn) (last int, err error) {
+	err = db.QueryRow(ctx, "SELECT setval('feed_positions', nextval('feed_positions') + $1)", f.events()).Scan(&last)
+	return last, err
 }
 
 // strip drops the indexes and unique keys of tables and all foreign keys, and

@@ -6,33 +6,48 @@ import (
 	"runtime"
 )
 
+// largeGrowth is what a p99 may grow by.
+const largeGrowth = 1.15
+
 // printLarge is the page.
-func printLarge(w io.Writer, l *library, readings []*reading) error {
-	fmt.Fprintf(w, "Reads of large tables: %d rounds of %s, interleaved; %d processors for everything\n", l.rounds, l.duration,
-		runtime.NumCPU())
+func printLarge(w io.Writer, l *library) error {
+	fmt.Fprintf(w, "A year of deliveries: %d rounds of %s, interleaved, %d requests a second of each kind at once; %d processors for "+
+		"everything\n", l.rounds, l.largeOptions.duration, l.pace, runtime.NumCPU())
 	fmt.Fprintf(w, "%s; load average at the start %s\n", l.about, l.loadAverage)
 	for _, v := range l.volumes {
-		fmt.Fprintf(w, "%s deliveries, %s recipients, %s events in the feed: %d MB, filled in %.0f s\n",
-			amount(v.rows), amount(v.recipients()), amount(v.events()), v.bytes/1e6, v.took.Seconds())
+		fmt.Fprintf(w, "%s deliveries: %d MB, filled in %.0f s\n", amount(v.rows), v.bytes/1e6, v.took.Seconds())
 	}
-	fmt.Fprintf(w, "\n%-38s", "p50 / p99 in ms, and answers a second")
+	first, last := l.volumes[0], l.volumes[len(l.volumes)-1]
+	if last.rows < l.asked {
+		fmt.Fprintf(w, "%s were asked for: the disk had no room for them\n", amount(l.asked))
+	}
+	fmt.Fprintf(w, "\n%-24s", "p50 / p99 in ms")
 	for _, v := range l.volumes {
-		fmt.Fprintf(w, "%26s", amount(v.rows))
+		fmt.Fprintf(w, "%18s", amount(v.rows))
 	}
-	fmt.Fprintf(w, "%14s\n", "p99 grows by")
+	fmt.Fprintf(w, "%28s%28s\n", "p50 grows by", "p99 grows by")
 	var goals []goal
-	for _, r := range readings {
-		fmt.Fprintf(w, "%-38s", r.name())
-		for _, rounds := range r.rounds {
-			s := subject{rounds: rounds}
-			fmt.Fprintf(w, "%18s %7.0f", s.latency(), s.median(perSecond))
+	for i, k := range kinds {
+		fmt.Fprintf(w, "%-24s", k.name)
+		for _, v := range l.volumes {
+			fmt.Fprintf(w, "%18s", (&subject{rounds: v.rounds[i]}).latency())
 		}
-		fmt.Fprintf(w, "%14.2f\n", median(r.growth(0.99)))
-		if r.goal {
-			goals = append(goals, atMost("p99 of "+r.name(), "ratio", 2, 1.1, r.growth(0.99)))
+		for _, q := range []float64{0.5, 0.99} {
+			g := growth(first.rounds[i], last.rounds[i], q)
+			fmt.Fprintf(w, "%28s", fmt.Sprintf("%.2f %s", median(g), spread(g)))
 		}
+		fmt.Fprintln(w)
+		goals = append(goals, atMost("p99 of "+k.name, "ratio", 2, largeGrowth, growth(first.rounds[i], last.rounds[i], 0.99)))
 	}
-	first, last := l.volumes[0].rows, l.volumes[len(l.volumes)-1].rows
-	return told(w, goals, fmt.Sprintf("Waybill with %s deliveries beside %s: medians of %d rounds", amount(last), amount(first), l.rounds),
-		l.plot)
+	title := fmt.Sprintf("Waybill with %s deliveries beside %s: medians of %d rounds", amount(last.rows), amount(first.rows), l.rounds)
+	return told(w, goals, title, l.plot)
+}
+
+// growth is a latency with many rows as a multiple of that with few, in each round.
+func growth(few, many []measurement, q float64) []float64 {
+	values := make([]float64, len(few))
+	for i := range values {
+		values[i] = float64(many[i].quantile(q)) / float64(few[i].quantile(q))
+	}
+	return values
 }

@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,6 +56,48 @@ func TestAFilledDatabaseIsAsTheMigrationsMadeIt(t *testing.T) {
 	}
 }
 
+func TestAYearOfDeliveriesLeavesWhatIsKeptOfIt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	// As the program's create does.
+	const key = "INSERT INTO idempotency_keys (application_id, business_id, environment, key, fingerprint, claim_id, status, location, " +
+		"created_at, expires_at) SELECT application_id, business_id, environment, 'bench-order-0000000', decode(repeat('ab', 32), 'hex'), id, " +
+		"201, '', now(), now() FROM deliveries"
+	if _, err := s.db.Exec(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	before := s.schema(t)
+	f := yearOf(36_500) // a hundred a day, the last 52 of which are open
+	if err := f.fill(t.Context(), s.db); err != nil {
+		t.Fatal(err)
+	}
+	after := slices.DeleteFunc(s.schema(t), func(line string) bool { return strings.Contains(line, "request_successes_2") })
+	if !slices.Equal(after, before) {
+		t.Errorf("indexes and keys are\n%s\nand were\n%s", strings.Join(after, "\n"), strings.Join(before, "\n"))
+	}
+	const open, month = 52, 3000*5 - 4*52
+	for question, want := range map[string]int{
+		"FROM deliveries WHERE status = 'booked'": open + 1,
+		"FROM deliveries WHERE last_sequence <> (SELECT count(*) FROM delivery_events e WHERE e.delivery_id = deliveries.id)": 0,
+		"FROM delivery_events": 36_500*5 - 4*open + 1,
+		"FROM delivery_events WHERE occurred_at > now() + interval '1 day'": 0,
+		"FROM feed_events": month + 1,
+		"FROM webhook_deliveries WHERE status = 'succeeded'":                            month,
+		"FROM webhook_attempts JOIN webhook_deliveries w ON w.id = webhook_delivery_id": month,
+		"FROM idempotency_keys WHERE expires_at > now()":                                100,
+	} {
+		var n int
+		if err := s.db.QueryRow(t.Context(), "SELECT count(*) "+question).Scan(&n); err != nil || max(n-want, want-n) > want/1000 {
+			t.Errorf("%s: %d, want %d, %v", question, n, want, err)
+		}
+	}
+	var logged, days int
+	const log = "SELECT count(*), count(DISTINCT tableoid) FROM request_successes"
+	if err := s.db.QueryRow(t.Context(), log).Scan(&logged, &days); err != nil || days != 3 || logged < 400 || logged > 600 {
+		t.Errorf("%d requests of %d days, %v", logged, days, err)
+	}
+}
+
 func TestFilledDeliveriesVaryAsIsSaid(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -66,12 +112,11 @@ func TestFilledDeliveriesVaryAsIsSaid(t *testing.T) {
 		}
 		return string(domain.Delivered)
 	}}
-	for table, vary := range map[string]values{
-		"businesses": {"id": id(businessKind)}, "applications": {"id": id(applicationKind), "business_id": id(businessKind)},
-	} {
-		if err := multiply(t.Context(), s.db, table, 3, vary); err != nil {
-			t.Fatal(err)
-		}
+	if err := multiply(t.Context(), s.db, "businesses", 3, values{"id": id(businessKind)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := multiply(t.Context(), s.db, "applications", 3, values{"id": id(applicationKind), "business_id": id(businessKind)}); err != nil {
+		t.Fatal(err)
 	}
 	if err := f.fill(t.Context(), s.db); err != nil { // with all foreign keys
 		t.Fatal(err)
@@ -109,7 +154,7 @@ func TestRowsOfALargeTableAreNumbersThatRise(t *testing.T) {
 	if rows, err := rowsOf("20000, 100000"); err != nil || !slices.Equal(rows, []int{20000, 100000}) {
 		t.Errorf("%v, %v", rows, err)
 	}
-	for _, text := range []string{"", "many", "100000,20000", "20000,20000", "10000"} {
+	for _, text := range []string{"", "many", "100000,20000", "20000,20000", "9999"} {
 		if rows, err := rowsOf(text); err == nil {
 			t.Errorf("%q is %v", text, rows)
 		}
@@ -124,8 +169,64 @@ func TestGrowthIsFromTheFewestRowsToTheMostWithinARound(t *testing.T) {
 		}
 		return rounds
 	}
-	r := &reading{rounds: [][]measurement{of(10, 20), of(1, 1), of(11, 30)}}
-	if got := r.growth(0.99); !slices.Equal(got, []float64{1.1, 1.5}) {
+	if got := growth(of(10, 20), of(11, 30), 0.99); !slices.Equal(got, []float64{1.1, 1.5}) {
 		t.Errorf("growth %v", got)
+	}
+}
+
+func TestRowsOfTheLastDatabaseAreAsManyAsTheDiskHasRoomFor(t *testing.T) {
+	t.Parallel()
+	asked := []int{100_000, 1_000_000}
+	for room, want := range map[int][]int{
+		2_000_000 * yearBytes: asked,
+		1_100_000 * yearBytes: asked,
+		519_999 * yearBytes:   {100_000, 410_000},
+		200_000 * yearBytes:   nil, // no more than in the first
+		-1:                    nil,
+	} {
+		rows, err := fit(asked, room)
+		if !slices.Equal(rows, want) || (err == nil) != (want != nil) {
+			t.Errorf("with %d MB there are %v, %v, want %v", room/1e6, rows, err, want)
+		}
+	}
+	if asked[1] != 1_000_000 {
+		t.Error("what was asked for is changed")
+	}
+}
+
+func TestAFillingEndsWhenOthersAreLeftTooLittleOfTheDisk(t *testing.T) {
+	t.Parallel()
+	limited, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	defer stop()
+	ctx, fail := context.WithCancelCause(limited)
+	l := &library{largeOptions: largeOptions{spare: 1e9}}
+	l.watchDisk(ctx, t.TempDir(), fail)
+	if told := context.Cause(ctx); told == nil || !strings.Contains(told.Error(), "-spare") {
+		t.Errorf("it ends with %v", told)
+	}
+}
+
+func TestRequestsOfALargeTableVaryAndAPageHasAnotherBehindIt(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[r.URL.String()] = true
+		_, _ = io.WriteString(w, `{"meta":{"has_more":false}}`)
+	}))
+	t.Cleanup(s.Close)
+	at := &server{address: strings.TrimPrefix(s.URL, "http://"), customers: customers{keys: []string{"k"}}}
+	v := &volume{filling: yearOf(leastRows), server: at}
+	for _, k := range kinds[1:] {
+		clear(asked)
+		_, err := k.load(v, 100*time.Millisecond).openLoop(t.Context(), 200)
+		if k.page != (err != nil) {
+			t.Errorf("%s, on a page without another behind it: %v", k.name, err)
+		}
+		if few := len(asked) < 2; !k.page && few {
+			t.Errorf("%s asks for %v", k.name, asked)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -16,8 +17,11 @@ type paceLoad struct {
 	of        []application
 	number    func() int
 	duration  time.Duration
-	request   func(address, key string) []byte // empty: a create
-	note      func(number int, due time.Time)  // empty: nothing is noted
+	request   func(address, key string) []byte          // empty: a create
+	note      func(number int, due time.Time)           // empty: nothing is noted
+	send      func(c *conn, number int) (answer, error) // empty: as a create is sent
+
+	connections int // of the open loop; 0: paceConnections
 }
 
 // dial connects the i-th connection.
@@ -28,6 +32,14 @@ func (l paceLoad) dial(ctx context.Context, i int) (*conn, error) {
 	}
 	address := l.addresses[i/len(l.of)%len(l.addresses)] // each server gets all applications
 	return dialWith(ctx, address, request(address, l.of[i%len(l.of)].key))
+}
+
+// ask sends what is to be sent, by default the request with its number.
+func (l paceLoad) ask(c *conn, number int) (answer, error) {
+	if l.send != nil {
+		return l.send(c, number)
+	}
+	return c.create(number, number)
 }
 
 // at sends them at a pace; 0: as fast as they are answered.
@@ -71,7 +83,7 @@ func (l paceLoad) openLoop(ctx context.Context, perSecond float64) (m measuremen
 	next := make(chan time.Time, len(due)) // nothing waits for a connection but the create itself
 	var mu sync.Mutex
 	var group sync.WaitGroup
-	for i := range paceConnections {
+	for i := range cmp.Or(l.connections, paceConnections) {
 		c, err := l.dial(ctx, i)
 		if err != nil {
 			fail(err)
@@ -84,7 +96,7 @@ func (l paceLoad) openLoop(ctx context.Context, perSecond float64) (m measuremen
 				if l.note != nil {
 					l.note(number, begun)
 				}
-				a, err := c.create(number, number)
+				a, err := l.ask(c, number)
 				took := time.Since(begun)
 				if err == nil && a.status != http.StatusCreated && (l.request == nil || a.status/100 != 2) {
 					err = fmt.Errorf("a create was answered %d: %s", a.status, a.body)

@@ -47,7 +47,7 @@ func printReport(w io.Writer, b *bench, subjects []*subject) error {
 	if err := told(w, b.goals(by), title, b.plot); err != nil {
 		return err
 	}
-	fmt.Fprint(w, "\nMeasured elsewhere: lists of large tables (make bench-large), webhooks (make bench ARGS=webhooks),\n"+
+	fmt.Fprint(w, "\nMeasured elsewhere: requests beside a year of deliveries (make bench-large), webhooks (make bench ARGS=webhooks),\n"+
 		"an ordinary load (make bench ARGS=pace), many processes (make bench ARGS=processes), simulations\n"+
 		"(make bench ARGS=simulations), noisy neighbours (make bench ARGS=neighbours), hours of it (make soak).\n")
 	return nil

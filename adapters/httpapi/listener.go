@@ -64,10 +64,13 @@ var (
 // begin in the same words, since callers choose the texts in it; but JSON has
 // no bare line breaks, and so no headers follow.
 func bareStatus(p []byte) (status int, bare bool) {
+	if len(p) < len("HTTP/1.1 400") || p[9] != '4' && p[9] != '5' {
+		return 0, false
+	}
 	line, rest, _ := bytes.Cut(p, lineEnd)
 	headers, _, whole := bytes.Cut(rest, headersEnd)
-	if len(line) < len("HTTP/1.1 400") || !bytes.HasPrefix(line, []byte("HTTP/1.")) || line[9] != '4' && line[9] != '5' ||
-		!whole || !bytes.Contains(headers, []byte("Connection: close")) || bytes.Contains(p, []byte("\r\nX-Request-ID: ")) {
+	if len(line) < len("HTTP/1.1 400") || !bytes.HasPrefix(line, []byte("HTTP/1.")) || !whole ||
+		!bytes.Contains(headers, []byte("Connection: close")) || bytes.Contains(p, []byte("\r\nX-Request-ID: ")) {
 		return 0, false
 	}
 	status, err := strconv.Atoi(string(line[9:12]))

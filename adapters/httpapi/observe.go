@@ -79,6 +79,9 @@ func (a *API) finished(c *call, took time.Duration) {
 	route, status := routeOf(c), c.Writer.Status()
 	a.Metrics.served(route, c.Request.Method, status, a.Environment, took)
 	a.record(c, route, status, took)
+	if !a.Log.Enabled(c.Request.Context(), slog.LevelInfo) {
+		return
+	}
 	fields := append(make([]slog.Attr, 0, 9),
 		c.requestID.LogAttr(),
 		slog.String("environment", string(a.Environment)),
@@ -92,7 +95,7 @@ func (a *API) finished(c *call, took time.Duration) {
 		fields = append(fields, slog.String("key_id", string(key)))
 	}
 	if status == http.StatusUnauthorized || status == http.StatusTooManyRequests {
-		fields = append(fields, slog.String("client_network", domain.ClientNetwork(c.ClientIP())))
+		fields = append(fields, slog.String("client_network", domain.ClientNetwork(c.clientIP())))
 	}
 	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", fields...)
 }

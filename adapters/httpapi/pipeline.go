@@ -22,6 +22,7 @@ type call struct {
 	*gin.Context
 	environment   domain.Environment
 	requestID     web.RequestID
+	client        string // its address, once clientIP was asked
 	grant         admission.Grant
 	leave         func() // nil: not among the application's requests in flight
 	releasePermit func() // nil: none of the permits that bulks and lists take
@@ -281,4 +282,12 @@ func (c *call) once() idempotency.Request {
 	return idempotency.Request{Tenant: c.tenant, Key: c.key, Fingerprint: sha256.Sum256(whole)}
 }
 
-func clientAddress(c *call) string { return domain.ClientAddress(c.ClientIP()) }
+func clientAddress(c *call) string { return domain.ClientAddress(c.clientIP()) }
+
+// clientIP is what gin makes of the connection and the headers of proxies, found out once.
+func (c *call) clientIP() string {
+	if c.client == "" {
+		c.client = c.ClientIP()
+	}
+	return c.client
+}

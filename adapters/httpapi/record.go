@@ -34,7 +34,7 @@ func (a *API) record(c *call, route string, status int, took time.Duration) {
 		BusinessID: of.Tenant().BusinessID, ApplicationID: of.Tenant().ApplicationID, KeyID: of.Key.ID,
 		Route: knownMethod(c.Request.Method) + " " + described(route), DeliveryID: c.delivery(), Status: status, Took: took,
 		Replayed: c.told.replayed,
-		Network:  domain.ClientNetwork(c.ClientIP()), Agent: agentOf(c.Request.UserAgent()),
+		Network:  domain.ClientNetwork(c.clientIP()), Agent: agentOf(c.Request.UserAgent()),
 	}
 	if e := c.told.failure; e != nil {
 		r.Code = e.Code

@@ -1,13 +1,16 @@
 package httpapi
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"waybill/adapters/web"
 	"waybill/application/idempotency"
@@ -67,12 +70,24 @@ func (a *API) write(c *call, r reply) {
 	if c.key != "" {
 		a.Metrics.keyed(r.replayed)
 	}
-	contentType := r.contentType
-	if contentType == "" {
-		contentType = web.JSONType
-	}
-	c.Data(r.status, contentType, r.body)
+	c.send(r.status, cmp.Or(r.contentType, web.JSONType), r.body)
 }
+
+// send writes a body. net/http finds out the length of one that it holds back whole; what
+// is longer would go out in chunks. One name less in the header keeps it among those that a
+// map has room for without growing.
+func (c *call) send(status int, contentType string, body []byte) {
+	header := c.Writer.Header()
+	header["Content-Type"] = []string{contentType}
+	if len(body) > heldBack {
+		header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
+	c.Status(status)
+	_, _ = c.Writer.Write(body) // a client that left is no failure
+}
+
+// heldBack is how many bytes net/http holds back until a handler is done.
+const heldBack = 2048
 
 // notModified answers that the client has what it asked for. Only a client that
 // shows the tag it was given goes free: * is true of anything, and so would a flood
@@ -117,7 +132,7 @@ func (a *API) fail(c *call, err error) {
 	if status == http.StatusUnauthorized {
 		c.Writer.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	c.Data(status, web.JSONType, web.Failure(status, e, a.docURL(e.Code)))
+	c.send(status, web.JSONType, web.Failure(status, e, a.docURL(e.Code)))
 }
 
 func (a *API) logUnavailable(c *call, code string, err error) {
@@ -138,22 +153,29 @@ func setAllowance(header http.Header, a ports.Allowance) {
 // tagBox names states of answers. A tag is a code under a key of ours over the
 // path, the application and the body: a client that sends it was given it, for this
 // record, and nothing has to be remembered to know that.
-type tagBox struct{ key []byte }
+type tagBox struct {
+	codes *sync.Pool // of hash.Hash: half of a code is to get ready for it
+}
 
 func newTagBox(key [32]byte) tagBox {
 	h := hmac.New(sha256.New, key[:])
 	h.Write([]byte("entity tags")) // cursors are made under the same key
-	return tagBox{key: h.Sum(nil)}
+	own := h.Sum(nil)
+	return tagBox{codes: &sync.Pool{New: func() any { return hmac.New(sha256.New, own) }}}
 }
 
 func (b tagBox) name(c *call, body []byte) string {
-	h := hmac.New(sha256.New, b.key)
+	h := b.codes.Get().(hash.Hash)
+	defer b.codes.Put(h)
+	h.Reset()
+	var room [256]byte
+	about := room[:0]
 	for _, part := range []string{string(c.tenant.ApplicationID), string(c.tenant.Environment), c.Request.URL.Path} {
-		h.Write([]byte(part))
-		h.Write([]byte{0})
+		about = append(append(about, part...), 0)
 	}
+	h.Write(about)
 	h.Write(body)
-	return `"` + hex.EncodeToString(h.Sum(nil)[:12]) + `"`
+	return `"` + hex.EncodeToString(h.Sum(room[:0])[:12]) + `"`
 }
 
 // matches reports whether a tag is among those of If-None-Match, compared weakly

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/DataDog/datadog-agent/pkg/template/html"
@@ -132,8 +133,12 @@ func Count(n int64) string {
 	return text
 }
 
-// Set are the pages of an edge.
-type Set struct{ byName map[string]*template.Template }
+// Set are the pages of an edge. Each is parsed when it is first shown: with the parts, which
+// every page has a copy of, all of them would be most of what a server holds in memory, and
+// what it walks through for each collection of garbage.
+type Set struct {
+	byName map[string]func() (*template.Template, error)
+}
 
 // Reader is whom the pages of a business are for.
 type Reader bool
@@ -161,21 +166,20 @@ func Parse(prefix string, who Reader, edge ...fs.FS) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{byName: map[string]*template.Template{}}
+	s := &Set{byName: map[string]func() (*template.Template, error){}}
 	for _, files := range edge {
 		names, err := fs.Glob(files, "html/*.html")
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
-			page, err := kit.Clone()
-			if err != nil {
-				return nil, err
-			}
-			if page, err = page.ParseFS(files, name); err != nil {
-				return nil, err
-			}
-			s.byName[strings.TrimSuffix(path.Base(name), ".html")] = page
+			s.byName[strings.TrimSuffix(path.Base(name), ".html")] = sync.OnceValues(func() (*template.Template, error) {
+				page, err := kit.Clone()
+				if err != nil {
+					return nil, err
+				}
+				return page.ParseFS(files, name)
+			})
 		}
 	}
 	return s, nil
@@ -186,11 +190,15 @@ func (s *Set) Render(name string, p Page) ([]byte, error) { return s.RenderPart(
 
 // RenderPart makes a part of a page, by the name of its template.
 func (s *Set) RenderPart(name, part string, data any) ([]byte, error) {
-	page, ok := s.byName[name]
+	parse, ok := s.byName[name]
 	if !ok {
 		return nil, fmt.Errorf("there is no page %s", name)
 	}
+	page, err := parse()
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	err := page.ExecuteTemplate(&b, part, data)
+	err = page.ExecuteTemplate(&b, part, data)
 	return b.Bytes(), err
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -81,6 +83,18 @@ func page(t *testing.T, content string, body any) string {
 		t.Fatal(err)
 	}
 	return string(html)
+}
+
+func TestEveryPageOfTheProgramCanBeParsed(t *testing.T) {
+	for _, edge := range []string{"site", "portal", "console"} {
+		set, err := pages.Parse("", pages.ForReader, os.DirFS(filepath.Join("..", edge)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := set.ParseAll(); err != nil || n == 0 {
+			t.Errorf("%s: %d pages: %v", edge, n, err)
+		}
+	}
 }
 
 func TestAPageLoadsItsOwnAssetsAndNothingElse(t *testing.T) {

@@ -28,6 +28,9 @@ type Body struct {
 // Read reads and checks the body against the names the shape declares. It is nil
 // where there is none.
 func (b Body) Read(w http.ResponseWriter, r *http.Request) (*strictjson.Value, error) {
+	if r.Body == http.NoBody && (b.Shape == nil || b.MayBeEmpty) {
+		return nil, nil
+	}
 	buffer := buffers.Get().(*bytes.Buffer)
 	defer func() {
 		buffer.Reset()

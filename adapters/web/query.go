@@ -24,6 +24,9 @@ type Query struct {
 // and empty ones.
 func ParseQuery(raw string, known []string) (Query, error) {
 	q := Query{noted: &[]domain.FieldError{}}
+	if raw == "" {
+		return q, nil
+	}
 	var err error
 	if q.values, err = url.ParseQuery(raw); err != nil {
 		return q, malformed("The query string cannot be read: "+queryFault(err)+".", nil)

@@ -135,22 +135,17 @@ var rowsInsteadOfColumns = []edit{
 	"strings"
 	"time"
 `},
-	{statements, `	t.add(pgfast.Step{What: "insert recipients", Wanted: b.wants(of, recipientIDOf)},
-		recipientColumns.Statement, recipientColumns.Values(b.recipientRows(of))...)
-`, `	addRows(b, t.add, recipientTable, b.recipientRows(of), of,
-		" ON CONFLICT (business_id, environment, phone_number) DO NOTHING RETURNING id", recipientIDOf)
+	{statements, `	t.insert("insert recipients", storeRecipients, b, of, recipientIDOf, recipientColumns.Values(b.recipientRows(of))...)
+`, `	addRows(t.add, recipientTable, b.recipientRows(of))
 `},
-	{statements, `	t.add(pgfast.Step{What: "insert addresses", Wanted: b.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
-		addressColumns.Statement, addressColumns.Values(rows)...)
-`, `	addRows(b, t.add, addressTable, rows, of,
-		" ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id", func(e *entry) rowID { return rowIDOf(e.Address.ID) })
+	{statements, `	t.insert("insert addresses", storeAddresses, b, of, func(e *entry) rowID { return rowIDOf(e.Address.ID) }, addressColumns.Values(rows)...)
+`, `	addRows(t.add, addressTable, rows)
 `},
-	{statements, `	t.add(pgfast.Step{What: "insert deliveries", Wanted: b.wants(of, func(e *entry) rowID { return e.row.ID })},
-		deliveryColumns.Statement, deliveryColumns.Values(rows)...)
-`, `	addRows(b, t.add, deliveryTable, rows, of, " ON CONFLICT DO NOTHING RETURNING id", func(e *entry) rowID { return e.row.ID })
+	{statements, `	t.insert("insert deliveries", storeDeliveries, b, of, func(e *entry) rowID { return e.row.ID }, deliveryColumns.Values(rows)...)
+`, `	addRows(t.add, deliveryTable, rows)
 `},
 	{statements, `	t.add(pgfast.Step{What: "insert events", Read: pgfast.Discard}, eventColumns.Statement, eventColumns.Values(events)...)
-`, `	addRows(b, t.add, eventTable, events, of, "", nil)
+`, `	addRows(t.add, eventTable, events)
 `},
 	{statements, "", `
 type oneKind struct {
@@ -192,21 +187,17 @@ func valuesOf(t table, row reflect.Value, from int) (string, []pgfast.Value) {
 }
 
 const statementForEachRow = `
-func addRows[Row any](b *pgBatch, add func(pgfast.Step, string, ...pgfast.Value), t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
+func addRows[Row any](add func(pgfast.Step, string, ...pgfast.Value), t table, rows []Row) {
 	insert, _, _ := strings.Cut(t.insert, "VALUES (")
-	for i, row := range rows {
+	for _, row := range rows {
 		places, values := valuesOf(t, reflect.ValueOf(row), 1)
-		s := pgfast.Step{What: "insert a row", Read: pgfast.Discard}
-		if id != nil {
-			s = pgfast.Step{What: "insert a row", Wanted: b.wants(of[i:i+1], id)}
-		}
-		add(s, insert+"VALUES "+places+suffix, values...)
+		add(pgfast.Step{What: "insert a row", Read: pgfast.Discard}, insert+"VALUES "+places, values...)
 	}
 }
 `
 
 const valuesForEachRow = `
-func addRows[Row any](b *pgBatch, add func(pgfast.Step, string, ...pgfast.Value), t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
+func addRows[Row any](add func(pgfast.Step, string, ...pgfast.Value), t table, rows []Row) {
 	insert, _, _ := strings.Cut(t.insert, "VALUES (")
 	var all []string
 	var params []pgfast.Value
@@ -214,10 +205,6 @@ func addRows[Row any](b *pgBatch, add func(pgfast.Step, string, ...pgfast.Value)
 		places, values := valuesOf(t, reflect.ValueOf(row), 1+len(params))
 		all, params = append(all, places), append(params, values...)
 	}
-	s := pgfast.Step{What: "insert rows", Read: pgfast.Discard}
-	if id != nil {
-		s = pgfast.Step{What: "insert rows", Wanted: b.wants(of, id)}
-	}
-	add(s, insert+"VALUES "+strings.Join(all, ", ")+suffix, params...)
+	add(pgfast.Step{What: "insert rows", Read: pgfast.Discard}, insert+"VALUES "+strings.Join(all, ", "), params...)
 }
 `

@@ -29,8 +29,8 @@ func storeBatchOnPostgres(ctx context.Context, s *Store, entries []*entry) []err
 
 // storeSome stores the entries that are left, and tells the outcome of each.
 func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*entry, left []int, outcomes []error) {
-	for len(left) > 0 {
-		b := &pgBatch{entries: make([]*entry, len(left))}
+	for first := true; len(left) > 0; first = false {
+		b := &pgBatch{entries: make([]*entry, len(left)), first: first}
 		for i, e := range left {
 			b.entries[i] = entries[e]
 		}
@@ -93,10 +93,18 @@ func halves(entries []*entry, of []int) (half, other []int) {
 }
 
 // storeOnce stores all of a batch or nothing. It does not queue for a row that is held.
+// Where COMMIT can go with the statements, that is tried first; the statements whose results
+// tell which bookings cannot be stored come after a failure of that.
+//
 // Where a pipeline meets a dead connection BEGIN goes first, which passes over all of those.
 // It does before a bulk too: the lease is extended ahead of the pipeline, and its row held
 // until the end of the transaction.
 func (s *Store) storeOnce(ctx context.Context, wait time.Duration, b *pgBatch) error {
+	if s.mayCommitAtOnce(b) {
+		if err := s.storeAtOnce(ctx, wait, b); !errors.Is(err, errNotAtOnce) {
+			return err
+		}
+	}
 	n := &need{contention: s.contention, wait: wait, queued: true, pipelined: !inBulk(b.entries[0])}
 	return s.repeat(ctx, n, func(sn session) error {
 		err := b.store(ctx, sn)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/gorm/logger"
 
 	"waybill/adapters/storage/gormstore/pgfast"
 	"waybill/domain"
@@ -21,16 +22,15 @@ import (
 // all rows of it.
 type pgBatch struct {
 	entries []*entry
+	first   bool         // no try before this one has failed
 	begun   bool         // a transaction has begun: the database answers
 	missing map[int]bool // those that were not stored
 }
 
-// store sends all statements and reads their results. Rows are locked in the
-// order of a single booking, and within a statement in the order of their values:
-// so no two transactions wait for each other.
-func (b *pgBatch) store(ctx context.Context, sn session) error {
-	b.begun = !sn.need.pipelined
-	t := &pgTry{ctx: ctx, session: sn}
+// statements are those of all parts. Rows are locked in the order of a single booking, and
+// within a statement in the order of their values: so no two transactions wait for each
+// other.
+func (b *pgBatch) statements(t *pgTry) error {
 	for _, p := range parts {
 		if of := b.chosen(p.needed, p.order); len(of) > 0 {
 			if err := p.together(b, t, of); err != nil {
@@ -38,16 +38,22 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 			}
 		}
 	}
-	trace := func(s pgfast.Step, begun time.Time, rows int64, err error) {
-		sn.db.Logger.Trace(ctx, begun, func() (string, int64) { return s.Statement, rows }, err)
+	return nil
+}
+
+// store sends all statements and reads their results.
+func (b *pgBatch) store(ctx context.Context, sn session) error {
+	b.begun = !sn.need.pipelined
+	t := &pgTry{ctx: ctx, session: sn}
+	if err := b.statements(t); err != nil {
+		return err
 	}
 	return onPgConn(sn.conn, func(conn *pgConn) (err error) {
 		steps := t.steps
 		if sn.need.pipelined {
 			steps = append(conn.beginning(func() { b.begun = true }), steps...)
 		}
-		// Behind a pooler nothing is prepared.
-		b.missing, err = pgfast.Run(ctx, conn.pgx(), conn.alone == "", steps, trace)
+		b.missing, err = conn.run(ctx, steps, sn.db.Logger)
 		b.begun = b.begun || !conn.pgx().IsClosed() // it answers
 		switch {
 		case !b.begun && ctx.Err() == nil:
@@ -63,11 +69,40 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 	})
 }
 
+// run sends statements together and reads their results.
+func (c *pgConn) run(ctx context.Context, steps []pgfast.Step, log logger.Interface) (missing map[int]bool, err error) {
+	// Behind a pooler nothing is prepared.
+	return pgfast.Run(ctx, c.pgx(), c.alone == "", steps, func(s pgfast.Step, begun time.Time, rows int64, err error) {
+		log.Trace(ctx, begun, func() (string, int64) { return s.Statement, rows }, err)
+	})
+}
+
 // pgTry is one try to store a batch: the statements that are sent together.
 type pgTry struct {
 	session
-	ctx   context.Context //nolint:containedctx // of this try alone
-	steps []pgfast.Step
+	ctx    context.Context //nolint:containedctx // of this try alone
+	atOnce bool            // COMMIT goes with them
+	steps  []pgfast.Step
+}
+
+// insertion is a statement that stores rows.
+type insertion struct {
+	plain   string // fails where one of them is there already
+	checked string // leaves that one out, and returns IDs of the others
+}
+
+func insertionOf(statement, conflicts string) insertion {
+	return insertion{statement, statement + conflicts}
+}
+
+// insert takes a statement that stores a row of each of some entries. id is what it
+// returns of them.
+func (t *pgTry) insert(what string, i insertion, b *pgBatch, of []int, id func(*entry) rowID, values ...pgfast.Value) {
+	if t.atOnce {
+		t.add(pgfast.Step{What: what, Read: pgfast.Discard}, i.plain, values...)
+		return
+	}
+	t.add(pgfast.Step{What: what, Wanted: b.wants(of, id)}, i.checked, values...)
 }
 
 // add takes a statement with its values.
@@ -115,18 +150,17 @@ func (b *pgBatch) wants(of []int, id func(*entry) rowID) map[[16]byte][]int {
 	return wanted
 }
 
-// storeKeys skips a booking whose key has an expired record: that one is stored
+// storeKeys does not store a booking whose key has an expired record: that one is stored
 // by itself.
-const storeKeys = `INSERT INTO idempotency_keys
+var storeKeys = insertionOf(`INSERT INTO idempotency_keys
 	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
 SELECT o, a, e, k, f, c, s, l, b, t, now() + make_interval(secs => r)
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::uuid[], $7::integer[], $8::text[], $9::bytea[], $10::timestamptz[],
-	$11::double precision[]) AS u (o, a, e, k, f, c, s, l, b, t, r)
-ON CONFLICT DO NOTHING RETURNING claim_id`
+	$11::double precision[]) AS u (o, a, e, k, f, c, s, l, b, t, r)`, " ON CONFLICT DO NOTHING RETURNING claim_id")
 
 func (b *pgBatch) addKeys(t *pgTry, of []int) error {
 	claim := func(e *entry) rowID { return rowID(e.Key.ClaimID) }
-	t.add(pgfast.Step{What: "claim idempotency keys", Wanted: b.wants(of, claim)}, storeKeys,
+	t.insert("claim idempotency keys", storeKeys, b, of, claim,
 		arrayOf(b, of, pgUUID, businessOf),
 		arrayOf(b, of, pgUUID, func(e *entry) rowID { return e.row.ApplicationID }),
 		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.row.Environment }),
@@ -204,19 +238,23 @@ var (
 )
 
 var (
-	recipientColumns = recipientTable.columnar(onKnownRecipient + " RETURNING id")
-	addressColumns   = addressTable.columnar(onKnownAddress + " RETURNING id")
-	deliveryColumns  = deliveryTable.columnar(" ON CONFLICT DO NOTHING RETURNING id")
-	eventColumns     = eventTable.columnar("")
+	recipientColumns = recipientTable.columnar()
+	addressColumns   = addressTable.columnar()
+	deliveryColumns  = deliveryTable.columnar()
+	eventColumns     = eventTable.columnar()
+
+	storeRecipients = insertionOf(recipientColumns.Statement, onKnownRecipient+" RETURNING id")
+	storeAddresses  = insertionOf(addressColumns.Statement, onKnownAddress+" RETURNING id")
+	storeDeliveries = insertionOf(deliveryColumns.Statement, " ON CONFLICT DO NOTHING RETURNING id")
 )
 
-// columnar stores many rows of the table; conflicts is what is done about those.
-func (t table) columnar(conflicts string) pgfast.Columns {
+// columnar stores many rows of the table.
+func (t table) columnar() pgfast.Columns {
 	fields := make([]pgfast.Field, len(t.fields))
 	for i, f := range t.fields {
 		fields[i] = pgfast.Field{StructField: f.StructField, Column: f.DBName}
 	}
-	return pgfast.ColumnsOf(t.name, fields, pgKinds, conflicts)
+	return pgfast.ColumnsOf(t.name, fields, pgKinds)
 }
 
 const (
@@ -240,8 +278,7 @@ func (b *pgBatch) recipientRows(of []int) []recipientRow {
 }
 
 func (b *pgBatch) addRecipients(t *pgTry, of []int) error {
-	t.add(pgfast.Step{What: "insert recipients", Wanted: b.wants(of, recipientIDOf)},
-		recipientColumns.Statement, recipientColumns.Values(b.recipientRows(of))...)
+	t.insert("insert recipients", storeRecipients, b, of, recipientIDOf, recipientColumns.Values(b.recipientRows(of))...)
 	return nil
 }
 
@@ -264,8 +301,7 @@ func (b *pgBatch) addAddressCounts(t *pgTry, of []int) error {
 
 func (b *pgBatch) addAddresses(t *pgTry, of []int) error {
 	rows := gathered(b, of, func(e *entry) addressRow { return newAddressRow(e.Delivery.Tenant, e.Address) })
-	t.add(pgfast.Step{What: "insert addresses", Wanted: b.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
-		addressColumns.Statement, addressColumns.Values(rows)...)
+	t.insert("insert addresses", storeAddresses, b, of, func(e *entry) rowID { return rowIDOf(e.Address.ID) }, addressColumns.Values(rows)...)
 	return nil
 }
 
@@ -284,8 +320,7 @@ var fanOutAll = fanOutBy(map[string]string{
 
 func (b *pgBatch) addDeliveries(t *pgTry, of []int) error {
 	rows := gathered(b, of, func(e *entry) deliveryRow { return e.row })
-	t.add(pgfast.Step{What: "insert deliveries", Wanted: b.wants(of, func(e *entry) rowID { return e.row.ID })},
-		deliveryColumns.Statement, deliveryColumns.Values(rows)...)
+	t.insert("insert deliveries", storeDeliveries, b, of, func(e *entry) rowID { return e.row.ID }, deliveryColumns.Values(rows)...)
 	return nil
 }
 

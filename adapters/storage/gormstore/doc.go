@@ -44,8 +44,9 @@
 //     (bookings_batch.go), and rows looked up by one statement (lookups.go), on
 //     Postgres past gorm (pgfast). One multi-table statement was rejected for
 //     batches: it fails as a whole, without telling which booking is the reason.
-//     BEGIN goes with the statements (postgres_pipelined.go); COMMIT does not, as only
-//     their results tell whether all was stored.
+//     A batch commits with its statements, in one round trip, where each of those fails
+//     unless it stores all (bookings_at_once.go). Where only a result tells, BEGIN goes
+//     with them (postgres_pipelined.go), and COMMIT after them.
 //   - Nothing relies on a session of Postgres but its time-outs and prepared
 //     statements, and those only where no pooler in transaction mode stands in
 //     front of it. Detecting a pooler and going on was rejected: a pooler that

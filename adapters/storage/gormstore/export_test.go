@@ -13,10 +13,23 @@ import (
 
 	"waybill/adapters/storage/gormstore/pgfast"
 	"waybill/domain"
+	"waybill/ports"
 )
 
-// CommitWith replaces COMMIT, so that a test can lose its answer.
-func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx = commit }
+// CommitWith replaces COMMIT, so that a test can lose its answer, and has it sent alone.
+func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx, s.atOnce = commit, false }
+
+// BookTogether stores bookings as one batch.
+func (s *Store) BookTogether(ctx context.Context, writes ...ports.BookingWrite) ([]error, error) {
+	entries := make([]*entry, len(writes))
+	for i, w := range writes {
+		var err error
+		if entries[i], err = newEntry(w); err != nil {
+			return nil, err
+		}
+	}
+	return s.dialect.storeBatch(ctx, s, entries), nil
+}
 
 // Pools are the connections, for tests that look at sessions.
 func (s *Store) Pools() (write, read *sql.DB) { return s.pools.write, s.pools.read }

@@ -149,7 +149,7 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 		return nil, err
 	}
 	s := &Store{dialect: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit,
-		skipSlow: skipSlow}
+		atOnce: true, skipSlow: skipSlow}
 	s.bookings = newBookings(func(ctx context.Context, entries []*entry) []error { return e.storeBatch(ctx, s, entries) }, e.writers)
 	if e.locksRows {
 		s.contention = newContention(o)

@@ -34,6 +34,7 @@ const (
 	pgLockNotAvailable     = "55P03"
 	pgQueryCanceled        = "57014"
 	pgReadOnly             = "25006"
+	pgAdminShutdown        = "57P01"
 	pgIdleInTransaction    = "25P03"
 	pgTransactionTooLong   = "25P04" // transaction_timeout
 	pgUnknownDatabase      = "3D000"

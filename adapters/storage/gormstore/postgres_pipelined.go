@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"database/sql/driver"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -56,11 +57,16 @@ func (c *pgConn) beginning(begun func()) []pgfast.Step {
 		begun()
 		return pgfast.Discard(rows)
 	}}}
+	return append(steps, c.parameters(c.lockWait)...)
+}
+
+// parameters sets those of a transaction that is sent together.
+func (c *pgConn) parameters(lockWait time.Duration) (steps []pgfast.Step) {
 	if c.alone != "" {
 		steps = append(steps, pgfast.Step{What: "set parameters", Statement: c.alone, Read: pgfast.Discard})
 	}
 	return append(steps, pgfast.Step{
-		What: "set parameters", Statement: inPipelines, Read: pgfast.Discard, Values: []pgfast.Value{pgfast.Text.One(milliseconds(c.lockWait))},
+		What: "set parameters", Statement: inPipelines, Read: pgfast.Discard, Values: []pgfast.Value{pgfast.Text.One(milliseconds(lockWait))},
 	})
 }
 

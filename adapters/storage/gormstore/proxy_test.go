@@ -18,11 +18,12 @@ const (
 	cutAfterCommit
 )
 
-// proxy stands between a Store and Postgres and knows one message: COMMIT.
+// proxy stands between a Store and Postgres, and knows what commits.
 type proxy struct {
 	listener net.Listener
 	server   atomic.Value // host:port
 	next     atomic.Int32
+	commits  atomic.Pointer[[]byte] // what is in the message that does
 }
 
 // commitMessage is a simple query of the protocol: its type, length and text.
@@ -63,7 +64,10 @@ func (p *proxy) url(t testing.TB, database string) string {
 	return withHost(t, database, p.listener.Addr().String())
 }
 
-func (p *proxy) cutNext(c cut) { p.next.Store(int32(c)) }
+func (p *proxy) cutNext(c cut, commits []byte) {
+	p.commits.Store(&commits)
+	p.next.Store(int32(c))
+}
 
 func (p *proxy) relay(client net.Conn) {
 	defer client.Close()
@@ -95,7 +99,7 @@ func (p *proxy) relay(client net.Conn) {
 		if err != nil {
 			return
 		}
-		if bytes.Contains(buffer[:n], commitMessage) {
+		if commits := p.commits.Load(); commits != nil && bytes.Contains(buffer[:n], *commits) {
 			switch cut(p.next.Swap(int32(cutNothing))) {
 			case cutBeforeCommit:
 				return

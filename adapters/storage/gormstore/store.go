@@ -32,8 +32,12 @@ type Store struct {
 	contention  *contention // nil: no transaction waits for a row but for the whole database
 	log         *slog.Logger
 
-	// commitTx is (*sql.Tx).Commit; tests lose its answer.
+	// commitTx is (*sql.Tx).Commit; tests lose its answer. atOnce tells that a COMMIT may go
+	// with the statements of its batch, and broke when a connection was last lost that way,
+	// as a duration since the process began.
 	commitTx func(*sql.Tx) error
+	atOnce   bool
+	broke    atomic.Int64
 	// watch, if any, is called with each statement sent past gorm and its values;
 	// tests set it.
 	watch func(statement string, values []pgfast.Value)

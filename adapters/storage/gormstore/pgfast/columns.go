@@ -48,7 +48,7 @@ func StandardKinds() Kinds {
 // Columns stores many rows of a table by one statement, whatever their number: each
 // parameter is a column of them, an array.
 type Columns struct {
-	Statement string // all of it, with what is done about conflicts
+	Statement string
 	fields    []int
 	kinds     []Kind
 }
@@ -59,9 +59,9 @@ type Field struct {
 	Column string
 }
 
-// ColumnsOf prepares INSERT INTO a table, for rows with these fields; conflicts is what
-// follows. It panics where a field has no kind, which is a mistake in the row type.
-func ColumnsOf(table string, fields []Field, kinds Kinds, conflicts string) Columns {
+// ColumnsOf prepares INSERT INTO a table, for rows with these fields. It panics where a
+// field has no kind, which is a mistake in the row type.
+func ColumnsOf(table string, fields []Field, kinds Kinds) Columns {
 	var c Columns
 	names, arrays := make([]string, len(fields)), make([]string, len(fields))
 	for i, f := range fields {
@@ -72,8 +72,7 @@ func ColumnsOf(table string, fields []Field, kinds Kinds, conflicts string) Colu
 		c.fields, c.kinds = append(c.fields, f.Index[0]), append(c.kinds, kind)
 		names[i], arrays[i] = f.Column, "$"+strconv.Itoa(i+1)+"::"+kind.sqlType+"[]"
 	}
-	c.Statement = "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")" +
-		conflicts
+	c.Statement = "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")"
 	return c
 }
 

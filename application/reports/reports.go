@@ -19,11 +19,14 @@ type Reports struct {
 	clock     ports.Clock
 	customers recent[[]domain.Business]
 
-	mu   sync.Mutex
-	last lastReport
+	// reading has a place for the one report that is read at a time: all of them share two
+	// connections with the lists of the staff, its board and the feed of a dispatch system.
+	reading chan struct{}
+	mu      sync.Mutex
+	last    lastReport
 }
 
-// lastReport is the report that was read last, for who reads the same again.
+// lastReport is the report that was read last, for a caller that reads the same again.
 type lastReport struct {
 	query  domain.ReportQuery
 	at     time.Time // before it was read
@@ -31,7 +34,9 @@ type lastReport struct {
 }
 
 // New makes the use cases.
-func New(s ports.Storage, c ports.Clock) *Reports { return &Reports{storage: s, clock: c} }
+func New(s ports.Storage, c ports.Clock) *Reports {
+	return &Reports{storage: s, clock: c, reading: make(chan struct{}, 1)}
+}
 
 // Line is a line of a report, with the name of the customer that it is about.
 type Line struct {
@@ -61,13 +66,22 @@ func (r *Reports) Report(ctx context.Context, q domain.ReportQuery) (Report, err
 			Message: "The first day must not be after the last one, and a report is about 400 days at most."})
 	}
 	q.From, q.Until = q.From.UTC(), q.Until.UTC() // equal moments are one question
-	now := r.clock.Now()
-	r.mu.Lock()
-	last := r.last
-	r.mu.Unlock()
-	if age := now.Sub(last.at); last.query == q && age >= 0 && age < recentAge {
-		return last.report, nil
+	if report, known := r.known(q); known {
+		return report, nil
 	}
+	select {
+	case r.reading <- struct{}{}:
+		defer func() { <-r.reading }()
+	case <-ctx.Done():
+		return Report{}, &domain.Error{
+			Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Second, Err: ctx.Err(),
+			Message: "Other reports are being read, one after another. Ask for this one again in a moment.",
+		}
+	}
+	if report, known := r.known(q); known { // the caller before may have read it
+		return report, nil
+	}
+	now := r.clock.Now()
 	report, err := r.readReport(ctx, q)
 	if err == nil {
 		r.mu.Lock()
@@ -75,6 +89,14 @@ func (r *Reports) Report(ctx context.Context, q domain.ReportQuery) (Report, err
 		r.mu.Unlock()
 	}
 	return report, err
+}
+
+// known is the last report, where it is the one that is asked for and not old.
+func (r *Reports) known(q domain.ReportQuery) (Report, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	age := r.clock.Now().Sub(r.last.at)
+	return r.last.report, r.last.query == q && age >= 0 && age < recentAge
 }
 
 func (r *Reports) readReport(ctx context.Context, q domain.ReportQuery) (report Report, err error) {

@@ -45,8 +45,9 @@ type reader struct {
 	fail  error
 	open  int
 	lines []domain.ReportLine
-	// reports is how many were read.
-	reports int
+	// reports is how many were read, atOnce how many of them at a time, and lasts how long each takes.
+	reports, busy, atOnce int
+	lasts                 time.Duration
 }
 
 func (r *reader) Open(ctx context.Context, _ domain.Environment, _ int) ([]domain.OpenDelivery, error) {
@@ -62,7 +63,15 @@ func (r *reader) Open(ctx context.Context, _ domain.Environment, _ int) ([]domai
 }
 
 func (r *reader) Lines(context.Context, domain.ReportQuery) ([]domain.ReportLine, error) {
+	r.mu.Lock()
 	r.reports++
+	r.busy++
+	r.atOnce = max(r.atOnce, r.busy)
+	r.mu.Unlock()
+	time.Sleep(r.lasts)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy--
 	return r.lines, r.fail
 }
 
@@ -156,6 +165,59 @@ func TestAReportIsReadOnceInFiveSecondsWhereTheSameIsAskedForAgain(t *testing.T)
 			if (err == nil) != (step.fail == nil) || s.reader.reports != step.reads {
 				t.Errorf("step %d: %d reads, want %d (%v)", i, s.reader.reports, step.reads, err)
 			}
+		}
+	})
+}
+
+// TestReportsAreReadOneAfterAnother has 40 callers of four reports that take a second each: they
+// hold one connection, however many ask, and a caller that cannot wait is told so.
+func TestReportsAreReadOneAfterAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &storage{reader: reader{lasts: time.Second}}
+		r := reports.New(s, clock{})
+		first := domain.ReportDay(time.Now())
+		ask := func(days int, patience time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			_, err := r.Report(ctx, domain.ReportQuery{From: first, Until: first.AddDate(0, 0, days), Each: domain.ReportEachVehicle})
+			return err
+		}
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if err := ask(1, 10*time.Second); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		all.Go(func() {
+			if e, ok := errors.AsType[*domain.Error](ask(2, time.Second/2)); !ok || e.Kind != domain.KindUnavailable {
+				t.Error("a caller that cannot wait is not told so")
+			}
+		})
+		all.Wait()
+		if s.reader.reports != 1 {
+			t.Errorf("one report that ten callers ask for was read %d times", s.reader.reports)
+		}
+		for i := range 40 {
+			all.Go(func() {
+				if err := ask(2+i%4, time.Minute); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if s.reader.atOnce != 1 {
+			t.Errorf("%d reports were read at a time", s.reader.atOnce)
+		}
+		s.reader.fail = ports.ErrTookTooLong
+		if ask(7, time.Minute) == nil {
+			t.Error("a report that failed has an answer")
+		}
+		if s.reader.fail = nil; ask(8, time.Minute) != nil {
+			t.Error("a failure keeps the place of the next report")
 		}
 	})
 }

@@ -217,7 +217,7 @@ func (a *mapAsk) marks(open []domain.OpenDelivery, now time.Time) (marks []markV
 	for _, m := range by {
 		m.x, m.y = m.x/float64(m.Count), m.y/float64(m.Count)
 		m.at = unproject(m.x+a.x-mapWidth/2, m.y+a.y-mapHeight/2, a.zoom)
-		m.X, m.Y, m.R = units(m.x), units(m.y), units(min(30, 9+5*math.Log10(float64(m.Count))*2))
+		m.draw(a)
 		if m.Count > 1 {
 			m.ID = m.cell.String()
 		}
@@ -240,6 +240,18 @@ func (a *mapAsk) marks(open []domain.OpenDelivery, now time.Time) (marks []markV
 	}
 	slices.SortFunc(marks, func(a, b markView) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.ID, b.ID)) })
 	return marks, shown
+}
+
+// draw places the circle of a mark as near to its middle as it lies within its square: no
+// mark hides another, and a mouse reaches each.
+func (m *markView) draw(a *mapAsk) {
+	r := min(30, 9+5*math.Log10(float64(m.Count))*2)
+	within := func(at float64, square int, origin float64) float64 {
+		first := float64(square)*cellSize - origin
+		return max(first+r, min(first+cellSize-r, at))
+	}
+	m.X, m.Y = units(within(m.x, m.cell.x, a.x-mapWidth/2)), units(within(m.y, m.cell.y, a.y-mapHeight/2))
+	m.R = units(r)
 }
 
 // lateOnMap is how long a delivery is in one status until its mark stands out.

@@ -143,7 +143,7 @@ func (p *Console) listAudit(c *call) error {
 		v.Action.Options = append(v.Action.Options, pages.Option{Value: string(a), Text: actionText(a), Chosen: a == q.Action})
 	}
 	for _, f := range []pages.Field{
-		{Name: "actor", Label: "Who did it", Hint: "prs_... or opr_..."}, {Name: "business", Label: "Customer", Hint: "biz_..."},
+		{Name: "actor", Label: "Who did it", Hint: "prs_... or opr_..."}, {Name: "business"},
 		{Name: "target", Label: "Record", Hint: "Its ID"}, {Name: "since", Label: "From, UTC", Type: "datetime-local"},
 		{Name: "until", Label: "Until, UTC", Type: "datetime-local"},
 	} {
@@ -154,7 +154,10 @@ func (p *Console) listAudit(c *call) error {
 				f.Value = at.Format(site.OfMinute)
 			}
 		}
-		v.Fields = append(v.Fields, c.Field(f))
+		if f = c.Field(f); f.Name == "business" {
+			f = p.customerField(c, f)
+		}
+		v.Fields = append(v.Fields, f)
 	}
 	if v.Wrong {
 		return p.Show(c, http.StatusUnprocessableEntity, "audit", "Audit log", v)

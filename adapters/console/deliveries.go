@@ -29,7 +29,7 @@ const (
 type deliveriesView struct {
 	Notice             *pages.Notice
 	Query              pages.Field
-	Fields             []pages.Field // selects
+	Fields             []pages.Field
 	Typed              []pages.Field
 	Deliveries         []deliveryRow
 	Searched           string // what was searched for; empty: nothing
@@ -277,6 +277,7 @@ func (p *Console) filterForm(c *call, a asked, v *deliveriesView) {
 		ages = append(ages, pages.Option{Value: a.age.String(), Text: span(a.age.From) + " to " + span(a.age.Until)})
 	}
 	choice("age", "In this status for", c.Query("age"), ages...)
+	v.Fields = append(v.Fields, p.customerField(c, pages.Field{Name: "business", Value: string(a.search.BusinessID)}))
 	choice("environment", "Environment", cmp.Or(c.Query("environment"), string(a.search.Environment), anyEnvironment),
 		pages.Option{Value: string(domain.Live), Text: "live"}, pages.Option{Value: string(domain.Sandbox), Text: "sandbox"},
 		pages.Option{Value: anyEnvironment, Text: "both"})
@@ -285,10 +286,25 @@ func (p *Console) filterForm(c *call, a asked, v *deliveriesView) {
 	typed := func(name, label, kind string) {
 		v.Typed = append(v.Typed, pages.Field{ID: name, Name: name, Type: kind, Label: label, Value: c.Query(name)})
 	}
-	typed("business", "Customer’s ID", "text")
 	typed("application", "Application’s ID", "text")
 	typed("created_after", "Booked from, UTC", "date")
 	typed("created_before", "Booked before, UTC", "date")
+}
+
+// customerField is a filter that narrows a list to one customer: by name, or by the ID among
+// too many to choose from, and while the names are not known.
+func (p *Console) customerField(c *call, f pages.Field, others ...pages.Option) pages.Field {
+	f.ID = f.Name
+	customers, err := p.Reports.Customers(c.Ctx())
+	if err != nil || len(customers) > customersOffered {
+		f.Label, f.Hint = "Customer’s ID", ""
+		return f
+	}
+	f.Label, f.Hint, f.Options = "Customer", "", append([]pages.Option{{Text: "All customers"}}, others...)
+	for _, b := range customers {
+		f.Options = append(f.Options, pages.Option{Value: string(b.ID), Text: b.Name})
+	}
+	return site.WithChosen(f)
 }
 
 // span is a time as people say it.

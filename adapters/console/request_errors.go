@@ -63,8 +63,9 @@ func (p *Console) listErrors(c *call) error {
 		return p.logUnread(c, err)
 	}
 	period.ID, period.Value = period.Name, lately.name
-	environment, business := site.EnvironmentField(), pages.Field{ID: "business", Name: "business", Label: "Customer’s ID"}
-	environment.ID, environment.Value, business.Value = environment.Name, a.Values.Get("environment"), a.Values.Get("business")
+	business := p.customerField(c, pages.Field{Name: "business", Value: a.Values.Get("business")}, unknownCallers)
+	environment := site.EnvironmentField()
+	environment.ID, environment.Value = environment.Name, a.Values.Get("environment")
 	a.Values.Set("created_after", domain.FormatTime(t.From))
 	a.Values.Set("created_before", domain.FormatTime(t.Until))
 	v := errorsView{Fields: []pages.Field{site.WithChosen(period), site.WithChosen(environment), business}, From: t.From, Until: t.Until,

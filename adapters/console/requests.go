@@ -20,6 +20,8 @@ const (
 	unknownCaller = "none"
 )
 
+var unknownCallers = pages.Option{Value: unknownCaller, Text: "Unknown callers"}
+
 // requestsView is the request log of all customers.
 type requestsView struct {
 	Search   pages.Field
@@ -147,7 +149,7 @@ func (p *Console) requestFields(c *call, a site.RequestsAsked, v *requestsView) 
 			field.Value = at.UTC().Format(site.OfMinute + ":05")
 		}
 	}
-	v.Typed = []pages.Field{typed(pages.Field{Name: "business", Label: "Customer’s ID"}),
+	v.Typed = []pages.Field{p.customerField(c, typed(pages.Field{Name: "business"}), unknownCallers),
 		typed(pages.Field{Name: "status", Label: "Status", MaxLength: 3}),
 		typed(pages.Field{Name: "code", Label: "Error code", MaxLength: site.MaxCode}), after, before}
 	for _, f := range v.Typed {

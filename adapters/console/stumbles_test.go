@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"waybill/application/people"
 	"waybill/domain"
@@ -191,6 +192,28 @@ func TestAPreviewThatMovesAllSpeaksOfNoneThatStays(t *testing.T) {
 	p.has(t, "1 may be moved now.")
 	if strings.Contains(p.body, "would stay") {
 		t.Error("it speaks of 0 that would stay")
+	}
+}
+
+func TestListsAreNarrowedToACustomerByItsName(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleAdmin)
+	of := string(s.business.ID)
+	for _, path := range []string{"/deliveries", "/webhooks", "/requests", "/errors", "/audit"} {
+		r.get(path).has(t, `<select id="business"`, `<option value="`+of+`">`+html.EscapeString(s.business.Name)+`</option>`)
+		r.get(path+"?business="+of).has(t, `<option value="`+of+`" selected>`)
+	}
+	r.get("/requests?business=none").has(t, `<option value="none" selected>Unknown callers</option>`)
+	if p := r.get("/audit?business=1"); p.status != 422 || !strings.Contains(p.body, `<option value="1" selected>`) {
+		t.Errorf("a customer that there is not: %d", p.status)
+	}
+	for range 200 { // with those that are there, more than are offered by name
+		must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Shop", nil))
+	}
+	s.wait(6 * time.Second) // the names are read every five
+	for _, path := range []string{"/deliveries", "/webhooks", "/requests", "/errors", "/audit"} {
+		r.get(path+"?business="+of).has(t, `Customer’s ID`, `<input id="business" name="business" type="text" value="`+of+`"`)
 	}
 }
 

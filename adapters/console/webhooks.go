@@ -67,7 +67,7 @@ func (p *Console) hooksPage(c *call, status int, n *pages.Notice) error {
 		v.Sending = append(v.Sending, s)
 	}
 	f, place, values := hookFilter(c)
-	v.Filters, v.Filtered = hookFields(c, f), len(values) > 0
+	v.Filters, v.Filtered = p.hookFields(c, f), len(values) > 0
 	found, err := p.Machinery.Endpoints(c.Ctx(), f, place, hooksPage)
 	if err != nil {
 		v.Known = false
@@ -118,7 +118,7 @@ func hookFilter(c *call) (f domain.EndpointFilter, place *domain.EndpointPlace, 
 	return f, place, values
 }
 
-func hookFields(c *call, f domain.EndpointFilter) []pages.Field {
+func (p *Console) hookFields(c *call, f domain.EndpointFilter) []pages.Field {
 	standing := pages.Field{ID: "standing", Name: "standing", Label: "State", Options: []pages.Option{
 		{Value: "", Text: "Any, the worst first"}, {Value: "unwell", Text: "Failing, behind or disabled", Chosen: f.Unwell}}}
 	for _, s := range domain.EndpointStandings() {
@@ -129,7 +129,7 @@ func hookFields(c *call, f domain.EndpointFilter) []pages.Field {
 		environment.Options = append(environment.Options, pages.Option{Value: string(e), Text: string(e), Chosen: e == f.Environment})
 	}
 	return []pages.Field{standing, environment,
-		{ID: "business", Name: "business", Label: "Customer’s ID", Value: string(f.BusinessID)},
+		p.customerField(c, pages.Field{Name: "business", Value: string(f.BusinessID)}),
 		{ID: "application", Name: "application", Label: "Application’s ID", Value: string(f.ApplicationID)},
 		{ID: "q", Name: "q", Type: "search", Label: "Part of the address", Value: f.Host}}
 }

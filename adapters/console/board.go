@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -152,7 +153,7 @@ func draw(w *board.Work, l looked) *drawn {
 				line.Cells = append(line.Cells, boardCell{}) // these are no work any more
 				continue
 			}
-			line.Cells = append(line.Cells, cell("a/"+string(status)+"/"+strconv.Itoa(i), line.Name+", "+ageName(age), w.Count(f), f))
+			line.Cells = append(line.Cells, cell(cellKey(status, i), line.Name+", "+ageName(age), w.Count(f), f))
 		}
 		d.rows = append(d.rows, line)
 	}
@@ -179,6 +180,25 @@ func draw(w *board.Work, l looked) *drawn {
 	}
 	d.numbers = string(text)
 	return d
+}
+
+// cellKey names the cell of a status and of a column of ages.
+func cellKey(s domain.Status, column int) string {
+	return "a/" + string(s) + "/" + strconv.Itoa(column)
+}
+
+// cellsSince are the cells of a status that together count the deliveries that have been in it
+// for longer than a time; none where no column begins at that time.
+func cellsSince(s domain.Status, from time.Duration) (keys []string) {
+	if !slices.ContainsFunc(boardAges, func(a domain.Age) bool { return a.From == from }) {
+		return nil
+	}
+	for i, age := range boardAges {
+		if age.From >= from {
+			keys = append(keys, cellKey(s, i))
+		}
+	}
+	return keys
 }
 
 // ageName is a column in words.

@@ -39,6 +39,7 @@ func init() {
 		{"a delivery is found from the board and moved until it is delivered", false, fromTheBoard},
 		{"a delivery fails with a reason and is tried again", false, failedOnce},
 		{"the board shows a move of somebody else by itself", true, liveBoard},
+		{"the page of attention tells of a failure by itself", true, liveAttention},
 		{"a delivery is moved by the keyboard alone", true, byKeyboard},
 	}...)
 }
@@ -122,6 +123,18 @@ func liveBoard(w *walk) {
 	})()`)
 	p.Eventually(w.T, "the board says that it is not connected",
 		`document.querySelector("[data-live]").textContent === "Not connected. It goes on by itself."`)
+}
+
+func liveAttention(w *walk) {
+	p := w.as(domain.RoleViewer)
+	p.to("/?unassigned=5m", "Good to see you")
+	w.elsewhere("assigned", "")
+	w.elsewhere("failed", "other")
+	p.want("Deliveries have changed since.")
+	p.click(`p.lead a`, "Good to see you")
+	if p.shows("Deliveries have changed since.") || !p.has(`[data-queue="failed"]`) || !p.shows("Failed in the last 24 hours: 1") {
+		w.Error("counted again, the queue lacks the failure")
+	}
 }
 
 func byKeyboard(w *walk) {

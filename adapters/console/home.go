@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"waybill/adapters/pages"
@@ -30,6 +31,7 @@ type homeView struct {
 	More      bool   // endpoints than are shown
 	Unknown   bool   // how endpoints and services are
 	Again     string // the address of the page, to count once more
+	Stream    string // tells how the board changes
 	NoWayBack bool   // the reader came by a link, and has neither password nor passkey
 	Quiet     bool   // nothing needs attention
 }
@@ -38,6 +40,7 @@ type homeView struct {
 type queueView struct {
 	ID, Title, Href, Tone string
 	N                     int64
+	Cells                 string // of the board, whose sum is N; empty: no columns of it have this sum
 	Deliveries            []deliveryRow
 }
 
@@ -84,7 +87,8 @@ func (p *Console) home(c *call) error {
 		return err
 	}
 	v := homeView{Notice: c.Told(), Name: c.Principal.Person.Name, At: w.At, Quiet: true,
-		Again: c.At("/") + "?" + with(c.Request.URL.Query(), "done", ""), Fields: []pages.Field{
+		Stream: c.At(boardAt+"/events") + "?" + looked{environment: domain.Live}.query(),
+		Again:  c.At("/") + "?" + with(c.Request.URL.Query(), "done", ""), Fields: []pages.Field{
 			edges("unassigned", "Booked and not assigned for", unassigned), edges("quiet", "Outsourced without news for", quiet),
 		}}
 	if err != nil {
@@ -101,7 +105,8 @@ func (p *Console) home(c *call) error {
 			domain.WorkFilter{Status: domain.Outsourced, Age: domain.Age{From: quiet}}},
 	} {
 		q.f.Environment = domain.Live
-		shown := queueView{ID: q.id, Title: q.title, Href: c.At(workPath(q.f, w.At)), N: int64(w.Count(q.f))}
+		shown := queueView{ID: q.id, Title: q.title, Href: c.At(workPath(q.f, w.At)), N: int64(w.Count(q.f)),
+			Cells: strings.Join(cellsSince(q.f.Status, q.f.Age.From), " ")}
 		if shown.N > 0 {
 			v.Quiet, shown.Tone = false, "bad"
 			if shown.Deliveries, err = p.firstOf(c, q.f, w.At); err != nil {

@@ -217,6 +217,34 @@ func TestListsAreNarrowedToACustomerByItsName(t *testing.T) {
 	}
 }
 
+func TestTheCellsThatTellOfAChangeCountWhatAttentionDoes(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	busyDay(t, s)
+	r := s.signedIn(t, domain.RoleDispatcher)
+	queue := regexp.MustCompile(`data-cells="([^"]+)" data-sum="(\d+)">(\d+)<`)
+	cell := regexp.MustCompile(`data-cell="([^"]*)"[^>]*>(\d+)<`)
+	for query, want := range map[string]int{"": 3, "?unassigned=1h&quiet=3d": 3, "?unassigned=2h": 2} { // no column begins at two hours
+		queues := queue.FindAllStringSubmatch(r.get("/"+query).body, -1)
+		counts := map[string]int{}
+		for _, c := range cell.FindAllStringSubmatch(r.get("/board").body, -1) {
+			counts[c[1]] = must[int](t)(strconv.Atoi(c[2]))
+		}
+		for _, q := range queues {
+			sum := 0
+			for _, key := range strings.Fields(q[1]) {
+				sum += counts[key]
+			}
+			if strconv.Itoa(sum) != q[2] || q[2] != q[3] {
+				t.Errorf("%q: the cells %s count %d, and the queue has %s, which it tells as %s", query, q[1], sum, q[3], q[2])
+			}
+		}
+		if len(queues) != want {
+			t.Errorf("%q has %d queues with cells, want %d", query, len(queues), want)
+		}
+	}
+}
+
 func TestAttentionIsCountedAgainByALinkThatKeepsItsTimes(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

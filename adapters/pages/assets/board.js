@@ -1,5 +1,6 @@
-// Keeps the numbers of the board as they are. Without it the board is complete, and
-// reloaded by hand.
+// Keeps the numbers of the board as they are, and tells on the page of attention when its own
+// are not those of now: its lists are read by a person and stay. Without it both are complete,
+// and reloaded by hand.
 (() => {
   "use strict";
 
@@ -8,6 +9,7 @@
 
   const at = document.querySelector("[data-at] time");
   const live = document.querySelector("[data-live]");
+  const queues = board.querySelectorAll("[data-cells]");
   const again = 15000; // after a refusal, in milliseconds
   const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const count = new Intl.NumberFormat("en-GB");
@@ -63,6 +65,13 @@
 
   function take(event) {
     const { at: time, numbers } = JSON.parse(event.data);
+    if (queues.length) {
+      const same = (q) => q.dataset.cells.split(" ").reduce((sum, key) => sum + (numbers[key] || 0), 0) === Number(q.dataset.sum);
+      const changed = ![...queues].every(same);
+      live.className = changed ? "tag me" : "";
+      say(changed ? "Deliveries have changed since." : "");
+      return;
+    }
     const known = new Set();
     for (const cell of board.querySelectorAll("[data-cell]")) {
       known.add(cell.dataset.cell);
@@ -86,7 +95,11 @@
     over = false;
     source = new EventSource(board.dataset.board);
     source.addEventListener("board", take);
-    source.addEventListener("same", (event) => { asOf(event.data); say("Live"); });
+    source.addEventListener("same", (event) => {
+      if (queues.length) return;
+      asOf(event.data);
+      say("Live");
+    });
     source.addEventListener("stale", () => say("Old: the database does not answer at the moment."));
     source.addEventListener("end", (event) => {
       over = true;

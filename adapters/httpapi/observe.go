@@ -24,7 +24,7 @@ func callOf(g *gin.Context) *call { return g.Request.Context().Value(callKey{}).
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
 	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: web.NameRequest(a.newRequestID(), g.Request.Header),
-		gone: g.Request.Context().Done()}
+		gone: g.Request.Context().Done}
 	defer a.trace(c)()
 	c.giveTime(readBudget)
 	defer func() { c.stop() }()

@@ -27,8 +27,8 @@ type call struct {
 	leave         func() // nil: not among the application's requests in flight
 	releasePermit func() // nil: none of the permits that bulks and lists take
 	begun         time.Time
-	stop          func()          // ends the time that giveTime gave
-	gone          <-chan struct{} // closed when the client has left, as net/http sees it
+	stop          func()                 // ends the time that giveTime gave
+	gone          func() <-chan struct{} // closed when the client has left, as net/http sees it
 	tenant        domain.Tenant
 	id            domain.ID         // in the path
 	query         web.Query         // checked for names, not for values

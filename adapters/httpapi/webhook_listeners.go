@@ -95,7 +95,7 @@ func (a *API) patience(c *call, wait time.Duration) (context.Context, func()) {
 	go func() {
 		select {
 		case <-ctx.Done():
-		case <-c.gone:
+		case <-c.gone():
 		case <-a.closing:
 		}
 		cancel()

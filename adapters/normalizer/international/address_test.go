@@ -39,6 +39,17 @@ func TestTextsThatDifferKeepDifferentKeys(t *testing.T) {
 	}
 }
 
+func TestLettersOfASCIIHaveTheSameKeyAloneAndBesideOthers(t *testing.T) {
+	t.Parallel()
+	n := in(t, "GH")
+	for c := range rune(0x80) {
+		text := "a" + string(c) + "b"
+		if alone, beside := n.MatchKey(text), n.MatchKey(text+" \u00e9"); beside != alone+" \u00e9" {
+			t.Errorf("%q has the key %q alone, and %q beside another letter", text, alone, beside)
+		}
+	}
+}
+
 func TestTheKeyOfAKeyIsItself(t *testing.T) {
 	t.Parallel()
 	n := in(t, "GH")

@@ -1,25 +1,12 @@
 package views
 
-import (
-	"github.com/go-json-experiment/json/jsontext"
-
-	"waybill/domain"
-)
+import "waybill/domain"
 
 // Bulk is the answer to a bulk create.
 type Bulk struct {
-	Created int              `json:"created"`
-	Failed  int              `json:"failed"`
-	Results []jsontext.Value `json:"results"` // one BulkResult per item, as it was recorded
-}
-
-// NewBulk puts recorded results together.
-func NewBulk(created, failed int, results [][]byte) Bulk {
-	b := Bulk{Created: created, Failed: failed, Results: make([]jsontext.Value, 0, len(results))}
-	for _, r := range results {
-		b.Results = append(b.Results, r)
-	}
-	return b
+	Created int          `json:"created"`
+	Failed  int          `json:"failed"`
+	Results []BulkResult `json:"results"` // one for each item; last, as the recorded ones are put in as they are
 }
 
 // BulkResult is the outcome of one item.

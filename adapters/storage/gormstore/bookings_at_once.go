@@ -83,5 +83,6 @@ func (s *Store) storeAtOnce(ctx context.Context, wait time.Duration, b *pgBatch)
 	if ended {
 		return fmt.Errorf("%w: %w", errNotAtOnce, err)
 	}
+	s.announce(t.fanned)
 	return fmt.Errorf("%w: %w", ports.ErrOutcomeUnknown, endedBy(ctx, err))
 }

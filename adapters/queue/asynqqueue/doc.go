@@ -24,12 +24,13 @@
 //     failure, and put what failed too often into an archive for 90 days.
 //   - asynq asks for the next task without a pause when Redis refuses, which
 //     takes a whole core for as long as that lasts. Its client pauses instead.
-//   - asynq asks at one rate, also where nothing ever comes. A server that got a task lately asks at that rate; an
-//     idle one is held back by its client until it is woken over pub/sub, and asks twice a second besides. The
-//     process that notifies wakes it, in the round trip of the task itself, ten times a second at most: a server
-//     that was woken and got a task asks eagerly for a quarter of a second. Those of several processes ask less often
-//     each, so that up to five of them ask together as often as one. A connection that is lost costs nothing but processor
-//     time: until it is there again the idle server asks as often as it did before there were wake-ups.
+//   - asynq asks again and again, also where nothing ever comes. Here a server that got nothing is held back by
+//     its client until it is woken over pub/sub, and asks once in five seconds besides. The process that notifies
+//     wakes the servers of all processes, in the round trip of the task itself; all that are free ask once, and
+//     the one that got the task once more. That asking often for a while after a task would find the next one
+//     was rejected: it took most of the processor time of a worker with little to do. A wake-up that is lost is
+//     repeated: the job is still due, so that it is notified again, and a task that is found to wait wakes
+//     once more. A server whose connection is lost asks by itself until it is there again.
 //   - asynq's subscription to cancelled tasks is kept from connecting. It has no
 //     time-out, so that a Redis that hangs at the wrong moment would hold up the
 //     end of the process, and a client that is closed too early would crash it.

@@ -18,39 +18,45 @@ const refusedPause = 200 * time.Millisecond
 // not, and logs the beginning and the end of an outage.
 type patient struct {
 	redis.UniversalClient
-	every   time.Duration // it asks where it got nothing for a while and hears no wake-ups
+	every   time.Duration // it asks where it hears no wake-ups
 	stop    <-chan struct{}
 	log     *slog.Logger
 	gone    *atomic.Bool // shared by all kinds
-	got     time.Time    // a task, of the one goroutine that asks
 	wakeUps *wakeUps     // shared by all kinds
 	queue   string       // its key
 }
 
 // EvalSha is how asynq asks for a task.
 func (p *patient) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
-	cmd := p.UniversalClient.EvalSha(ctx, sha1, keys, args...)
-	p.observe(keys, cmd.Err())
-	return cmd
+	return p.ask(keys, func() *redis.Cmd { return p.UniversalClient.EvalSha(ctx, sha1, keys, args...) })
 }
 
 // Eval is how it asks a Redis that does not know the script yet.
 func (p *patient) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
-	cmd := p.UniversalClient.Eval(ctx, script, keys, args...)
-	p.observe(keys, cmd.Err())
-	return cmd
+	return p.ask(keys, func() *redis.Cmd { return p.UniversalClient.Eval(ctx, script, keys, args...) })
 }
 
-func (p *patient) observe(keys []string, err error) {
-	if len(keys) < 2 || !strings.HasSuffix(keys[1], ":paused") { // asks for something else
-		return
+// ask asks for a task, and where there is none, again as soon as the server is woken: asynq would wait
+// before it does. It comes back from time to time: the question says how long a task that is got now is this server's.
+func (p *patient) ask(keys []string, once func() *redis.Cmd) *redis.Cmd {
+	for begun := time.Now(); ; {
+		cmd := once()
+		if len(keys) < 2 || !strings.HasSuffix(keys[1], ":paused") { // it asks for something else
+			return cmd
+		}
+		p.observe(cmd.Err())
+		if !errors.Is(cmd.Err(), redis.Nil) || !p.idle() || time.Since(begun) > netEvery {
+			return cmd
+		}
 	}
+}
+
+func (p *patient) observe(err error) {
 	switch {
 	case err == nil || errors.Is(err, redis.Nil):
 		if p.gone.Load() && p.gone.CompareAndSwap(true, false) {
 			p.log.Info("the queue accepts notifications again")
 		}
-		p.slowDown(err == nil)
 		return
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):
 		return
@@ -59,19 +65,6 @@ func (p *patient) observe(keys []string, err error) {
 		p.log.Warn("the queue accepts no notifications until Redis answers again", "error", err)
 	}
 	p.pause(refusedPause)
-}
-
-// slowDown makes a server that got nothing for a while wait until it is woken, or ask less often.
-// One that got a task lately asks less often beside those of other processes.
-func (p *patient) slowDown(got bool) {
-	switch now := time.Now(); {
-	case got:
-		p.got = now
-	case now.Sub(p.got) > eagerFor:
-		p.idle()
-	default:
-		p.await(p.wakeUps.stagger())
-	}
 }
 
 func (p *patient) pause(d time.Duration) {

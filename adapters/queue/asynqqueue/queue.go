@@ -23,13 +23,16 @@ var _ ports.Queue = (*Queue)(nil)
 const (
 	// workers is how many handlers of a kind one process runs at a time.
 	workers = 8
-	// pollEvery is how often an idle server asks that hears no wake-ups, unless an option says otherwise, and
-	// eagerEvery one that got a task less than eagerFor ago, on average: asynq waits
-	// between a half and one and a half of eagerEvery, and as long again for each other process, up to mostOthers. Asking takes 60 us of Redis
-	// and this process, and several times that where it wakes a core.
-	pollEvery  = 10 * time.Millisecond
-	eagerEvery = 2 * time.Millisecond
-	eagerFor   = 250 * time.Millisecond
+	// pollEvery is how often a server asks that hears no wake-ups, unless an option says otherwise.
+	// Asking takes 60 us of Redis and this process, and several times that where it wakes a core.
+	pollEvery = 10 * time.Millisecond
+	// asynqEvery is how long asynq waits after it was told that there is nothing, on average.
+	asynqEvery = 2 * time.Millisecond
+	// forwardEvery is how often asynq looks for tasks of processes that died: it takes them for dead after half a minute,
+	// and what they were about is found in the storage long before. janitorEvery is how often it looks for
+	// tasks that it was to keep after their end, of which there are none.
+	forwardEvery = 20 * time.Second
+	janitorEvery = 24 * time.Hour
 	// notifyTimeout bounds a notification.
 	notifyTimeout = time.Second
 	// handlerTimeout is when the context of a handler ends, and giveUpAfter when
@@ -52,8 +55,7 @@ type Options struct {
 	// Workers is how many handlers of a kind run at a time, 8 where it is not
 	// named.
 	Workers map[ports.JobKind]int
-	// PollEvery is how often a server asks that got no task lately and hears no
-	// wake-ups, every 10 ms where it is not named. What it asks for may come as
+	// PollEvery is how often a server asks that hears no wake-ups, every 10 ms where it is not named. What it asks for may come as
 	// much later then.
 	PollEvery map[ports.JobKind]time.Duration
 }
@@ -62,6 +64,8 @@ type Options struct {
 type Queue struct {
 	redis   redis.UniversalClient
 	client  *asynq.Client
+	teller  *announcer
+	wakeUps atomic.Pointer[wakeUps] // of the servers of this process; nil: none runs
 	options Options
 	log     *slog.Logger
 
@@ -72,8 +76,9 @@ type Queue struct {
 // New needs a client that obeys the deadlines of contexts and gives up on a
 // Redis that hangs. It stays the caller's to close, after Run has returned.
 func New(r redis.UniversalClient, o Options, log *slog.Logger) *Queue {
+	teller := &announcer{UniversalClient: r}
 	return &Queue{
-		redis: r, client: asynq.NewClientFromRedisClient(&announcer{UniversalClient: r}), options: o, log: log,
+		redis: r, client: asynq.NewClientFromRedisClient(teller), teller: teller, options: o, log: log,
 		requeueAfter: requeueAfter, netEvery: netEvery,
 	}
 }
@@ -97,9 +102,19 @@ func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error
 		case err != nil:
 			return fmt.Errorf("put a job in the queue: %w", err)
 		case waits:
+			q.remind(ctx, kind)
 			return nil
 		}
 	}
+}
+
+// remind wakes the servers once more where a task waits: the first wake-up may have been lost. That of this process
+// hears it by no connection.
+func (q *Queue) remind(ctx context.Context, kind ports.JobKind) {
+	if w := q.wakeUps.Load(); w != nil {
+		w.wake(queueKey(kind))
+	}
+	q.teller.remind(ctx, queueKey(kind))
 }
 
 var errManyRuns = errors.New("more handlers run for the ID than there are names")
@@ -164,9 +179,9 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 	listening, stopListening := context.WithCancel(ctx)
 	var hearing sync.WaitGroup
 	hearing.Go(func() { heard.listen(listening) })
-	hearing.Go(func() { heard.countOthers(listening) })
 	defer hearing.Wait()
 	defer stopListening()
+	q.wakeUps.Store(heard)
 	defer func() {
 		var stopping sync.WaitGroup
 		for _, s := range servers {
@@ -181,7 +196,8 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 			wakeUps: heard, queue: queueKey(kind)}
 		server := asynq.NewServerFromRedisClient(client, asynq.Config{
 			Concurrency: q.workers(kind), Queues: map[string]int{queueName(kind): 1},
-			TaskCheckInterval: eagerEvery, ShutdownTimeout: q.requeueAfter,
+			TaskCheckInterval: asynqEvery, ShutdownTimeout: q.requeueAfter,
+			DelayedTaskCheckInterval: forwardEvery, JanitorInterval: janitorEvery,
 			// A task of a process that died is for now, and no failure.
 			RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return 0 },
 			IsFailure:      func(error) bool { return false },

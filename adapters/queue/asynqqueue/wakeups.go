@@ -2,7 +2,6 @@ package asynqqueue
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,30 +15,23 @@ import (
 const (
 	// wakeUpChannel is where a queue is named that something was put in.
 	wakeUpChannel = "waybill:queue"
-	// serversKey is where asynq keeps its servers, by when they are forgotten.
-	serversKey = "asynq:servers"
-	// netEvery is how often an idle server asks that hears wake-ups: for what was put back from
-	// a process that died, and while its connection is silent for another reason than that nothing comes.
-	netEvery = 500 * time.Millisecond
-	// announceEvery is how often one process at most tells of one queue. A server that was woken by
-	// the first notification and got its task finds the others, as it goes on asking for eagerFor, which is longer;
-	// where all its workers are busy, another one finds them within netEvery.
-	announceEvery = 100 * time.Millisecond
+	// netEvery is how often an idle server asks that hears wake-ups, for what was put back from
+	// a process that died. It is no more often than that: a process that still finds something due
+	// notifies again, which wakes a server of its own past a connection that is silent.
+	netEvery = 5 * time.Second
+	// remindEvery is how often one process at most tells again of a queue in which a task waits.
+	remindEvery = 100 * time.Millisecond
 	// pingAfter is how long a connection may be silent before it is asked, and then before it is
 	// given up; resubscribeAfter is between two attempts.
 	pingAfter        = 5 * time.Second
 	resubscribeAfter = 500 * time.Millisecond
-	// countEvery is the interval at which the processes are counted that have servers too, and
-	// mostOthers how many of them count: a server that got a task lately pauses for pollEvery at most on average.
-	countEvery = 2 * time.Second
-	mostOthers = 4
 )
 
 // announcer is the client by which asynq puts a task in a queue. With it, in the same
 // round trip, goes word to the servers that pause.
 type announcer struct {
 	redis.UniversalClient
-	announced sync.Map // by the key of a queue, *atomic.Int64: when, in nanoseconds
+	reminded sync.Map // by the key of a queue, *atomic.Int64: when, in nanoseconds
 }
 
 // EvalSha is how asynq puts a task in a queue.
@@ -60,21 +52,21 @@ func (a *announcer) announce(ctx context.Context, keys []string, run func(redis.
 	if !puts {
 		return run(a.UniversalClient)
 	}
-	value, _ := a.announced.LoadOrStore(queue, &atomic.Int64{})
-	last, now := value.(*atomic.Int64), time.Now().UnixNano()
-	before := last.Load()
-	if now-before < int64(announceEvery) || !last.CompareAndSwap(before, now) {
-		return run(a.UniversalClient)
-	}
 	_, _ = a.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has an error of its own
 		ran = run(p)
 		p.Publish(ctx, wakeUpChannel, queue)
 		return nil
 	})
-	if ran.Err() != nil {
-		last.Store(0) // nothing was put there: the next try tells
-	}
 	return ran
+}
+
+// remind tells once more of a queue, unless it did so lately.
+func (a *announcer) remind(ctx context.Context, queue string) {
+	value, _ := a.reminded.LoadOrStore(queue, &atomic.Int64{})
+	last, now := value.(*atomic.Int64), time.Now().UnixNano()
+	if before := last.Load(); now-before >= int64(remindEvery) && last.CompareAndSwap(before, now) {
+		_ = a.Publish(ctx, wakeUpChannel, queue).Err() // it comes again
+	}
 }
 
 // wakeUps are what servers of this process hear while they pause.
@@ -82,7 +74,6 @@ type wakeUps struct {
 	client redis.UniversalClient
 	net    time.Duration            // netEvery but for tests
 	heard  atomic.Bool              // as far as is known nothing is missed
-	others atomic.Int64             // processes that have servers too
 	of     map[string]chan struct{} // by the key of a queue; each keeps one
 }
 
@@ -107,28 +98,6 @@ func (w *wakeUps) subscribe(ctx context.Context) error {
 	}, w.wake)
 }
 
-// countOthers keeps up how many other processes have servers, until ctx ends: by what asynq
-// itself tells of servers, which is of this database of Redis alone and forgets those that hang.
-func (w *wakeUps) countOthers(ctx context.Context) {
-	for ctx.Err() == nil {
-		bounded, cancel := context.WithTimeout(ctx, notifyTimeout)
-		servers, err := w.client.ZCount(bounded, serversKey, strconv.FormatInt(time.Now().Unix(), 10), "+inf").Result()
-		cancel()
-		if err == nil {
-			w.others.Store(max(0, servers/int64(max(1, len(w.of)))-1))
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(countEvery):
-		}
-	}
-}
-
-// stagger is the pause after which processes that all ask do so as often together as one.
-func (w *wakeUps) stagger() time.Duration {
-	return time.Duration(min(mostOthers, w.others.Load())) * eagerEvery
-}
-
 func (w *wakeUps) wakeAll() {
 	for queue := range w.of {
 		w.wake(queue)
@@ -143,24 +112,21 @@ func (w *wakeUps) wake(queue string) {
 	}
 }
 
-// idle waits until there may be something in a queue. A server whose process hears no
-// wake-ups asks often by itself, and is woken as soon as the process does.
-func (p *patient) idle() {
-	wait := p.every - eagerEvery
+// idle waits until there may be something in a queue, and tells whether the server was woken. One whose process
+// hears no wake-ups asks often by itself, and is woken as soon as the process does.
+func (p *patient) idle() (woken bool) {
+	wait := p.every - asynqEvery
 	if p.wakeUps.heard.Load() {
 		wait = p.wakeUps.net
 	}
-	p.await(wait)
-}
-
-// await waits for so long, or until the server is woken.
-func (p *patient) await(d time.Duration) {
-	if d <= 0 {
-		return
-	}
+	after := time.NewTimer(max(0, wait))
+	defer after.Stop()
 	select {
 	case <-p.stop:
+		return false
 	case <-p.wakeUps.of[p.queue]:
-	case <-time.After(d):
+		return true
+	case <-after.C:
+		return false
 	}
 }

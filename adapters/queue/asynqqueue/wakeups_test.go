@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hibiken/asynq"
 	goredis "github.com/redis/go-redis/v9"
 
 	"waybill/ports"
@@ -20,26 +21,28 @@ func TestAnIdleServerThatHearsWakeUpsWaitsForOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wakeUps{net: netEvery, of: map[string]chan struct{}{"mine": make(chan struct{}, 1), "other": make(chan struct{}, 1)}}
 		p := &patient{every: 40 * time.Millisecond, stop: make(chan struct{}), wakeUps: w, queue: "mine"}
-		waited := func() time.Duration {
+		waited := func(want bool) time.Duration {
 			begun := time.Now()
-			p.idle()
+			if woken := p.idle(); woken != want {
+				t.Errorf("woken: %v", woken)
+			}
 			return time.Since(begun)
 		}
-		if d := waited(); d != p.every-eagerEvery {
+		if d := waited(false); d != p.every-asynqEvery {
 			t.Errorf("without wake-ups it waits for %v", d)
 		}
 		w.heard.Store(true)
 		w.wake("other")
-		if d := waited(); d != netEvery {
+		if d := waited(false); d != netEvery {
 			t.Errorf("woken for another queue it waits for %v", d)
 		}
 		w.wake("mine") // while it asks: what it asked for may have come too late
 		w.wake("mine")
-		if d := waited(); d != 0 {
+		if d := waited(true); d != 0 {
 			t.Errorf("woken before, it waits for %v", d)
 		}
 		time.AfterFunc(7*time.Millisecond, func() { w.wake("mine") })
-		if d := waited(); d != 7*time.Millisecond {
+		if d := waited(true); d != 7*time.Millisecond {
 			t.Errorf("woken after 7 ms it waits for %v", d)
 		}
 		w.wake("foreign") // of a kind that this process does not run
@@ -86,43 +89,45 @@ func TestANotificationWakesAServerOfAnotherProcess(t *testing.T) {
 	}
 }
 
-func TestManyNotificationsAreToldOnce(t *testing.T) {
+// silentWakeUps is a client whose wake-ups are lost.
+type silentWakeUps struct{ goredis.UniversalClient }
+
+func (silentWakeUps) Publish(context.Context, string, any) *goredis.IntCmd { return &goredis.IntCmd{} }
+
+// TestATaskThatWaitsIsRemindedOf loses the wake-up of a task, and has the task notified of once more.
+func TestATaskThatWaitsIsRemindedOf(t *testing.T) {
 	t.Parallel()
-	client := connect(t, redis.Own(t).URL)
-	subscription := client.Subscribe(t.Context(), wakeUpChannel)
-	t.Cleanup(func() { subscription.Close() })
-	if _, err := subscription.Receive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	messages := subscription.Channel()
-	toldSoFar := func() (told int) {
-		if err := client.Publish(t.Context(), wakeUpChannel, "so far").Err(); err != nil {
-			t.Fatal(err)
-		}
-		for message := range messages {
-			switch message.Payload {
-			case "so far":
-				return told
-			case queueKey("sleepy"):
-				told++
-			default:
-				t.Errorf("told of %q", message.Payload)
+	for who, itself := range map[string]bool{"by the process that waits": true, "by another process": false} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t, redis.Own(t).URL)
+			var asks atomic.Int64
+			waiting, kind := sleepy(client), ports.JobKind("sleepy")
+			waiting.redis = asking{client, &asks}
+			came := make(chan string, 1)
+			run(t, waiting, kind, func(_ context.Context, id string) { came <- id })
+			subscribed(t, client)
+			for before := int64(-1); before != asks.Load() || before == 0; { // until it waits
+				before = asks.Load()
+				time.Sleep(200 * time.Millisecond)
 			}
-		}
-		return told
-	}
-	q := sleepy(client)
-	begun := time.Now()
-	notify(t, q, "sleepy", "first")
-	if told := toldSoFar(); told != 2 { // before and after the Redis was given the script
-		t.Errorf("the first notification was told %d times, want 2", told)
-	}
-	const many = 200
-	for n := range many {
-		notify(t, q, "sleepy", strconv.Itoa(n))
-	}
-	if told, most := toldSoFar(), 1+int(time.Since(begun)/announceEvery); told > most {
-		t.Errorf("%d notifications were told %d times, want %d at most", many, told, most)
+			name := taskName("x", "0") // asynq's own client tells no server
+			if _, err := asynq.NewClientFromRedisClient(client).EnqueueContext(t.Context(), asynq.NewTask(string(kind), []byte("x")),
+				asynq.Queue(queueName(kind)), asynq.TaskID(name)); err != nil {
+				t.Fatal(err)
+			}
+			notifier := sleepy(client)
+			if itself {
+				notifier = waiting
+				notifier.teller = &announcer{UniversalClient: silentWakeUps{client}}
+			}
+			notify(t, notifier, kind, "x")
+			select {
+			case <-came:
+			case <-time.After(20 * time.Second):
+				t.Error("it was told to no server")
+			}
+		})
 	}
 }
 

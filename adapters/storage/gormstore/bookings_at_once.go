@@ -57,6 +57,7 @@ func (s *Store) storeAtOnce(ctx context.Context, wait time.Duration, b *pgBatch)
 	defer cancel()
 	ended := false
 	err = onPgConn(conn, func(c *pgConn) error {
+		c.hosts.begunAt.Store(sinceStart())
 		steps, answered := append(c.parameters(wait), t.steps...), false
 		steps[0].Read = func(rows *pgconn.ResultReader) ([]int, error) {
 			answered = true

@@ -39,6 +39,8 @@ type dialect struct {
 	storeRun func(ctx context.Context, s *Store, entries []*entry) (int, error)
 	// batchesLookups tells that a row by its key costs less than to ask for it.
 	batchesLookups bool
+	// changesInWith tells that the parts of a WITH may change rows.
+	changesInWith bool
 	// locksRows tells that a transaction which waits for a row lets others go on.
 	locksRows bool
 

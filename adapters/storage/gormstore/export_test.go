@@ -43,6 +43,13 @@ func (s *Store) ListPool() *sql.DB { return s.pools.lists }
 // ReplicaPool are those of lists to the first replica.
 func (s *Store) ReplicaPool() *sql.DB { return s.pools.replicas.pools[0].db }
 
+// BeQuiet makes the last transaction of the process have begun long ago.
+func (s *Store) BeQuiet() {
+	for _, g := range s.pools.grows {
+		g.hosts.begunAt.Store(sinceStart() - int64(quietFor))
+	}
+}
+
 // CallLooksLong makes each look through the index count as one that takes long.
 func (s *Store) CallLooksLong() { s.skipSlow = 0 }
 

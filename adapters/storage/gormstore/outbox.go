@@ -142,17 +142,24 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 	if err != nil {
 		return e, false, nil
 	}
-	leased, err = sn.changeLease(ctx, "lease a webhook endpoint", key, "token = ?, leased_until = $later",
-		[]any{rowID(token), sn.dialect.laterBy(lasting)},
-		lease+" AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = ? AND e.slot IS NOT NULL AND "+of+")", rowID(token), key)
-	if err != nil || !leased {
-		return e, false, err
+	change := "UPDATE webhook_leases SET number = number + 1, token = ?, leased_until = $later" +
+		" WHERE endpoint_id = ? AND number >= (SELECT number FROM $lease(?)) AND " + lease +
+		" AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = ? AND e.slot IS NOT NULL AND " + of + ")"
+	values := []any{rowID(token), sn.dialect.laterBy(lasting), key, key, rowID(token), key}
+	read := "SELECT " + webhookEndpointTable.list() + " FROM webhook_endpoints WHERE id = ? AND slot IS NOT NULL"
+	if sn.dialect.changesInWith {
+		change, values = "WITH leased AS ("+change+" RETURNING 1) "+read+" AND EXISTS (SELECT 1 FROM leased)", append(values, key)
+	} else {
+		changed := sn.with(ctx).Exec(sn.dialect.leases(change), values...)
+		if changed.Error != nil || changed.RowsAffected == 0 {
+			return e, false, sn.dialect.failed("lease a webhook endpoint", changed.Error)
+		}
+		change, values = read, []any{key}
 	}
 	var row webhookEndpointRow
-	found := sn.with(ctx).Raw("SELECT "+webhookEndpointTable.list()+" FROM webhook_endpoints WHERE id = ? AND slot IS NOT NULL", key).Scan(
-		&row)
-	if found.Error != nil || found.RowsAffected == 0 { // it was deleted just now
-		return e, false, sn.dialect.failed("read a webhook endpoint", found.Error)
+	found := sn.with(ctx).Raw(sn.dialect.leases(change), values...).Scan(&row)
+	if found.Error != nil || found.RowsAffected == 0 { // another has it, or it was deleted just now
+		return e, false, sn.dialect.failed("lease a webhook endpoint", found.Error)
 	}
 	if e = row.domain(); !e.Enabled {
 		// Webhooks that became pending by a transaction concurrent to the
@@ -162,13 +169,15 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 	return e, true, err
 }
 
+// ownedEndpoint is an endpoint e and its lease l that a token holds.
+const ownedEndpoint = "FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id AND l.business_id = e.business_id" +
+	" WHERE e.id = ? AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?))"
+
 // owned reads the endpoint that the token holds, and locks it and its lease until the
 // transaction ends: the endpoint first, as every change of it does.
 func (s session) owned(ctx context.Context, endpoint domain.ID, token string) (row webhookEndpointRow, err error) {
 	key := rowIDOf(endpoint)
-	found := s.with(ctx).Raw(s.dialect.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+
-		" FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id AND l.business_id = e.business_id"+
-		" WHERE e.id = ? AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?))"+s.dialect.rowLock), key,
+	found := s.with(ctx).Raw(s.dialect.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+" "+ownedEndpoint+s.dialect.rowLock), key,
 		rowID(token), key).Scan(&row)
 	if found.Error == nil && found.RowsAffected == 0 {
 		return row, ports.ErrEndpointLost
@@ -191,33 +200,37 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	if err != nil {
 		return nil, nil // no such endpoint, so nothing is due
 	}
-	sn := o.read()
-	seen, found, err := sn.dueSince(ctx, key)
-	if err != nil || !found {
-		return nil, err
-	}
-	query := "SELECT f.payload, " + webhookDeliveryTable.selectAs("d", "") +
-		" FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id AND f.business_id = d.business_id WHERE " + pendingFrom
-	values := []any{key, instantOf(seen.from(now)), instantOf(now)}
+	sn, settled := o.read(), instantOf(now.Add(-dueMargin))
+	query := "SELECT (SELECT number FROM $lease(?)), (SELECT due_since FROM $lease(?)), f.payload, " + webhookDeliveryTable.selectAs("d", "") +
+		" FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id AND f.business_id = d.business_id" +
+		" WHERE d.endpoint_id = ? AND d.status = 'pending' AND d.due_at >= " + strings.Replace(dueSinceOf, "e.id", "?", 1) + " AND d.due_at <= ?"
+	values := []any{key, key, key, settled, settled, key, instantOf(now)}
 	if len(except) > 0 {
 		query, values = query+" AND "+sn.dialect.notAmong("d.id"), append(values, sn.dialect.idList(except))
 	}
-	rows, err := sn.with(ctx).Raw(query+" ORDER BY d.due_at, d.id LIMIT ?", append(values, limit)...).Rows()
+	rows, err := sn.with(ctx).Raw(sn.dialect.leases(query+" ORDER BY d.due_at, d.id LIMIT ?"), append(values, limit)...).Rows()
 	if err != nil {
 		return nil, sn.dialect.failed("read webhooks that are due", err)
 	}
 	defer rows.Close()
 	// Row by row: gorm's Scan would cost as much as all the sending.
 	var due []ports.OutgoingWebhook
+	var seen dueSince
 	var row webhookDeliveryRow
 	var payload []byte
-	into := webhookDeliveryTable.scanned(ctx, &row, &payload)
+	into := webhookDeliveryTable.scanned(ctx, &row, &seen.Number, &seen.DueSince, &payload)
 	for err == nil && rows.Next() {
 		err = rows.Scan(into...)
 		due = append(due, ports.OutgoingWebhook{WebhookDelivery: row.domain(), Payload: payload})
 	}
-	if err = errors.Join(err, rows.Err()); err != nil {
+	if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
 		return nil, sn.dialect.failed("read webhooks that are due", err)
+	}
+	if len(due) == 0 {
+		var found bool
+		if seen, found, err = sn.dueSince(ctx, key); err != nil || !found {
+			return nil, err
+		}
 	}
 	return due, o.raiseDueSince(ctx, key, seen, now, due, len(except) > 0)
 }
@@ -322,6 +335,31 @@ SELECT o.attempt, d.business_id, o.id, o.number, o.trigger, o.code, o.error, o.t
 FROM ($outcomes LIMIT ?) AS o, webhook_deliveries d WHERE d.id = o.id AND d.business_id = ?
 ON CONFLICT DO NOTHING`
 
+// recordAtOnce does all that Record does where the health of the endpoint stays as it is, as it mostly
+// does, and changes nothing where it does not, or another process has the lease. What changed while it waited
+// for the endpoint counts as it is then.
+var recordAtOnce = "WITH owned AS (SELECT e.business_id " + ownedEndpoint + " AND e.failures = ? AND e.opened = ?" +
+	" AND e.failing_since IS NOT DISTINCT FROM ? AND e.open_until IS NOT DISTINCT FROM ? AND e.slow_until IS NOT DISTINCT FROM ?" +
+	" FOR UPDATE), outcomes AS ($outcomes LIMIT ?), settled AS (" + ofOwned.Replace(settle) + ") " + ofOwned.Replace(logAttempts)
+
+// ofOwned makes a statement about outcomes a part of recordAtOnce.
+var ofOwned = strings.NewReplacer("($outcomes LIMIT ?) AS o", "outcomes AS o, owned", "business_id = ?", "business_id = owned.business_id")
+
+// recordAtOnce reports whether it recorded the outcomes. It may have done so before where it did not.
+func (o outbox) recordAtOnce(ctx context.Context, endpoint domain.ID, token, batch string, outcomes int, health domain.WebhookHealth) (bool,
+	error) {
+	sn, key := o.write(), rowIDOf(endpoint)
+	if !sn.dialect.changesInWith || outcomes == 0 {
+		return false, nil
+	}
+	var row webhookEndpointRow
+	row.setHealth(health)
+	logged := sn.with(ctx).Exec(sn.dialect.webhooks(sn.dialect.leases(recordAtOnce)), key, rowID(token), key, row.Failures, row.Opened,
+		row.FailingSince, row.OpenUntil, row.SlowUntil, batch, outcomes)
+	o.store.noteDiskSpace(logged.Error)
+	return logged.RowsAffected > 0, sn.dialect.failed("record attempts", logged.Error)
+}
+
 func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of []ports.WebhookOutcome,
 	health domain.WebhookHealth) error {
 	outcomes := make([]outcome, len(of))
@@ -331,6 +369,9 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 	batch, err := json.Marshal(outcomes)
 	if err != nil {
 		return fmt.Errorf("write outcomes: %w", err)
+	}
+	if recorded, err := o.recordAtOnce(ctx, endpoint, token, string(batch), len(outcomes), health); err != nil || recorded {
+		return err
 	}
 	return o.store.transact(ctx, func(sn session) error {
 		row, err := sn.owned(ctx, endpoint, token)

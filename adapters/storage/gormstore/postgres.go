@@ -110,6 +110,7 @@ var postgresDialect = dialect{
 	batchesLookups:   true,
 	locksRows:        true,
 	limitsStatements: true,
+	changesInWith:    true,
 	recentTables:     recentTables,
 
 	now:     "now()",

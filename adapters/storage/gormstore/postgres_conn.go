@@ -142,6 +142,7 @@ func (c *pgConn) confirmDirect(ctx context.Context) error {
 }
 
 func (c *pgConn) BeginTx(ctx context.Context, o driver.TxOptions) (tx driver.Tx, err error) {
+	c.hosts.begunAt.Store(sinceStart())
 	if c.pipelined {
 		return pipelinedTx{ctx: ctx, conn: c.pgx()}, nil
 	}

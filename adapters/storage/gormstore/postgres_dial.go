@@ -62,6 +62,8 @@ type pgHosts struct {
 	// of last before lostAt is taken for dead, and one that was made before
 	// turnedAt may be to a server that only reads.
 	lostAt, turnedAt atomic.Int64
+	// begunAt is when the last transaction began.
+	begunAt atomic.Int64
 
 	// open counts the connections of the pool. refused is why the last one that it
 	// asked for was not made; nil: that one was made.

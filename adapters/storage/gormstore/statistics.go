@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // recentTables selects small tables that have grown by half and that autovacuum has not
@@ -14,13 +15,27 @@ const recentTables = `SELECT format('%I.%I', t.schemaname, t.relname)
 	WHERE pg_table_is_visible(t.relid) AND t.last_autoanalyze IS NULL AND pg_relation_size(t.relid) < 64 * 1024 * 1024
 		AND t.n_mod_since_analyze >= greatest(100, t.n_live_tup / 2) AND pg_has_role(c.relowner, 'USAGE')`
 
+// quietFor is how long ago the last transaction of this process began where it has nothing to look for: sessions tell
+// how many rows they changed within seconds.
+const quietFor = 15 * time.Second
+
+// quiet tells that this process has changed nothing lately.
+func (s *Store) quiet() bool {
+	for _, g := range s.pools.grows {
+		if sinceStart()-g.hosts.begunAt.Load() < int64(quietFor) {
+			return false
+		}
+	}
+	return true
+}
+
 // AnalyzeRecentTables has the database analyze tables that have just begun to grow, and
 // tells how many there were. Postgres plans statements on an empty table by any index,
 // or none, and keeps to that until autovacuum comes, which is a minute later: meanwhile
 // each create reads all the rows there are. Tables that autovacuum has analyzed are
-// left to it.
+// left to it, and those that other processes make grow to them.
 func (s *Store) AnalyzeRecentTables(ctx context.Context) (analyzed int, err error) {
-	if s.dialect.recentTables == "" {
+	if s.dialect.recentTables == "" || s.quiet() {
 		return 0, nil
 	}
 	var recent []string

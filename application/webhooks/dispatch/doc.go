@@ -16,7 +16,7 @@
 // backlog stops when the calls that hold the permits hang.
 //
 // The queue is notified once per endpoint and not once per event, which makes this
-// fast: a busy endpoint is drained in batches, and 5 statements serve 64 webhooks.
+// fast: a busy endpoint is drained in batches, and 2 statements serve 64 webhooks.
 //
 // Endpoints with a backlog could take all of a machine, and an endpoint with a single
 // event would wait behind them. fair_share.go gives each its share: an endpoint without

@@ -146,7 +146,7 @@ func (w *drain) waits() bool {
 // mayRead reports whether what is due is to be read, before the last of what was
 // read is sent.
 func (w *drain) mayRead() bool {
-	return !w.phase.ends() && w.known != current && len(w.queue) < inFlight
+	return !w.phase.ends() && w.known != current && w.known != partial && len(w.queue) < inFlight
 }
 
 func (w *drain) openSecrets(ctx context.Context) {
@@ -167,8 +167,8 @@ func (w *drain) fill(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	most := batch
-	if w.known == unseen {
+	most, first := batch, w.known == unseen
+	if first {
 		most = much + 1 // enough to tell a backlog, which is read in turn
 	}
 	due, err := w.outbox.Due(ctx, w.endpoint.ID, w.clock.Now(), most, slices.Collect(maps.Keys(w.taken))...)
@@ -179,10 +179,13 @@ func (w *drain) fill(ctx context.Context) {
 	}
 	w.lease.tries = 0
 	w.share.found(len(w.taken) + len(due))
-	if w.share.load == behind {
+	switch {
+	case first && w.share.load == behind:
 		w.known = w.known.on(readBacklog)
-	} else {
-		w.known = w.known.on(readFew)
+	case len(due) == most || len(w.taken) > 0:
+		w.known = w.known.on(readPart)
+	default:
+		w.known = w.known.on(readAll)
 	}
 	for i := range due {
 		w.taken[due[i].ID] = true

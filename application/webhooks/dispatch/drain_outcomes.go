@@ -65,7 +65,7 @@ func (w *drain) stored(ctx context.Context, r recorded) {
 	for _, o := range r.outcomes {
 		delete(w.taken, o.Delivery.ID)
 	}
-	w.known = w.known.on(changed)
+	w.known = w.known.on(stored)
 	w.tellPause(ctx, r)
 }
 

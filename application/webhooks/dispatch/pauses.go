@@ -13,6 +13,9 @@ const (
 	// that ends within lookPausesTimeout makes a process stop within 2 s.
 	lookPausesEvery   = 900 * time.Millisecond
 	lookPausesTimeout = time.Second
+	// idleLooks is one of how many looks a process takes that sends nothing and knows of no pause: the
+	// outbox leases it no endpoint where there is one.
+	idleLooks = 3
 )
 
 // pauses are the environments in which this process sends nothing. The outbox leases no
@@ -26,14 +29,29 @@ func (p *pauses) has(e domain.Environment) bool {
 	return of != nil && (*of)[e]
 }
 
+// some reports whether there is a pause.
+func (p *pauses) some() bool {
+	of := p.of.Load()
+	return of != nil && len(*of) > 0
+}
+
+// sends reports whether a drain is at work.
+func (d *Drainer) sends() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.active) > 0
+}
+
 // Run keeps to pauses until ctx ends, and closes the Drainer then. Where the storage does not
 // answer, what was known last stands: a drain ends without it, as its lease does.
 func (d *Drainer) Run(ctx context.Context) {
 	tick := time.NewTicker(lookPausesEvery)
 	defer tick.Stop()
 	defer d.Close()
-	for {
-		d.lookAtPauses(ctx)
+	for n := 0; ; n++ {
+		if n%idleLooks == 0 || d.sends() || d.halted.some() {
+			d.lookAtPauses(ctx)
+		}
 		select {
 		case <-ctx.Done():
 			return

@@ -113,6 +113,22 @@ func TestAPauseUsesUpNoAttempt(t *testing.T) {
 	})
 }
 
+func TestAProcessThatSendsNothingSeldomLooksForPauses(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		ctx, cancel := context.WithCancel(t.Context())
+		d := w.drainer()
+		var all sync.WaitGroup
+		all.Go(func() { d.Run(ctx) })
+		time.Sleep(time.Minute)
+		cancel()
+		all.Wait()
+		if n := w.box.count("Pauses"); n < 20 || n > 25 {
+			t.Errorf("it looked %d times in a minute, want one time in 2.7 s", n)
+		}
+	})
+}
+
 func TestAProcessLogsThatThePeoplesPauseBeginsAndEnds(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

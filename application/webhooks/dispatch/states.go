@@ -78,7 +78,10 @@ const (
 	unseen knowledge = iota
 	// stale: more may be due than was read.
 	stale
-	// current: all that was due was read, or as much as is read at a time.
+	// partial: more may be due as soon as what was read is stored: as much was read as is read at a time, or
+	// what was taken before was left out.
+	partial
+	// current: all that was due was read.
 	current
 
 	knowledges
@@ -88,18 +91,21 @@ const (
 type news uint8
 
 const (
-	changed     news = iota // a notification came, or outcomes were stored
-	readFew                 // the due webhooks were read, and are no backlog
-	readBacklog             // the due webhooks were read, and are a backlog
+	changed     news = iota // a notification came
+	stored                  // outcomes were stored
+	readAll                 // the due webhooks were read
+	readPart                // as much of them as is read at a time, or all but those that were taken
+	readBacklog             // the first, short read found a backlog
 
 	newses
 )
 
 var knowledgeAfter = [knowledges][newses]knowledge{
-	//         changed  readFew  readBacklog
-	unseen:  {unseen, current, stale},
-	stale:   {stale, current, current},
-	current: {stale, current, current},
+	//        changed stored readAll  readPart readBacklog
+	unseen:  {unseen, unseen, current, partial, stale},
+	stale:   {stale, stale, current, partial, stale},
+	partial: {stale, stale, current, partial, stale},
+	current: {stale, current, current, partial, stale},
 }
 
 // on is what is known after news.

@@ -11,7 +11,7 @@ import (
 var (
 	phaseNames     = []string{"sending", "finishing", "pausing", "uncertain", "lost", "abandoned"}
 	stepNames      = []string{"ended", "refused", "unanswered", "taken", "stuck"}
-	knowledgeNames = []string{"unseen", "stale", "current"}
+	knowledgeNames = []string{"unseen", "stale", "partial", "current"}
 	loadNames      = []string{"prompt", "behind", "recovered"}
 	permitNames    = []string{"none", "wanted", "held"}
 )
@@ -36,10 +36,11 @@ func TestEachStateOfADrainAfterEachThingThatHappens(t *testing.T) {
 		"uncertain": "uncertain uncertain uncertain lost abandoned",
 		"lost":      "lost lost lost lost lost",
 		"abandoned": "abandoned abandoned abandoned lost abandoned",
-		// changed readFew readBacklog
-		"unseen":  "unseen current stale",
-		"stale":   "stale current current",
-		"current": "stale current current",
+		// changed stored readAll readPart readBacklog
+		"unseen":  "unseen unseen current partial stale",
+		"stale":   "stale stale current partial stale",
+		"partial": "stale stale current partial stale",
+		"current": "stale current current partial stale",
 		// few due, many due
 		"prompt":    "prompt behind",
 		"behind":    "recovered behind",

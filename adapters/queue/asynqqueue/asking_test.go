@@ -1,0 +1,56 @@
+package asynqqueue
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"waybill/test/redis"
+)
+
+// asking counts how often servers ask for a task.
+type asking struct {
+	goredis.UniversalClient
+	asks *atomic.Int64
+}
+
+func (a asking) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *goredis.Cmd {
+	if len(keys) > 1 && strings.HasSuffix(keys[1], ":paused") {
+		a.asks.Add(1)
+	}
+	return a.UniversalClient.EvalSha(ctx, sha1, keys, args...)
+}
+
+// TestServersAskOnceForANotification holds each server to one question a notification, and to another one where it got
+// the task.
+func TestServersAskOnceForANotification(t *testing.T) {
+	t.Parallel()
+	const processes, notifications = 4, 200
+	url := redis.Own(t).URL
+	var counted, handled atomic.Int64
+	for range processes {
+		q := New(asking{connect(t, url), &counted}, Options{}, silent)
+		run(t, q, "busy", func(context.Context, string) { handled.Add(1) })
+	}
+	client := connect(t, url)
+	until(t, "all have subscribed", func() bool {
+		n, err := client.PubSubNumSub(t.Context(), wakeUpChannel).Result()
+		return err == nil && n[wakeUpChannel] == processes
+	})
+	q := open(t, url)
+	before, begun := counted.Load(), time.Now()
+	for n := range notifications {
+		notify(t, q, "busy", strconv.Itoa(n))
+		until(t, "it is handled", func() bool { return handled.Load() == int64(n+1) })
+	}
+	// Before their first question in a Redis servers hear of each other's, and the net asks by itself.
+	most := (processes+1)*notifications + 10*processes + processes*int64(time.Since(begun)/netEvery)
+	if asks := counted.Load() - before; asks > most {
+		t.Errorf("%d servers asked %d times for %d notifications, want %d at most", processes, asks, notifications, most)
+	}
+}

@@ -51,6 +51,7 @@ type simulation struct {
 type setting struct {
 	dialect Dialect
 	url     string // of a migrated database; empty: one is made
+	binary  string // empty: the program
 	redis   string // URL; empty: none
 	servers int
 	workers int
@@ -73,6 +74,9 @@ func newPlayground(t *testing.T, of setting) *playground {
 	}
 	if of.clocks != nil {
 		get = wrongClockProgram
+	}
+	if of.binary != "" {
+		get = func() (string, error) { return of.binary, nil }
 	}
 	binary, err := get()
 	if err != nil {

@@ -118,7 +118,7 @@ func (s feed) page(ctx context.Context, of feedOf, after *domain.FeedPosition, l
 	if of.none() {
 		return nil, page, nil
 	}
-	query := scope.rows(ctx, "f.*")
+	query := scope.rows(ctx, feedEventTable.selectAs("f", ""))
 	var last domain.FeedPosition
 	if of.narrowed() {
 		var some bool

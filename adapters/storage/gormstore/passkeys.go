@@ -96,7 +96,7 @@ func (s ceremonies) Take(ctx context.Context, id domain.ID) (domain.Ceremony, er
 		return domain.Ceremony{}, err
 	}
 	var row ceremonyRow
-	result := s.with(ctx).Raw("DELETE FROM passkey_ceremonies WHERE id = ? RETURNING *", key).Scan(&row)
+	result := s.with(ctx).Raw("DELETE FROM passkey_ceremonies WHERE id = ? RETURNING "+ceremonyTable.list(), key).Scan(&row)
 	if result.Error == nil && row.ID == "" {
 		return domain.Ceremony{}, domain.ErrNotFound
 	}

@@ -19,6 +19,7 @@ var (
 	addressTable     = newTable(addressRow{})
 	deliveryTable    = newTable(deliveryRow{})
 	eventTable       = newTable(eventRow{})
+	feedEventTable   = newTable(feedEventRow{})
 	keyTable         = newTable(keyRow{})
 	pickupTable      = newTable(pickupLocationRow{})
 

@@ -132,7 +132,7 @@ func liveAttention(w *walk) {
 	w.elsewhere("failed", "other")
 	p.want("Deliveries have changed since.")
 	p.click(`p.lead a`, "Good to see you")
-	if p.shows("Deliveries have changed since.") || !p.has(`[data-queue="failed"]`) || !p.shows("Failed in the last 24 hours: 1") {
+	if p.shows("Deliveries have changed since.") || !p.has(`tr[data-id="`+w.ids[":delivery"]+`"]`) {
 		w.Error("counted again, the queue lacks the failure")
 	}
 }

@@ -113,17 +113,20 @@ func (u *upgrade) fill(t *testing.T, rows int) {
 	const sequence = "((i - 1) % 5 + 1)"
 	of := func(states string) string { return "('{" + states + "}'::text[])[" + sequence + "]" }
 	for _, m := range []multiple{
-		{"deliveries", owner, deliveries, map[string]string{"id": id(1, "i", deliveries, year), "reference": "'F' || i", "external_id": "'filled-' || i",
-			"created_at": "to_timestamp(" + at("i", deliveries, year) + " / 1000.0)", "status": "'delivered'", "last_sequence": "5"}},
-		{"delivery_events", "delivery_id IN (SELECT id FROM deliveries WHERE " + owner + ")", rows, map[string]string{"id": id(2, "i", rows, year),
-			"delivery_id": id(1, "((i - 1) / 5 + 1)", deliveries, year), "sequence": sequence,
+		{"deliveries", owner, deliveries, map[string]string{"id": id(1, "i", deliveries, year), "reference": "'F' || i",
+			"external_id": "'filled-' || i", "created_at": "to_timestamp(" + at("i", deliveries, year) + " / 1000.0)",
+			"status": "'delivered'", "last_sequence": "5"}},
+		{"delivery_events", "delivery_id IN (SELECT id FROM deliveries WHERE " + owner + ")", rows, map[string]string{
+			"id": id(2, "i", rows, year), "delivery_id": id(1, "((i - 1) / 5 + 1)", deliveries, year), "sequence": sequence,
 			"type":   of("delivery.created,delivery.assigned,delivery.picked_up,delivery.in_transit,delivery.delivered"),
 			"status": of("booked,assigned,picked_up,in_transit,delivered"), "previous_status": of(`"",booked,assigned,picked_up,in_transit`),
 			"occurred_at": "to_timestamp(" + at("i", rows, year) + " / 1000.0)"}},
-		{"feed_events", owner, recent, map[string]string{"id": id(3, "i", recent, month), "position": fmt.Sprintf("%d + i", position-int64(recent)-1)}},
+		{"feed_events", owner, recent, map[string]string{"id": id(3, "i", recent, month),
+			"position": fmt.Sprintf("%d + i", position-int64(recent)-1)}},
 		{"idempotency_keys", owner, recent / 10, map[string]string{"key": "'filled-' || i", "claim_id": id(4, "i", recent/10, days)}},
 		{"webhook_deliveries", "status = 'succeeded'", recent, map[string]string{"id": id(5, "i", recent, month)}},
-		{"webhook_attempts", "true", recent, map[string]string{"id": id(6, "i", recent, month), "webhook_delivery_id": id(5, "i", recent, month)}},
+		{"webhook_attempts", "true", recent, map[string]string{"id": id(6, "i", recent, month),
+			"webhook_delivery_id": id(5, "i", recent, month)}},
 	} {
 		u.multiply(t, m)
 	}
@@ -132,8 +135,8 @@ func (u *upgrade) fill(t *testing.T, rows int) {
 			t.Fatal(err)
 		}
 	}
-	if err := u.db.QueryRowContext(t.Context(), "SELECT string_agg(replace(id::text, '-', ''), ',') FROM (SELECT id FROM deliveries WHERE "+owner+
-		" ORDER BY md5(id::text) LIMIT 1000) AS a_thousand").Scan((*list)(&u.some)); err != nil {
+	if err := u.db.QueryRowContext(t.Context(), "SELECT string_agg(replace(id::text, '-', ''), ',') FROM (SELECT id FROM deliveries"+
+		" WHERE "+owner+" ORDER BY md5(id::text) LIMIT 1000) AS a_thousand").Scan((*list)(&u.some)); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("filled in %s: %s", time.Since(begun).Round(time.Second), u.sizes(t))
@@ -150,8 +153,8 @@ func (l *list) Scan(src any) error {
 // multiply fills a table, without its triggers, and its indexes afterwards.
 func (u *upgrade) multiply(t *testing.T, m multiple) {
 	t.Helper()
-	rows, err := u.db.QueryContext(t.Context(), "SELECT attname FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped",
-		m.table)
+	rows, err := u.db.QueryContext(t.Context(), "SELECT attname FROM pg_attribute"+
+		" WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped", m.table)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,8 +116,8 @@ func (w *lockWatch) at(moment time.Time) string {
 
 // look goes on until ctx ends.
 func (w *lockWatch) look(ctx context.Context) {
-	const locks = `SELECT a.pid::text, COALESCE(a.state = 'active', false), a.query, clock_timestamp(), COALESCE(a.xact_start::text, ''), COALESCE(c.relname, ''),
-		COALESCE(l.mode, '')
+	const locks = `SELECT a.pid::text, COALESCE(a.state = 'active', false), a.query, clock_timestamp(), COALESCE(a.xact_start::text, ''),
+		COALESCE(c.relname, ''), COALESCE(l.mode, '')
 		FROM pg_stat_activity a
 		LEFT JOIN pg_locks l ON l.pid = a.pid AND l.locktype = 'relation'
 			AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
@@ -173,9 +173,11 @@ type lockWait struct {
 }
 
 var (
-	waitsStill = regexp.MustCompile(`^(\S+ \S+ \S+) (\d+) (\S*) LOG:  process \d+ still waiting for`)
-	waitsFor   = regexp.MustCompile(`^\S+ \S+ \S+ (\d+) \S* DETAIL:  Process(?:es)? holding the lock: ([\d, ]+)\. Wait queue: ([\d, ]*)`)
-	waitEnded  = regexp.MustCompile(`^(\S+ \S+ \S+) (\d+) (\S*) LOG:  process \d+ (acquired .*) after ([\d.]+) ms`)
+	waitsFor = regexp.MustCompile(`^\S+ \S+ \S+ (\d+) \S* DETAIL:  Process(?:es)? holding the lock: ([\d, ]+)\. Wait queue: ([\d, ]*)`)
+	// A file that grows has a lock too, which is no statement's: two writers wait for each other
+	// at it, a migration or not.
+	waitEnded = regexp.MustCompile(`^(\S+ \S+ \S+) (\d+) (\S*) LOG:  process \d+ ` +
+		`(acquired \S+ on (?:relation|tuple|transaction) .*) after ([\d.]+) ms`)
 )
 
 // waits are read from the server's log, which has all that took longer than deadlock_timeout.
@@ -260,8 +262,8 @@ func (w *lockWatch) table(laps []lap, waits []lockWait) string {
 			slices.Sort(of)
 			return fmt.Sprintf("%6d: %5.0f %6.0f %6.0f", len(of), ms(quantileOf(of, 500)), ms(quantileOf(of, 990)), ms(quantileOf(of, 1000)))
 		}
-		fmt.Fprintf(&b, "%-40s %8.1f %28s %28s %9.0f %9d %6.0f\n", name, r.lasted.Seconds(), three(r.creates), three(r.others), ms(r.held), r.waits,
-			ms(r.waited))
+		fmt.Fprintf(&b, "%-40s %8.1f %28s %28s %9.0f %9d %6.0f\n", name, r.lasted.Seconds(), three(r.creates), three(r.others), ms(r.held),
+			r.waits, ms(r.waited))
 	}
 	return b.String()
 }

@@ -17,8 +17,9 @@ const (
 	// keys. Its servers and workers go on while `migrate up` of the program changes both.
 	beforeTenants = "4cf9ee95adb873322a27aac53182601512fb713b"
 	// lockedFor is how long a statement of a migration may keep others out of a table, or let
-	// them wait for a row.
-	lockedFor = 100 * time.Millisecond
+	// them wait for a row. In small the machine has other tests to run.
+	lockedFor        = 100 * time.Millisecond
+	lockedForInSmall = 5 * lockedFor
 )
 
 // upgrade is a post of the version before whose database is migrated under load.
@@ -68,7 +69,8 @@ func TestLargeTablesAreMigratedBesideTraffic(t *testing.T) {
 	begun := time.Now()
 	killed := u.migrate(t, binary)
 	u.watch.step(afterMigrating)
-	t.Logf("%d rows in the largest table were migrated in %s by a program that was killed %d times", rows, time.Since(begun).Round(time.Second), killed)
+	t.Logf("%d rows in the largest table were migrated in %s by a program that was killed %d times", rows,
+		time.Since(begun).Round(time.Second), killed)
 	more()
 	close(loaded)
 	load.Wait()
@@ -112,8 +114,10 @@ func (u *upgrade) read(ctx context.Context, over func() bool) {
 		one := "/deliveries/dlv_" + u.some[n%len(u.some)]
 		path := []string{"/deliveries?limit=20", one, one + "/events"}[n%3]
 		r, err := u.owner.ask(ctx, http.MethodGet, path, "", nil)
-		if err != nil || !u.owner.expects(r, http.StatusOK) {
-			u.owner.note("wrong: a read failed")
+		if err != nil {
+			u.owner.note("connection errors")
+		} else {
+			u.owner.expects(r, http.StatusOK)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -186,7 +190,8 @@ func patienceIn(step string) time.Duration {
 func (u *upgrade) sizes(t *testing.T) (all string) {
 	t.Helper()
 	err := u.db.QueryRowContext(t.Context(), `SELECT pg_size_pretty(pg_database_size(current_database())) || ': ' ||
-		string_agg(format('%s %s rows, %s', relname, reltuples::bigint, pg_size_pretty(pg_total_relation_size(oid))), '; ' ORDER BY reltuples DESC)
+		string_agg(format('%s %s rows, %s', relname, reltuples::bigint, pg_size_pretty(pg_total_relation_size(oid))), '; '
+			ORDER BY reltuples DESC)
 		FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND reltuples > 1000`).Scan(&all)
 	if err != nil {
 		t.Fatal(err)
@@ -205,8 +210,10 @@ func (u *upgrade) tell(t *testing.T, killed, deaths int) {
 	if killed < deaths {
 		t.Errorf("the migration was killed %d times, want %d at least", killed, deaths)
 	}
-	// What this program itself did not get to is no fault of a lock.
-	most := lockedFor + u.watch.gap
+	most := lockedForInSmall
+	if full() {
+		most = lockedFor
+	}
 	for _, h := range u.watch.held {
 		if h.lasted() > most {
 			t.Errorf("in step %q a transaction had %s of %s, or asked for it, for %s; want at most %s", h.step, h.mode, h.table, h.lasted(), most)
@@ -222,6 +229,11 @@ func (u *upgrade) tell(t *testing.T, killed, deaths int) {
 	t.Log(l)
 	u.apps = append(u.apps, u.owner)
 	t.Log("answers: " + u.answered(t))
+	for _, app := range u.apps {
+		if n := app.count("500 INTERNAL_SERVER_ERROR"); n > 0 {
+			t.Errorf("%d answers were 500: a statement of the version before does not bear the change", n)
+		}
+	}
 	if t.Failed() {
 		t.Logf("the log of the server ends with:\n%s", u.servers[0].tail())
 	}

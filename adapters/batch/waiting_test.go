@@ -74,7 +74,7 @@ func TestACancelledCallerWaitsForWhatMayHappenOnlyOnce(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			w.ask(ctx, 1)
 			cancelFirst()
-			time.Sleep(time.Second)
+			time.Sleep(1500 * time.Millisecond) // the first has ended, the second is under way
 			w.ask(ctx, 2)
 			cancel()
 			w.wantAll(3)

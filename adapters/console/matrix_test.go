@@ -14,7 +14,7 @@ import (
 	"waybill/application/people"
 	"waybill/domain"
 
-	_ "github.com/glebarez/go-sqlite"
+	_ "modernc.org/sqlite"
 )
 
 // row is what the matrix knows of a route.

@@ -47,6 +47,7 @@ type bench struct {
 type other struct {
 	name string
 	*server
+	embedded *server // on a SQLite file of its own; nil: not measured
 }
 
 // otherBuilds reads NAME=PATH,NAME=PATH and so on, or the path of the only one.
@@ -113,11 +114,7 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 		return b, err
 	}
 	if o.embedded {
-		dir := filepath.Join(b.dir, "embedded")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return b, err
-		}
-		if b.sqlite, err = startServer(ctx, o, b.binary, "sqlite://"+filepath.Join(dir, "waybill.db"), dir); err != nil {
+		if b.sqlite, err = startEmbedded(ctx, o, b.binary, filepath.Join(b.dir, "embedded")); err != nil {
 			return b, err
 		}
 	}
@@ -136,7 +133,12 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 		if err != nil {
 			return b, fmt.Errorf("%s: %w", name, err)
 		}
-		b.others = append(b.others, other{name, s})
+		b.others = append(b.others, other{name: name, server: s})
+		if o.embedded {
+			if b.others[i].embedded, err = startEmbedded(ctx, o, binaries[i], filepath.Join(dir, "embedded")); err != nil {
+				return b, fmt.Errorf("%s: %w", name, err)
+			}
+		}
 	}
 	b.pgbench = &pgbench{path: path, clients: o.clients, protocol: o.protocol, dir: b.dir}
 	for name, at := range map[string]*string{"function": &b.onFunc, "statements": &b.onStmts} {
@@ -154,6 +156,18 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 		return b, err
 	}
 	return b, b.greet(ctx)
+}
+
+// startEmbedded starts a server on a new SQLite file.
+func startEmbedded(ctx context.Context, o options, binary, dir string) (*server, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	s, err := startServer(ctx, o, binary, "sqlite://"+filepath.Join(dir, "waybill.db"), dir)
+	if err == nil {
+		s.embedded = true
+	}
+	return s, err
 }
 
 // limit starts a server like the first one, but for its limits, locks and news,
@@ -204,7 +218,7 @@ func (b *bench) warm(ctx context.Context) error {
 
 func (b *bench) otherServers() (all []*server) {
 	for _, o := range b.others {
-		all = append(all, o.server)
+		all = append(all, o.server, o.embedded)
 	}
 	return all
 }

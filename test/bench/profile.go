@@ -195,8 +195,10 @@ func quotient(of, by int64) float64 {
 	return float64(of) / float64(by)
 }
 
-// record profiles a server while it works for the duration of a measurement.
-func (b *bench) record(ctx context.Context, s *server, round int, during func() (measurement, error)) (m measurement, err error) {
+// record profiles a server while it works for the duration of a measurement; a profile
+// that is kept has the name of its kind after the prefix.
+func (b *bench) record(ctx context.Context, s *server, prefix string, round int, during func() (measurement, error)) (m measurement,
+	err error) {
 	type answer struct {
 		profile *profile.Profile
 		err     error
@@ -206,7 +208,7 @@ func (b *bench) record(ctx context.Context, s *server, round int, during func() 
 		go func() {
 			p, err := fetchProfile(ctx, fmt.Sprintf("%s/debug/pprof/%s?seconds=%d", s.ops, name, int(b.duration.Seconds())))
 			if err == nil && b.profiles != "" {
-				err = keepProfile(p, filepath.Join(b.profiles, fmt.Sprintf("%s-%d.pb.gz", name, round+1)))
+				err = keepProfile(p, filepath.Join(b.profiles, fmt.Sprintf("%s%s-%d.pb.gz", prefix, name, round+1)))
 			}
 			c <- answer{p, err}
 		}()

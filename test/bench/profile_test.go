@@ -124,7 +124,7 @@ func TestAProfileOfALivingServerIsRead(t *testing.T) {
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	b := &bench{options: options{duration: time.Second, profiles: t.TempDir()}}
-	m, err := b.record(t.Context(), &server{ops: s.URL}, 0, func() (measurement, error) { return measurement{operations: 7}, nil })
+	m, err := b.record(t.Context(), &server{ops: s.URL}, "", 0, func() (measurement, error) { return measurement{operations: 7}, nil })
 	if err != nil || m.operations != 7 || m.profile == nil {
 		t.Errorf("%+v, %v", m, err)
 	}

@@ -96,6 +96,7 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 		against("creates", createName, besideName)
 		against("bulks", bulkName, besideBulk)
 		against("gets", readName, besideRead)
+		against("creates on SQLite", embeddedName, besideFile)
 	}
 	line("S / F", median(ratios(by[byStatements], by[byFunction])), "")
 	if h := by[byFramework].median(serverCost); h > 0 {

@@ -24,11 +24,12 @@ const startPatience = 30 * time.Second
 
 // server is one running `waybill serve`, or `waybill worker`.
 type server struct {
-	cmd     *exec.Cmd
-	address string // of the live API; a worker has none
-	sandbox string // address of the other one
-	ops     string // URL of the operators' listener
-	portal  string // URL of the portal
+	cmd      *exec.Cmd
+	embedded bool   // on SQLite
+	address  string // of the live API; a worker has none
+	sandbox  string // address of the other one
+	ops      string // URL of the operators' listener
+	portal   string // URL of the portal
 	customers
 	exited chan struct{}
 	err    error // of the exit, once exited is closed

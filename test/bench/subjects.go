@@ -14,6 +14,7 @@ const (
 	besideName   = "create, " // and the name of another build
 	besideBulk   = "bulks of 100, "
 	besideRead   = "get, "
+	besideFile   = "create, SQLite, "
 	limitedName  = "create, limits in Redis"
 	profiledName = "create, profiled"
 	replayName   = "replay over HTTP"
@@ -46,6 +47,9 @@ func (b *bench) subjects() []*subject {
 		all = append(all, of(besideName+o.name, o.server, creates(o.server)),
 			of(besideBulk+o.name, o.server, func(ctx context.Context, _ int) (measurement, error) { return b.bulks(ctx, o.server, b.duration) }),
 			of(besideRead+o.name, o.server, func(ctx context.Context, _ int) (measurement, error) { return b.read(ctx, o.server, b.duration) }))
+		if o.embedded != nil {
+			all = append(all, of(besideFile+o.name, o.embedded, creates(o.embedded)))
+		}
 	}
 	all = append(all,
 		of(byStatements, nil, func(ctx context.Context, round int) (measurement, error) {
@@ -53,7 +57,7 @@ func (b *bench) subjects() []*subject {
 		}),
 		of(bulkName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.bulks(ctx, b.postgres, b.duration) }),
 		of(profiledName, b.postgres, func(ctx context.Context, round int) (measurement, error) {
-			return b.record(ctx, b.postgres, round, func() (measurement, error) { return b.create(ctx, b.postgres, b.duration) })
+			return b.record(ctx, b.postgres, "", round, func() (measurement, error) { return b.create(ctx, b.postgres, b.duration) })
 		}),
 		of(replayName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.replay(ctx, b.duration) }),
 		of(byRow, nil, func(ctx context.Context, round int) (measurement, error) {
@@ -68,7 +72,13 @@ func (b *bench) subjects() []*subject {
 		return b.hello.load.send(ctx, b.duration, false, func(int) int { return 1 })
 	}))
 	if b.sqlite != nil {
-		all = append(all, of(embeddedName, b.sqlite, creates(b.sqlite)))
+		all = append(all, of(embeddedName, b.sqlite, func(ctx context.Context, round int) (measurement, error) {
+			create := func() (measurement, error) { return b.create(ctx, b.sqlite, b.duration) }
+			if b.profiles == "" {
+				return create()
+			}
+			return b.record(ctx, b.sqlite, "sqlite-", round, create)
+		}))
 	}
 	return all
 }
@@ -117,7 +127,7 @@ func (b *bench) usage(s *server) usage {
 // create sends creates that were never sent before.
 func (b *bench) create(ctx context.Context, s *server, duration time.Duration) (measurement, error) {
 	of := 0
-	if s == b.sqlite {
+	if s.embedded {
 		of = 1
 	}
 	m, err := s.load.send(ctx, duration, false, func(conn int) int {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/glebarez/go-sqlite"
 	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
 
 	"waybill/adapters/storage/gormstore"
 	"waybill/application/deliveries"

@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	sqlitedriver "github.com/glebarez/go-sqlite"
+	sqlitedriver "modernc.org/sqlite"
 
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/keydigest/hmacsha256"

@@ -10,15 +10,15 @@ import (
 	"waybill/ports"
 )
 
-// storeBatchOnSQLite stores one booking after the other, each behind a savepoint: the
-// cost of a commit here is the wait for the disk, and that is shared.
+// storeBatchOnSQLite stores one booking after the other: the cost of a commit here is the
+// wait for the disk, and that is shared.
 func storeBatchOnSQLite(ctx context.Context, s *Store, entries []*entry) []error {
 	var outcomes []error
-	err := s.transact(ctx, func(sn session) error {
+	err := s.bookOnSQLite(ctx, func(sn session, book bookOne) error {
 		outcomes = make([]error, len(entries))
 		for i, e := range entries {
 			var err error
-			if outcomes[i], err = sn.bookBehindSavepoint(ctx, e); err != nil {
+			if outcomes[i], err = book(sn, e); err != nil {
 				return err
 			}
 		}
@@ -35,10 +35,10 @@ func storeBatchOnSQLite(ctx context.Context, s *Store, entries []*entry) []error
 
 // storeRunOnSQLite ends with the first refusal.
 func storeRunOnSQLite(ctx context.Context, s *Store, entries []*entry) (n int, err error) {
-	err = s.transact(ctx, func(sn session) error {
+	err = s.bookOnSQLite(ctx, func(sn session, book bookOne) error {
 		n = 0
 		for _, e := range entries {
-			switch refusal, err := sn.bookBehindSavepoint(ctx, e); {
+			switch refusal, err := book(sn, e); {
 			case err != nil:
 				return err
 			case errors.Is(refusal, ports.ErrLeaseLost):
@@ -54,6 +54,40 @@ func storeRunOnSQLite(ctx context.Context, s *Store, entries []*entry) (n int, e
 		return 0, err
 	}
 	return n, nil
+}
+
+// bookOne stores a booking. It tells a refusal, which leaves nothing behind, from a
+// failure.
+type bookOne func(sn session, e *entry) (refusal, err error)
+
+// errRefused tells that a booking was refused where it leaves something behind.
+var errRefused = errors.New("a booking was refused")
+
+// bookOnSQLite runs the work in one transaction. Few bookings are refused, and a savepoint
+// before each would have SQLite copy every page that it changes, and write what it has
+// of the index of texts. So there are none, unless one is refused: then the work is done
+// again with them. A booking is not cancelled, which would cost a goroutine for each
+// statement: the batch is, between two of them.
+func (s *Store) bookOnSQLite(ctx context.Context, work func(session, bookOne) error) error {
+	steady := context.WithoutCancel(ctx)
+	err := s.transact(ctx, func(sn session) error {
+		return work(sn, func(sn session, e *entry) (refusal, err error) {
+			if ctx.Err() != nil {
+				return nil, whyEnded(ctx)
+			}
+			err = (booking{session: sn, tenant: e.Delivery.Tenant}).store(steady, e)
+			if refused(err) {
+				err = errRefused
+			}
+			return nil, err
+		})
+	})
+	if !errors.Is(err, errRefused) {
+		return err
+	}
+	return s.transact(ctx, func(sn session) error {
+		return work(sn, func(sn session, e *entry) (refusal, err error) { return sn.bookBehindSavepoint(ctx, e) })
+	})
 }
 
 // bookBehindSavepoint tells a refusal, which leaves nothing behind, from a

@@ -13,7 +13,7 @@
 //     how those do,
 //   - outbox.go and webhook_leases.go are the senders' side of webhooks, feed.go the
 //     way of an event into them and into the feed,
-//   - dialect.go lists the differences of the databases; postgres*.go and sqlite.go
+//   - dialect.go lists the differences of the databases; postgres*.go and sqlite*.go
 //     have them,
 //   - cleaning*.go delete what has expired, within the bounds of retention.go.
 //
@@ -39,7 +39,8 @@
 //     violated constraint, and with it the difference between a taken
 //     external_id and a taken reference.
 //   - gorm's PrepareStmt stays off: pgx caches statements itself, and a second
-//     cache prepares them again in every transaction.
+//     cache prepares them again in every transaction. Connections of SQLite keep theirs
+//     below database/sql, for all of its transactions (sqlite_conn.go).
 //   - Bookings that arrive at the same time are stored by one transaction
 //     (bookings_batch.go), and rows looked up by one statement (lookups.go), on
 //     Postgres past gorm (pgfast). One multi-table statement was rejected for

@@ -14,10 +14,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	sqlitedriver "github.com/glebarez/go-sqlite"
-	"github.com/glebarez/sqlite"
 	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
+	"modernc.org/sqlite"
 
 	"waybill/domain"
 )
@@ -104,7 +103,7 @@ var sqliteDialect = dialect{
 		" value ->> 'started' AS started, value ->> 'next' AS next FROM json_each(?)",
 
 	violated: func(err error) string {
-		e, ok := errors.AsType[*sqlitedriver.Error](err)
+		e, ok := errors.AsType[*sqlite.Error](err)
 		if !ok || e.Code() != sqliteUnique && e.Code() != sqlitePrimaryKey {
 			return ""
 		}
@@ -114,7 +113,7 @@ var sqliteDialect = dialect{
 		return sqliteConstraints[columns]
 	},
 	orphaned: func(err error) bool {
-		e, ok := errors.AsType[*sqlitedriver.Error](err)
+		e, ok := errors.AsType[*sqlite.Error](err)
 		return ok && e.Code() == sqliteForeignKey
 	},
 	transient: func(err error) bool { return isSQLite(err, sqliteBusy) },
@@ -130,7 +129,7 @@ var sqliteDialect = dialect{
 	readOnly: "SELECT 0",
 	refused:  refusedBySQLite,
 	tableMissing: func(err error) bool {
-		e, ok := errors.AsType[*sqlitedriver.Error](err)
+		e, ok := errors.AsType[*sqlite.Error](err)
 		return ok && e.Code() == sqliteError && strings.Contains(e.Error(), sqliteMissingTable)
 	},
 }
@@ -149,7 +148,7 @@ func refusedBySQLite(ctx context.Context, conn *sql.Conn, err error) bool {
 }
 
 func isSQLite(err error, primary ...int) bool {
-	e, ok := errors.AsType[*sqlitedriver.Error](err)
+	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && slices.Contains(primary, e.Code()&sqlitePrimaryCode)
 }
 
@@ -162,7 +161,7 @@ func openSQLite(address string, o Options, beside *pools) (*pools, error) {
 		return nil, errors.New("a SQLite file has no replicas: name none, or move to Postgres")
 	}
 	p := &pools{named: map[string]*sql.DB{}, dialector: func(db *sql.DB) gorm.Dialector {
-		return &sqlite.Dialector{Conn: db}
+		return sqliteDialector{db}
 	}}
 	if beside != nil {
 		p.write = beside.write
@@ -186,12 +185,10 @@ func openSQLite(address string, o Options, beside *pools) (*pools, error) {
 }
 
 func openSQLiteReaders(path string, size int) (*sql.DB, error) {
-	db, err := sql.Open(sqlite.DriverName, sqliteDSN(path, "_pragma=query_only(1)"))
+	db, err := sqlitePool(sqliteDSN(path, "_pragma=query_only(1)"), "BEGIN", size)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db.SetMaxOpenConns(size)
-	db.SetMaxIdleConns(size)
 	return db, nil
 }
 
@@ -216,25 +213,22 @@ func openSQLiteWriter(path string) (*sql.DB, error) {
 	if err := file.Close(); err != nil {
 		return nil, fmt.Errorf("open the file of the database: %w", err)
 	}
-	db, err := sql.Open(sqlite.DriverName, sqliteDSN(path, "_txlock=immediate"))
+	db, err := sqlitePool(sqliteDSN(path), "BEGIN IMMEDIATE", 1)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db.SetMaxOpenConns(1)
-	db.SetMaxIdleConns(1)
 	return db, nil
 }
 
 // sqliteDSN sets on every connection what SQLite does not keep in the file.
-func sqliteDSN(path, parameter string) string {
+func sqliteDSN(path string, more ...string) string {
 	u := url.URL{Path: path}
-	return "file:" + u.EscapedPath() + "?" + strings.Join([]string{
+	return "file:" + u.EscapedPath() + "?" + strings.Join(append([]string{
 		"_pragma=busy_timeout(5000)",
 		"_pragma=journal_mode(WAL)",
 		"_pragma=synchronous(FULL)", // an acknowledged create survives a power cut
 		"_pragma=foreign_keys(1)",
-		parameter,
-	}, "&")
+	}, more...), "&")
 }
 
 // sqlitePath reads sqlite://PATH, relative or absolute.

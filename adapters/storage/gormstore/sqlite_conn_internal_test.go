@@ -1,0 +1,87 @@
+package gormstore
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestAStatementIsKeptAndNotGivenOutWhileItIsReadFrom(t *testing.T) {
+	t.Parallel()
+	db, err := sqlitePool(sqliteDSN(filepath.Join(t.TempDir(), "db")), "BEGIN IMMEDIATE", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TABLE numbers (n INTEGER)")
+	exec("INSERT INTO numbers VALUES (1), (2), (3)")
+	const query = "SELECT * FROM numbers ORDER BY n"
+	open := func() *sql.Rows {
+		t.Helper()
+		rows, err := conn.QueryContext(t.Context(), query) //nolint:rowserrcheck // rest checks it
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	rest := func(rows *sql.Rows) (all []int) {
+		t.Helper()
+		defer rows.Close()
+		for rows.Next() {
+			var n int
+			if err := rows.Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, n)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+
+	one := open()
+	one.Next()
+	if got := rest(open()); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("the same statement while another reads from it: %v, want 1, 2 and 3", got)
+	}
+	for i := range 2 * statementsKept {
+		exec(fmt.Sprintf("DELETE FROM numbers WHERE n = %d", 100+i))
+	}
+	if got := rest(one); !slices.Equal(got, []int{2, 3}) {
+		t.Errorf("the rest of a statement that was dropped meanwhile: %v, want 2 and 3", got)
+	}
+
+	_ = rest(open())
+	exec("ALTER TABLE numbers ADD COLUMN other INTEGER")
+	exec("ALTER TABLE numbers DROP COLUMN other")
+	if got := rest(open()); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("a statement that was kept while its table changed: %v, want 1, 2 and 3", got)
+	}
+	_ = conn.Raw(func(driven any) error {
+		c := driven.(*sqliteConn) //nolint:forcetypeassert // of this pool
+		kept, _ := c.kept.Get(query)
+		again, err := c.take(t.Context(), query)
+		if err != nil || again != kept {
+			t.Errorf("a statement was prepared anew: %v", err)
+		}
+		again.release()
+		if n := c.kept.Len(); n != statementsKept {
+			t.Errorf("%d statements are kept, want %d", n, statementsKept)
+		}
+		return nil
+	})
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // TestNoMarkOfTheMapHidesAnother has towns whose deliveries are many and lie at the edges of
-// squares, where the middles of neighbours are next to each other.
+// squares, where the middles of two squares are next to each other.
 func TestNoMarkOfTheMapHidesAnother(t *testing.T) {
 	t.Parallel()
 	a := mapAsk{zoom: 7}

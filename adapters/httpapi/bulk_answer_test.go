@@ -19,7 +19,8 @@ func TestRecordedEntriesStandInTheAnswerAsIfTheyWereRenderedWithIt(t *testing.T)
 	}
 	for n := range len(entries) + 1 {
 		got := bulkAnswer(0, n, entries[:n])
-		message := fmt.Sprintf("0 of %d deliveries booked. data.results says which failed and why; send those again under a new Idempotency-Key.", n)
+		message := fmt.Sprintf("0 of %d deliveries booked. data.results says which failed and why; send those again under a new "+
+			"Idempotency-Key.", n)
 		if n == 0 {
 			message = "0 deliveries booked."
 		}

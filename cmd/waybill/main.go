@@ -1,7 +1,6 @@
-// Command waybill is the whole product: the API servers, and the commands by
-// which operators run them. It composes: adapters.go chooses the technology behind
-// each port; wire.go says what is joined to what; serve, worker and dev run it. The
-// other commands are in adapters/cli.
+// Command waybill is the whole product: the API servers, and the commands by which
+// operators run them. It composes: adapters.go chooses the technology behind each port,
+// wire.go joins them, serve, worker and dev run them. Other commands are in adapters/cli.
 package main
 
 import (
@@ -9,10 +8,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"waybill/adapters/runtime/garbage"
 )
 
 func main() {
-	letGarbageGather()
+	garbage.LetGather()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))

@@ -1,4 +1,5 @@
-package main
+// Package garbage decides when a process collects its garbage.
+package garbage
 
 import (
 	"os"
@@ -12,9 +13,9 @@ import (
 // takes more of the processor time of small requests than anything that they do.
 const heapFloor = 56 << 20
 
-// letGarbageGather holds the process to heapFloor, and to Go's way where more than half of that is in use.
+// LetGather holds the process to heapFloor, and to Go's way where more than half of that is in use.
 // GOGC, where the operator has set it, counts instead.
-func letGarbageGather() {
+func LetGather() {
 	if os.Getenv("GOGC") == "" {
 		afterEachCollection(func() { debug.SetGCPercent(gatherPercent(inUse())) })
 	}

@@ -36,7 +36,7 @@ export GOFLAGS := $(GOFLAGS) -tags=nomsgpack,grpcnotrace
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run day build test test-short test-race pgbouncer fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
+.PHONY: help run day build test test-short test-race pgbouncer citus fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,14 @@ test-race: $(GOTESTSUM) ## run the quick tests under the race detector, with ser
 
 pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
 	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 280s
+
+# A reference is unique in its business there, and by its 60 random bits among all.
+citus: CITUS = go run ./test/servers -citus --
+citus: ## run the storage exam, the kill of a node, the e2e suite, feed and webhook faults on a cluster of Citus, where it is installed
+	$(CITUS) go test ./adapters/storage/gormstore -run '^TestPostgresConforms$$|^TestCitus' -count=1 -timeout 30m \
+		-skip '^TestPostgresConforms$$/^refused_bookings$$/^a_taken_reference'
+	$(CITUS) go test ./test/e2e -count=1 -timeout 30m
+	$(CITUS) go test ./test/faults ./test/webhooks -p 1 -run '$(or $(RUN),Feed|Webhook)' -count=1 -timeout 60m
 
 fmt: ## fail where gofmt would change a file, and name it
 	@unformatted=$$(gofmt -l $(GO_DIRS)) || exit 1; \

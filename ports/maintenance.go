@@ -90,6 +90,15 @@ type MigrationStep struct {
 	AppliedAt *time.Time
 }
 
+// TableMoved is a table of a storage that was moved to several nodes, with how many rows it
+// had before and has after.
+type TableMoved struct {
+	Table         string
+	By            string // the column that decides on the node of a row; empty: every node has all
+	Before, After int64
+	Moved         bool // by this call; else by one before
+}
+
 // StoredClock is the clock of the storage, which all processes of an installation
 // go by, with what is kept beside it of how it went.
 type StoredClock interface {

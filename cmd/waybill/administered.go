@@ -34,6 +34,7 @@ type adminParts struct {
 func (p *commands) admin() *admin.Commands {
 	return &admin.Commands{
 		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Migrations: migrationsOf, Version: version,
+		Distribute:   distribute,
 		ServePricing: p.servePricing,
 		Open: func(ctx context.Context, c *configs.Config) (*admin.UseCases, func(), error) {
 			// Commands speak through their answer; only what went wrong is logged.

@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +28,11 @@ import (
 
 // URLEnv names the server on which the databases are made, as a URL.
 const URLEnv = "WAYBILL_TEST_POSTGRES_URL"
+
+// WorkersEnv names the workers of Citus whose coordinator that server is, as URLs with
+// spaces between them; empty: it is a Postgres by itself. A database of a test is then one
+// on each of them.
+const WorkersEnv = "WAYBILL_TEST_CITUS_WORKERS"
 
 const (
 	objectInUse           = "55006" // SQLSTATE: a session is connected to the database
@@ -76,7 +82,7 @@ func Database(t testing.TB, migrate func(ctx context.Context, url string) error,
 		// Not t.Context: that one is done before the cleanups run.
 		ctx, cancel := context.WithTimeout(context.Background(), createTimeout)
 		defer cancel()
-		if err := admin.exec(ctx, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)"); err != nil {
+		if err := admin.everywhere(ctx, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)"); err != nil {
 			t.Errorf("drop the test's database %s: %v; the next test process drops it", name, err)
 		}
 	})
@@ -135,8 +141,12 @@ func (p *process) nextName() string {
 // to the template. New ones are refused, but its own maintenance, or a session
 // that is just closing, can be there for a moment.
 func (p *process) createCopy(ctx context.Context, name string) error {
+	return p.admin.onEach(func(node adminURL) error { return p.copyOn(ctx, node, name) })
+}
+
+func (p *process) copyOn(ctx context.Context, node adminURL, name string) error {
 	for {
-		err := p.admin.exec(ctx, "CREATE DATABASE "+quote(name)+" TEMPLATE "+quote(p.template))
+		err := node.exec(ctx, "CREATE DATABASE "+quote(name)+" TEMPLATE "+quote(p.template))
 		if err == nil {
 			return nil
 		}
@@ -163,6 +173,34 @@ func (a adminURL) database(name string) string {
 	u := *a.URL
 	u.Path = "/" + name
 	return u.String()
+}
+
+// nodes are the server and, of Citus, its workers.
+func (a adminURL) nodes() []adminURL {
+	all := []adminURL{a}
+	for _, worker := range strings.Fields(os.Getenv(WorkersEnv)) {
+		if u, err := url.Parse(worker); err == nil {
+			all = append(all, adminURL{u})
+		}
+	}
+	return all
+}
+
+// everywhere is exec on all nodes.
+func (a adminURL) everywhere(ctx context.Context, sql string) error {
+	return a.onEach(func(node adminURL) error { return node.exec(ctx, sql) })
+}
+
+// onEach does something on all nodes at once.
+func (a adminURL) onEach(do func(node adminURL) error) error {
+	nodes := a.nodes()
+	failed := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, node := range nodes {
+		all.Go(func() { failed[i] = do(node) })
+	}
+	all.Wait()
+	return errors.Join(failed...)
 }
 
 // exec runs one statement on a connection of its own: CREATE and DROP DATABASE

@@ -6,10 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"waybill/test/servers/citus"
 )
 
 // Names on the server. A template that is being made has the suffix, and loses
@@ -84,21 +87,47 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, admin adminURL, template 
 
 	making := template + makingSuffix
 	// What a process that died half-way left.
-	if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quote(making)+" WITH (FORCE)"); err != nil {
+	if err := admin.everywhere(ctx, "DROP DATABASE IF EXISTS "+quote(making)+" WITH (FORCE)"); err != nil {
 		return fmt.Errorf("drop the unfinished template %s: %w", making, err)
 	}
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+quote(making)); err != nil {
+	if err := admin.everywhere(ctx, "CREATE DATABASE "+quote(making)); err != nil {
 		return fmt.Errorf("create %s: %w", making, err)
+	}
+	if nodes := admin.nodes(); len(nodes) > 1 {
+		var databases []string
+		for _, node := range nodes {
+			databases = append(databases, node.database(making))
+		}
+		if err := citus.Form(ctx, databases); err != nil {
+			return err
+		}
 	}
 	if err := migrate(ctx, admin.database(making)); err != nil {
 		return fmt.Errorf("migrate %s: %w", making, err)
 	}
+	// The coordinator's is last: one with its final name is whole.
+	nodes := admin.nodes()
+	for i := range nodes {
+		if err := finish(ctx, nodes[len(nodes)-1-i], making, template); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish closes a template to connections and gives it its name.
+func finish(ctx context.Context, node adminURL, making, template string) error {
 	// A session on the template would make every copy of it fail.
-	if _, err := conn.Exec(ctx, "ALTER DATABASE "+quote(making)+" ALLOW_CONNECTIONS false"); err != nil {
+	if err := node.exec(ctx, "ALTER DATABASE "+quote(making)+" ALLOW_CONNECTIONS false"); err != nil {
 		return fmt.Errorf("close %s to connections: %w", making, err)
 	}
 	for {
-		_, err := conn.Exec(ctx, "ALTER DATABASE "+quote(making)+" RENAME TO "+quote(template))
+		if os.Getenv(WorkersEnv) != "" { // there is that of Citus' maintenance, which does not end by itself
+			if err := node.exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+making+"'"); err != nil {
+				return fmt.Errorf("end the sessions of %s: %w", making, err)
+			}
+		}
+		err := node.exec(ctx, "ALTER DATABASE "+quote(making)+" RENAME TO "+quote(template))
 		if err == nil {
 			return nil
 		}

@@ -11,6 +11,9 @@
 // it are skipped; with CI=true it is an error. A server named in the environment
 // that does not answer is always an error: it was named on purpose.
 //
+// With -citus before the command its Postgres is the coordinator of a cluster of Citus with
+// two workers, started for it. Nothing installs Citus: without it this is an error.
+//
 // The command runs in a process group of its own with an empty standard input.
 // An interrupt or SIGTERM is passed to the whole group; a second one kills it.
 //
@@ -36,6 +39,7 @@ type server struct {
 	url  string       // its value; of what tests start themselves, the program's path
 	from string       // where the server comes from, for the reader of the output
 	stop func() error // never nil; ends the server where this program started it
+	also []string     // more variables, as NAME=VALUE
 }
 
 // leftOut says that a server cannot be had on this machine, and why. Any other
@@ -49,7 +53,8 @@ type leftOut struct {
 func (e *leftOut) Error() string { return fmt.Sprintf("%s was left out: %v", e.name, e.err) }
 func (e *leftOut) Unwrap() error { return e.err }
 
-// sources lists the servers; a new one is a file with such a function.
+// sources lists the servers; a new one is a file with such a function. With -citus the
+// first is startCitus.
 var sources = []func(ctx context.Context) (*server, error){
 	findPostgres,
 	findRedis,
@@ -61,11 +66,15 @@ func main() {
 }
 
 func run(args []string) (code int) {
+	from := sources
+	if len(args) > 0 && args[0] == "-citus" {
+		args, from = args[1:], append([]func(context.Context) (*server, error){startCitus}, sources[1:]...)
+	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./test/servers -- COMMAND [ARGUMENT...]")
+		fmt.Fprintln(os.Stderr, "usage: go run ./test/servers [-citus] -- COMMAND [ARGUMENT...]")
 		return 2
 	}
 
@@ -79,7 +88,7 @@ func run(args []string) (code int) {
 	defer stopWatch()
 
 	env := os.Environ()
-	for _, source := range sources {
+	for _, source := range from {
 		s, err := obtain(source, signals)
 		var missing *leftOut
 		switch {
@@ -96,7 +105,7 @@ func run(args []string) (code int) {
 			return 1
 		}
 		fmt.Fprintf(os.Stderr, "test/servers: %s\n", s.from)
-		env = append(env, s.env+"="+s.url)
+		env = append(append(env, s.env+"="+s.url), s.also...)
 		defer func() {
 			if err := s.stop(); err != nil {
 				fmt.Fprintf(os.Stderr, "test/servers: %v\n", err)

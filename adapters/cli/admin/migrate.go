@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 	"waybill/adapters/cli/term"
 	"waybill/configs"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 type migrationView struct {
@@ -26,7 +28,8 @@ type MigrationsView struct {
 }
 
 func (p *Commands) migrate() *cobra.Command {
-	return term.Group("migrate", "The database's schema: up, status", p.up(), p.migrateStatus())
+	return term.Group("migrate", "The database's schema: up, status; and its move onto several nodes", p.up(), p.migrateStatus(),
+		p.distribute())
 }
 
 func (p *Commands) up() *cobra.Command {
@@ -84,6 +87,54 @@ func (p *Commands) migrateStatus() *cobra.Command {
 				return err
 			}
 			return p.showMigrations(cmd.Context(), c)
+		},
+	}
+}
+
+type movedView struct {
+	Table  string `json:"table"`
+	By     string `json:"by"` // the column that decides on the node of a row; empty: every node has all
+	Before int64  `json:"before"`
+	After  int64  `json:"after"`
+	Moved  bool   `json:"moved"` // by this call
+}
+
+// DistributionView is what `migrate distribute --json` shows.
+type DistributionView struct {
+	Tables []movedView `json:"tables"`
+}
+
+func (p *Commands) distribute() *cobra.Command {
+	return &cobra.Command{
+		Use: "distribute", Short: "Move the rows of all businesses to the nodes of Citus, whose coordinator the database is on",
+		Long: "Moves table by table, each in a transaction, and checks that each has as many rows after as before. Stop all servers and\n" +
+			"workers before. One that is cut off goes on when it is run again. A new database needs none: `migrate up` distributes it.",
+		Args: term.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.LoadPlaced(cmd)
+			if err != nil {
+				return err
+			}
+			v := DistributionView{Tables: []movedView{}}
+			if err := p.Distribute(cmd.Context(), c, func(m ports.TableMoved) {
+				v.Tables = append(v.Tables, movedView{Table: m.Table, By: m.By, Before: m.Before, After: m.After, Moved: m.Moved})
+				p.Say(fmt.Sprintf("%s: %d rows before, %d after", m.Table, m.Before, m.After))
+			}); err != nil {
+				return err
+			}
+			return p.Show(v, func(w io.Writer) {
+				term.Row(w, "TABLE", "BY", "BEFORE", "AFTER", "")
+				for _, m := range v.Tables {
+					by, moved := m.By, "moved"
+					if by == "" {
+						by = "(every node)"
+					}
+					if !m.Moved {
+						moved = "was there"
+					}
+					term.Row(w, m.Table, by, strconv.FormatInt(m.Before, 10), strconv.FormatInt(m.After, 10), moved)
+				}
+			})
 		},
 	}
 }

@@ -105,7 +105,7 @@ func (s *Store) storeOnce(ctx context.Context, wait time.Duration, b *pgBatch) e
 			return err
 		}
 	}
-	n := &need{contention: s.contention, wait: wait, queued: true, pipelined: !inBulk(b.entries[0])}
+	n := &need{contention: s.contention, wait: wait, queued: true, pipelined: !inBulk(b.entries[0]) && !s.dialect.sharded}
 	return s.repeat(ctx, n, func(sn session) error {
 		err := b.store(ctx, sn)
 		n.pipelined = n.pipelined && !errors.Is(err, errNotBegun)

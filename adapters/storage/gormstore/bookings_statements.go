@@ -53,6 +53,11 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 		if sn.need.pipelined {
 			steps = append(conn.beginning(func() { b.begun = true }), steps...)
 		}
+		if sn.dialect.sharded {
+			if steps, err = b.onCitus(ctx, conn.pgx(), steps); err != nil {
+				return err
+			}
+		}
 		b.missing, err = conn.run(ctx, steps, sn.db.Logger)
 		b.begun = b.begun || !conn.pgx().IsClosed() // it answers
 		switch {
@@ -71,8 +76,8 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 
 // run sends statements together and reads their results.
 func (c *pgConn) run(ctx context.Context, steps []pgfast.Step, log logger.Interface) (missing map[int]bool, err error) {
-	// Behind a pooler nothing is prepared.
-	return pgfast.Run(ctx, c.pgx(), c.alone == "", steps, func(s pgfast.Step, begun time.Time, rows int64, err error) {
+	// Behind a pooler nothing is prepared; on Citus each number of rows is a text of its own.
+	return pgfast.Run(ctx, c.pgx(), c.alone == "" && c.lockTimeout == "", steps, func(s pgfast.Step, begun time.Time, rows int64, err error) {
 		log.Trace(ctx, begun, func() (string, int64) { return s.Statement, rows }, err)
 	})
 }

@@ -42,7 +42,16 @@ func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, t
 		return ports.BulkHold{}, s.dialect.claimed(0, err)
 	}
 	var claims []rowID
-	result := s.with(ctx).Raw(s.dialect.keyed(s.dialect.clocked(strings.ReplaceAll(claimBulk, "$left", leftBulk))),
+	if s.dialect.sharded {
+		left, err := s.resume(ctx, t, r, token, lease)
+		if err != nil || left != "" {
+			return ports.BulkHold{Key: r.Key, ClaimID: string(left), Token: token, Lease: lease}, err
+		}
+		if err := (idempotency(s)).forgetExpired(ctx, t, r.Key); err != nil {
+			return ports.BulkHold{}, err
+		}
+	}
+	result := s.with(ctx).Raw(s.dialect.conflicting(s.dialect.clocked(strings.ReplaceAll(claimBulk, "$left", leftBulk))),
 		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
 		instantOf(r.CreatedAt), s.dialect.laterBy(retention), rowID(token), s.dialect.laterBy(lease)).Scan(&claims)
 	if err := s.dialect.claimed(int64(len(claims)), result.Error); err != nil {

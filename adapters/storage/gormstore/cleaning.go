@@ -33,8 +33,7 @@ func (s *Store) purgeKeys(ctx context.Context, limit int) (int, error) {
 	// too.
 	expired := s.write.WithContext(ctx).Model(&keyRow{}).
 		Select("application_id", "environment", "key").
-		Where(gone).Order("expires_at").Limit(limit).
-		Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"})
+		Where(gone).Order("expires_at").Limit(limit).Clauses(s.dialect.skipLocked()...)
 	result := s.write.WithContext(ctx).
 		Where("(application_id, environment, key) IN (?)", expired).Where(gone).
 		Delete(&keyRow{})
@@ -53,8 +52,7 @@ const itemGrace = time.Hour
 func (s *Store) purgeBulkItems(ctx context.Context, limit int) (int, error) {
 	expired := s.write.WithContext(ctx).Model(&bulkItemRow{}).
 		Select("claim_id", "item_index").
-		Where("expires_at <= "+s.dialect.later, s.dialect.laterBy(-itemGrace)).Limit(limit).
-		Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"})
+		Where("expires_at <= "+s.dialect.later, s.dialect.laterBy(-itemGrace)).Limit(limit).Clauses(s.dialect.skipLocked()...)
 	result := s.write.WithContext(ctx).Where("(claim_id, item_index) IN (?)", expired).Delete(&bulkItemRow{})
 	if result.Error != nil {
 		return 0, fmt.Errorf("delete items of abandoned bulks: %w", result.Error)

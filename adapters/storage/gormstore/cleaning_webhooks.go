@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"gorm.io/gorm/clause"
 )
 
 const (
@@ -29,8 +27,8 @@ func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err
 	}
 	var off []rowID
 	pending := sn.with(ctx).Model(&webhookDeliveryRow{}).Select("min(due_at)").
-		Where(sn.dialect.leases("endpoint_id = webhook_endpoints.id AND status = 'pending' AND due_at >= (SELECT due_since FROM " +
-			"$lease(webhook_endpoints.id))"))
+		Where(sn.dialect.leases("endpoint_id = webhook_endpoints.id$with(webhook_deliveries,webhook_endpoints) AND status = 'pending'" +
+			" AND due_at >= (SELECT due_since FROM $lease(webhook_endpoints.id) l)"))
 	if err := sn.with(ctx).Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND NOT enabled AND (?) IS NOT NULL", pending).Pluck("id",
 		&off).Error; err != nil {
 		return 0, sn.dialect.failed("look for what is to be held", err)
@@ -76,13 +74,13 @@ func (s *Store) purgeLog(ctx context.Context, which, order string, value rowID, 
 		removed = 0
 		var ids []rowID
 		if err := sn.with(ctx).Model(&webhookDeliveryRow{}).Where(which, value).Order(order).Limit(limit).
-			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
+			Clauses(sn.dialect.skipLocked()...).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
 			return sn.dialect.failed("look for old webhook deliveries", err)
 		}
 		if err := sn.with(ctx).Where("webhook_delivery_id IN ?", ids).Delete(&webhookAttemptRow{}).Error; err != nil {
 			return sn.dialect.failed("delete old attempts", err)
 		}
-		result := sn.with(ctx).Where("id IN ?", ids).Delete(&webhookDeliveryRow{})
+		result := sn.with(ctx).Where("id IN ?", ids).Where(which, value).Delete(&webhookDeliveryRow{})
 		removed = int(result.RowsAffected)
 		return sn.dialect.failed("delete old webhook deliveries", result.Error)
 	})
@@ -96,15 +94,15 @@ func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err erro
 	if err != nil {
 		return 0, err
 	}
-	needed := "NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id BETWEEN " +
-		s.dialect.webhookIDOf("feed_events.id", "0") + " AND " + s.dialect.webhookIDOf("feed_events.id", "f") + ")"
+	needed := s.dialect.placed("NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id BETWEEN " +
+		s.dialect.webhookIDOf("feed_events.id", "0") + " AND " + s.dialect.webhookIDOf("feed_events.id", "f") + "$with(d,feed_events))")
 	err = s.transact(ctx, func(sn session) error {
 		removed = 0
 		var old []feedEventRow
 		// Another process that purges holds a locked one.
 		err := sn.with(ctx).Select("id", "business_id", "application_id", "environment", "delivery_id", "position").
 			Where("id < ?", before).Where(needed).Order("id").Limit(limit).
-			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).Find(&old).Error
+			Clauses(sn.dialect.skipLocked()...).Find(&old).Error
 		if err != nil || len(old) == 0 {
 			return sn.dialect.failed("look for old events", err)
 		}

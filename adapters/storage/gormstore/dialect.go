@@ -41,6 +41,10 @@ type dialect struct {
 	batchesLookups bool
 	// changesInWith tells that the parts of a WITH may change rows.
 	changesInWith bool
+	// sharded tells that rows of businesses are on several nodes (citus.go), and owners knows
+	// the businesses of endpoints there.
+	sharded bool
+	owners  *endpointOwners
 	// locksRows tells that a transaction which waits for a row lets others go on.
 	locksRows bool
 

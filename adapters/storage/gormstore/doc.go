@@ -15,6 +15,8 @@
 //     way of an event into them and into the feed,
 //   - dialect.go lists the differences of the databases; postgres*.go and sqlite*.go
 //     have them,
+//   - citus.go is the dialect of Postgres on a coordinator of Citus, citus_bookings.go its
+//     batches, and citus_distribute.go the places of tables and the way there,
 //   - cleaning*.go delete what has expired, within the bounds of retention.go.
 //
 // Decisions that bind this package:

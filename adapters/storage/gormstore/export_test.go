@@ -159,3 +159,21 @@ func (s *Store) Batched() time.Time { return s.bookings.Began() }
 
 // WaitForRows is how long a transaction waits for a row at first.
 func (s *Store) WaitForRows(d time.Duration) { s.contention.brief = d }
+
+// DistributedTables are those of which the coordinator of Citus has no rows, and
+// DistributedKeys their foreign keys.
+func DistributedTables() (tables []string) {
+	for _, p := range places {
+		if p.by != "" {
+			tables = append(tables, p.table)
+		}
+	}
+	return tables
+}
+
+func DistributedKeys() (keys []string) {
+	for _, k := range distributedKeys {
+		keys = append(keys, k.table+" "+k.name+" FOREIGN KEY "+k.of)
+	}
+	return keys
+}

@@ -54,7 +54,12 @@ func (s idempotency) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRec
 	if err := s.reachKey(t, r.Key); err != nil {
 		return s.dialect.claimed(0, err)
 	}
-	result := s.with(ctx).Exec(s.dialect.keyed(s.dialect.clocked(claimKey)),
+	if s.dialect.sharded {
+		if err := s.forgetExpired(ctx, t, r.Key); err != nil {
+			return err
+		}
+	}
+	result := s.with(ctx).Exec(s.dialect.conflicting(s.dialect.clocked(claimKey)),
 		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
 		r.Answer.Status, r.Answer.Location, r.Answer.Body, instantOf(r.CreatedAt), s.dialect.laterBy(retention))
 	return s.dialect.claimed(result.RowsAffected, result.Error)

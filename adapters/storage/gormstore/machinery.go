@@ -19,7 +19,8 @@ type machinery struct{ session }
 // standing is the number of the standing of an endpoint e, by domain.EndpointStandings; it
 // has one parameter, the time before which nothing due may wait.
 const standing = `CASE WHEN e.enabled AND e.failing_since IS NOT NULL THEN 0
-	WHEN e.enabled AND EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at < ?) THEN 1
+	WHEN e.enabled AND EXISTS (SELECT 1 FROM webhook_deliveries d
+		WHERE d.endpoint_id = e.id$with(d,e) AND d.status = 'pending' AND d.due_at < ?) THEN 1
 	WHEN e.enabled THEN 4 WHEN e.disabled_reason <> 'by_caller' THEN 2 ELSE 3 END`
 
 // The newest events of an endpoint, and what of it is to be tried again last, in which its
@@ -87,7 +88,7 @@ func (s machinery) Endpoints(ctx context.Context, f domain.EndpointFilter, now t
 	values = append(append(values, place.values...), limit)
 	var rows []shownRow
 	err := s.with(ctx).Raw("SELECT * FROM (SELECT "+webhookEndpointTable.selectAs("e", "")+
-		", b.name AS business_name, a.name AS application_name, "+standing+
+		", b.name AS business_name, a.name AS application_name, "+s.dialect.placed(standing)+
 		" AS standing FROM webhook_endpoints e JOIN applications a ON a.id = e.application_id JOIN businesses b ON b.id = e.business_id"+
 		q.where()+") AS shown"+place.where()+" ORDER BY standing, id LIMIT ?", values...).Scan(&rows).Error
 	if err != nil || len(rows) == 0 {
@@ -116,7 +117,11 @@ func (s machinery) addWaiting(ctx context.Context, shown []domain.EndpointShown)
 		Oldest  *instant
 		Last    *rowID
 	}
-	if err := s.with(ctx).Raw(ofEndpoint, domain.MaxWaitingCounted, padded(ids)).Scan(&rows).Error; err != nil {
+	query := s.with(ctx).Raw(ofEndpoint, domain.MaxWaitingCounted, padded(ids))
+	if s.dialect.sharded {
+		query = s.ofEndpointsOnCitus(ctx, shown)
+	}
+	if err := query.Scan(&rows).Error; err != nil {
 		return s.listFailed(ctx, "count what waits for webhook endpoints", err)
 	}
 	var lasts []rowID
@@ -190,7 +195,11 @@ func (s machinery) Work(ctx context.Context, now time.Time) ([]domain.Work, erro
 	}
 	at, most := instantOf(now), domain.MaxWaitingCounted
 	var hooks []row
-	if err := s.with(ctx).Raw(webhookWork, most, at, most, at, most).Scan(&hooks).Error; err != nil {
+	query := s.with(ctx).Raw(webhookWork, most, at, most, at, most)
+	if s.dialect.sharded {
+		query = s.with(ctx).Raw(webhookWorkOnCitus, at, at)
+	}
+	if err := query.Scan(&hooks).Error; err != nil {
 		return nil, s.listFailed(ctx, "count webhooks that wait", err)
 	}
 	var all []domain.Work

@@ -46,7 +46,14 @@ func Migrate(ctx context.Context, url string) error {
 		}
 		if e.dialect == goose.DialectPostgres {
 			alone := up
-			up = func() error { return oneAtATime(ctx, db, alone) }
+			up = func() error {
+				return oneAtATime(ctx, db, func() error {
+					if err := alone(); err != nil {
+						return err
+					}
+					return distributeNew(ctx, db)
+				})
+			}
 		}
 		for try := 1; ; try++ {
 			err := up()

@@ -61,6 +61,8 @@ type Options struct {
 	// discards.
 	Logger        *slog.Logger
 	SlowStatement time.Duration
+
+	citus bool // the server is a coordinator of Citus
 }
 
 func (o Options) withDefaults() Options {
@@ -92,10 +94,13 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s, err := openBeside(ctx, e, url, o, nil)
-	if err != nil || e.catchUp == nil {
+	if err == nil && e == &postgresDialect {
+		s, err = s.onCitus(ctx, url, o)
+	}
+	if err != nil || s.dialect.catchUp == nil {
 		return s, err
 	}
-	if err := e.catchUp(ctx, s.pools.write); err != nil {
+	if err := s.dialect.catchUp(ctx, s.pools.write); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -149,8 +154,11 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 		return nil, err
 	}
 	s := &Store{dialect: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit,
-		atOnce: true, skipSlow: skipSlow}
+		atOnce: !e.sharded, skipSlow: skipSlow}
 	s.bookings = newBookings(func(ctx context.Context, entries []*entry) []error { return e.storeBatch(ctx, s, entries) }, e.writers)
+	if e.sharded {
+		batchByBusiness(s.bookings)
+	}
 	if e.locksRows {
 		s.contention = newContention(o)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +37,9 @@ const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
 
 // waitingEndpoints takes the values of waitingBy; $which takes its own before those of the end.
 const waitingEndpoints = `SELECT id, slow_until, open_until, due, leased_until, $now AS read_at FROM (
-	SELECT e.id, e.slow_until, e.open_until, (SELECT leased_until FROM $lease(e.id)) AS leased_until,
-		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf +
-	`) AS due
+	SELECT e.id, e.slow_until, e.open_until, (SELECT leased_until FROM $lease(e.id) l) AS leased_until,
+		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id$with(d,e) AND d.status = 'pending' AND d.due_at >= ` +
+	dueSinceOf + `) AS due
 	FROM webhook_endpoints e
 	WHERE $which AND e.slot IS NOT NULL AND e.enabled AND NOT e.listener AND (e.open_until IS NULL OR e.open_until <= ?) AND ` + unpaused + `
 ) AS waiting WHERE due <= ? AND COALESCE(leased_until NOT BETWEEN $later AND $far, TRUE) ORDER BY due, id LIMIT ?`
@@ -53,7 +54,7 @@ const (
 )
 
 func (o outbox) Waiting(ctx context.Context, now time.Time, ahead time.Duration, limit int) ([]ports.WaitingEndpoint, error) {
-	if begun := time.Now(); begun.UnixNano() >= o.store.skipFrom.Load() {
+	if begun := time.Now(); begun.UnixNano() >= o.store.skipFrom.Load() && !o.store.dialect.sharded {
 		within, cancel := context.WithTimeout(ctx, skipLimit)
 		found, err := o.waiting(within, now, pendingEndpoints, "e.id IN (SELECT id FROM pending)", nil, ahead, limit)
 		tooLong := within.Err() != nil && ctx.Err() == nil
@@ -74,7 +75,11 @@ func (o outbox) WaitingFor(ctx context.Context, endpoint domain.ID, now time.Tim
 	if err != nil {
 		return nil, nil // no such endpoint, so it does not wait
 	}
-	found, err := o.waiting(ctx, now, "", "e.id = ?", []any{key}, ahead, 1)
+	of, err := o.read().placeOf(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	found, err := o.waiting(ctx, now, "", "e.id = ?$node(e)", of, ahead, 1)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -142,19 +147,23 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 	if err != nil {
 		return e, false, nil
 	}
+	at, err := sn.placeOf(ctx, key)
+	if err != nil {
+		return e, false, err
+	}
 	change := "UPDATE webhook_leases SET number = number + 1, token = ?, leased_until = $later" +
-		" WHERE endpoint_id = ? AND number >= (SELECT number FROM $lease(?)) AND " + lease +
-		" AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = ? AND e.slot IS NOT NULL AND " + of + ")"
-	values := []any{rowID(token), sn.dialect.laterBy(lasting), key, key, rowID(token), key}
-	read := "SELECT " + webhookEndpointTable.list() + " FROM webhook_endpoints WHERE id = ? AND slot IS NOT NULL"
+		" WHERE endpoint_id = ?$node AND number >= (SELECT number FROM $lease(?) l) AND " + lease +
+		" AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = ?$node(e) AND e.slot IS NOT NULL AND " + of + ")"
+	values := slices.Concat([]any{rowID(token), sn.dialect.laterBy(lasting)}, at, at, []any{rowID(token)}, at)
+	read := "SELECT " + webhookEndpointTable.list() + " FROM webhook_endpoints WHERE id = ?$node AND slot IS NOT NULL"
 	if sn.dialect.changesInWith {
-		change, values = "WITH leased AS ("+change+" RETURNING 1) "+read+" AND EXISTS (SELECT 1 FROM leased)", append(values, key)
+		change, values = "WITH leased AS ("+change+" RETURNING 1) "+read+" AND EXISTS (SELECT 1 FROM leased)", append(values, at...)
 	} else {
 		changed := sn.with(ctx).Exec(sn.dialect.leases(change), values...)
 		if changed.Error != nil || changed.RowsAffected == 0 {
 			return e, false, sn.dialect.failed("lease a webhook endpoint", changed.Error)
 		}
-		change, values = read, []any{key}
+		change, values = read, at
 	}
 	var row webhookEndpointRow
 	found := sn.with(ctx).Raw(sn.dialect.leases(change), values...).Scan(&row)
@@ -171,14 +180,17 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 
 // ownedEndpoint is an endpoint e and its lease l that a token holds.
 const ownedEndpoint = "FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id AND l.business_id = e.business_id" +
-	" WHERE e.id = ? AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?))"
+	" WHERE e.id = ?$node(e) AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?) n)"
 
 // owned reads the endpoint that the token holds, and locks it and its lease until the
 // transaction ends: the endpoint first, as every change of it does.
 func (s session) owned(ctx context.Context, endpoint domain.ID, token string) (row webhookEndpointRow, err error) {
-	key := rowIDOf(endpoint)
-	found := s.with(ctx).Raw(s.dialect.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+" "+ownedEndpoint+s.dialect.rowLock), key,
-		rowID(token), key).Scan(&row)
+	key, err := s.placeOf(ctx, rowIDOf(endpoint))
+	if err != nil {
+		return row, err
+	}
+	found := s.with(ctx).Raw(s.dialect.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+" "+ownedEndpoint+s.dialect.rowLock),
+		slices.Concat(key, []any{rowID(token)}, key)...).Scan(&row)
 	if found.Error == nil && found.RowsAffected == 0 {
 		return row, ports.ErrEndpointLost
 	}
@@ -192,7 +204,7 @@ func (o outbox) Release(ctx context.Context, endpoint domain.ID, token string) e
 }
 
 // pendingFrom is the webhooks d of an endpoint that became due in a period.
-const pendingFrom = "d.endpoint_id = ? AND d.status = 'pending' AND d.due_at >= ? AND d.due_at <= ?"
+const pendingFrom = "d.endpoint_id = ?$node(d) AND d.status = 'pending' AND d.due_at >= ? AND d.due_at <= ?"
 
 func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int, except ...domain.ID) ([]ports.OutgoingWebhook,
 	error) {
@@ -201,10 +213,16 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 		return nil, nil // no such endpoint, so nothing is due
 	}
 	sn, settled := o.read(), instantOf(now.Add(-dueMargin))
-	query := "SELECT (SELECT number FROM $lease(?)), (SELECT due_since FROM $lease(?)), f.payload, " + webhookDeliveryTable.selectAs("d", "") +
+	at, err := sn.placeOf(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	query := "SELECT (SELECT number FROM $lease(?) l), (SELECT due_since FROM $lease(?) l), f.payload, " +
+		webhookDeliveryTable.selectAs("d", "") +
 		" FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id AND f.business_id = d.business_id" +
-		" WHERE d.endpoint_id = ? AND d.status = 'pending' AND d.due_at >= " + strings.Replace(dueSinceOf, "e.id", "?", 1) + " AND d.due_at <= ?"
-	values := []any{key, key, key, settled, settled, key, instantOf(now)}
+		" WHERE d.endpoint_id = ?$node(d) AND d.status = 'pending' AND d.due_at >= " + strings.Replace(dueSinceOf, "e.id", "?", 1) +
+		" AND d.due_at <= ?"
+	values := slices.Concat(at, at, at, []any{settled, settled}, at, []any{instantOf(now)})
 	if len(except) > 0 {
 		query, values = query+" AND "+sn.dialect.notAmong("d.id"), append(values, sn.dialect.idList(except))
 	}
@@ -249,8 +267,12 @@ func (o outbox) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince
 	if leftOut {
 		// min() would count through the whole backlog wherever Postgres expects a short one.
 		sn, oldest := o.read(), []instant{}
-		if err := sn.with(ctx).Raw("SELECT d.due_at FROM webhook_deliveries d WHERE "+pendingFrom+" ORDER BY d.due_at, d.id LIMIT 1",
-			endpoint, instantOf(seen.from(now)), instantOf(now)).Scan(&oldest).Error; err != nil {
+		at, err := sn.placeOf(ctx, endpoint)
+		if err != nil {
+			return err
+		}
+		if err := sn.with(ctx).Raw(sn.dialect.placed("SELECT d.due_at FROM webhook_deliveries d WHERE "+pendingFrom+
+			" ORDER BY d.due_at, d.id LIMIT 1"), append(at, instantOf(seen.from(now)), instantOf(now))...).Scan(&oldest).Error; err != nil {
 			return sn.dialect.failed("read since when webhooks are due", err)
 		}
 		if len(oldest) > 0 {
@@ -327,7 +349,8 @@ var settle = strings.ReplaceAll(`UPDATE webhook_deliveries SET attempts = o.atte
 FROM ($outcomes LIMIT ?) AS o
 WHERE webhook_deliveries.id = o.id AND webhook_deliveries.business_id = ? AND webhook_deliveries.attempts < o.number`, "$counts",
 	`(o.status = 'succeeded'
-		OR webhook_deliveries.status = 'pending' AND webhook_deliveries.trigger = CASE o.trigger WHEN 'probe' THEN 'schedule' ELSE o.trigger END)`)
+		OR webhook_deliveries.status = 'pending'
+			AND webhook_deliveries.trigger = CASE WHEN o.trigger = 'probe' THEN 'schedule' ELSE o.trigger END)`)
 
 const logAttempts = `INSERT INTO webhook_attempts
 	(id, business_id, webhook_delivery_id, number, trigger, status_code, error_class, duration_ms, excerpt, started_at, next_at)
@@ -440,7 +463,7 @@ const backlog = `SELECT COALESCE(sum(n), 0) AS n, min(since) AS since FROM (
 	FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.enabled AND NOT e.listener
 ) AS backlogs`
 
-const backlogDue = `FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf +
+const backlogDue = `FROM webhook_deliveries d WHERE d.endpoint_id = e.id$with(d,e) AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf +
 	` AND d.due_at <= ?`
 
 func (o outbox) Backlog(ctx context.Context, now time.Time) (int, time.Time, error) {

@@ -29,6 +29,9 @@ func (s pickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID)
 // that no index serves. Without statistics, as on a fresh database, Postgres
 // would otherwise look for the one ID through all locations of the business.
 func (s pickupLocations) oneOfBusiness(ctx context.Context, t domain.Tenant) *gorm.DB {
+	if s.dialect.sharded {
+		return s.ofBusiness(ctx, t)
+	}
 	return s.with(ctx).Where("(business_id = ? AND environment = ?) IS TRUE", rowIDOf(t.BusinessID), string(t.Environment))
 }
 
@@ -80,6 +83,9 @@ func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.Pic
 
 func (s pickupLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
 	row := newPickupLocationRow(t, p)
+	if err := s.unused(ctx, "pickup_locations", row.ID); err != nil {
+		return err
+	}
 	return s.dialect.inserted("pickup_locations", "insert a pickup location", s.with(ctx).Create(&row).Error)
 }
 

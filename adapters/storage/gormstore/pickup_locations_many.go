@@ -35,6 +35,14 @@ func (s pickupLocations) UpdateAll(ctx context.Context, t domain.Tenant, all []d
 	if len(all) == 0 {
 		return nil
 	}
+	if s.dialect.sharded { // a location of another business would be no conflict there
+		for _, p := range all {
+			if err := s.Update(ctx, t, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	rows := make([]pickupLocationRow, len(all))
 	for i, p := range all {
 		if _, err := lookup(domain.PrefixPickupLocation, p.ID); err != nil {

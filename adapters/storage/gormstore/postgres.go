@@ -316,11 +316,15 @@ func newPgConnector(url string, o Options, limit time.Duration, validate pgconn.
 	setDefault(config, "enable_seqscan", "off")
 	setDefault(config, "jit", "off")
 
+	carried := ""
+	if o.citus {
+		carried = onCitusNodes(config)
+	}
 	if config.StatementCacheCapacity == pgxStatements {
 		config.StatementCacheCapacity = preparedStatements
 	}
 
-	connector, answers := &pgConnector{direct: !o.TransactionPooler}, answerLimit(config)
+	connector, answers := &pgConnector{direct: !o.TransactionPooler, lockTimeout: carried}, answerLimit(config)
 	if o.TransactionPooler {
 		if connector.alone, err = perTransaction(config); err != nil {
 			return nil, err

@@ -35,6 +35,9 @@ type pgConnector struct {
 	// read before the first one is given out: so it can be sent elsewhere after each
 	// failure. 0: they are given out as they come.
 	whole time.Duration
+	// lockTimeout is what each transaction sets and the coordinator of Citus carries to
+	// the nodes; empty: none does.
+	lockTimeout string
 }
 
 func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -45,7 +48,7 @@ func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 		return nil, err
 	}
-	conn := &pgConn{Conn: made, hosts: c.hosts, begin: c.begin, alone: c.alone, whole: c.whole, made: sinceStart()}
+	conn := &pgConn{Conn: made, hosts: c.hosts, begin: c.begin, alone: c.alone, whole: c.whole, made: sinceStart(), lockTimeout: c.lockTimeout}
 	c.hosts.open.Add(1)
 	if c.direct {
 		ctx, cancel := context.WithTimeout(ctx, c.hosts.timeout)
@@ -71,6 +74,7 @@ type pgConn struct {
 	whole        time.Duration // as that of pgConnector
 	pipelined    bool          // the next transaction begins with the statements of beginning
 	made         int64         // since the process began
+	lockTimeout  string        // as that of pgConnector
 }
 
 // Close is called once.
@@ -145,6 +149,10 @@ func (c *pgConn) BeginTx(ctx context.Context, o driver.TxOptions) (tx driver.Tx,
 	c.hosts.begunAt.Store(sinceStart())
 	if c.pipelined {
 		return pipelinedTx{ctx: ctx, conn: c.pgx()}, nil
+	}
+	if c.lockTimeout != "" {
+		tx, err = c.beginCarrying(ctx)
+		return tx, c.unlessDead(ctx, err)
 	}
 	begin := c.begin
 	if wait := c.lockWait; wait > 0 {

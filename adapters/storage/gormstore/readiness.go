@@ -31,6 +31,9 @@ func (s readiness) OfApplication(ctx context.Context, application domain.ID) ([]
 func (s readiness) Insert(ctx context.Context, r domain.Readied) error {
 	const insert = "INSERT INTO readiness (business_id, application_id, step, at, source)" +
 		" VALUES ((SELECT business_id FROM applications WHERE id = ?), ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+	if s.dialect.sharded {
+		return s.insertOnCitus(ctx, r)
+	}
 	return s.dialect.failed("keep what a program has shown",
 		s.with(ctx).Exec(insert, rowIDOf(r.ApplicationID), rowIDOf(r.ApplicationID), string(r.Step), instantOf(r.At), string(r.Source)).Error)
 }

@@ -148,11 +148,11 @@ func (s session) bound(ctx context.Context) (bound int64, err error) {
 
 // reportFeed are the next events of an environment in the feed.
 const reportFeed = `SELECT w.id, w.position, w.sequence, ` + reportEventColumns + `
-	FROM (SELECT id, position, sequence FROM feed_events
+	FROM (SELECT id, business_id, position, sequence FROM feed_events
 		WHERE environment = ? AND delivery_id IS NOT NULL AND (position, sequence, id) > (?, ?, ?) AND position <= ?
 		ORDER BY position, sequence, id LIMIT ?) AS w
-	JOIN delivery_events e ON e.id = w.id
-	JOIN deliveries d ON d.id = e.delivery_id
+	JOIN delivery_events e ON e.id = w.id AND e.business_id = w.business_id
+	JOIN deliveries d ON d.id = e.delivery_id AND d.business_id = e.business_id
 	ORDER BY w.position, w.sequence, w.id`
 
 // feed counts events of one environment in the order of their commits.
@@ -177,8 +177,8 @@ func (s reportCount) feed(ctx context.Context, at reportProgressRow) (int, error
 // before that, and those that it does not have any more.
 const reportPast = `SELECT e.id, CASE WHEN f.id IS NULL THEN 0 ELSE 1 END AS position, ` + reportEventColumns + `
 	FROM (SELECT * FROM delivery_events WHERE id < ? AND id >= ? ORDER BY id DESC LIMIT ?) AS e
-	JOIN deliveries d ON d.id = e.delivery_id
-	LEFT JOIN feed_events f ON f.id = e.id AND f.position > ?
+	JOIN deliveries d ON d.id = e.delivery_id AND d.business_id = e.business_id
+	LEFT JOIN feed_events f ON f.id = e.id AND f.business_id = e.business_id AND f.position > ?
 	ORDER BY e.id DESC`
 
 // past counts history, the newest events first.
@@ -192,7 +192,11 @@ func (s reportCount) past(ctx context.Context, at reportProgressRow) (int, error
 	}
 	oldest := firstIDAt(domain.ReportDay(now.time.Add(-domain.ReportKept)))
 	var rows []reportEventRow
-	if err := s.with(ctx).Raw(reportPast, at.EventID, oldest, s.limit, at.Position).Scan(&rows).Error; err != nil {
+	query, values := reportPast, []any{at.EventID, oldest, s.limit, at.Position}
+	if s.dialect.sharded {
+		query, values = reportPastOnCitus, []any{at.Position, at.EventID, oldest, s.limit}
+	}
+	if err := s.with(ctx).Raw(query, values...).Scan(&rows).Error; err != nil {
 		return 0, s.dialect.failed("read history for reports", err)
 	}
 	var counted []reportEventRow

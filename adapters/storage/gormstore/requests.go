@@ -90,7 +90,10 @@ func (s *Store) writeRequests(ctx context.Context, writer string, records []doma
 			},
 			DoUpdates: clause.AssignmentColumns([]string{"calls", "replayed", "took_us"}),
 		}
-		return s.dialect.failed("count usage", sn.with(ctx).Clauses(whole).CreateInBatches(rows, usageBatch).Error)
+		if err := sn.with(ctx).Clauses(whole).CreateInBatches(rows, usageBatch).Error; err != nil {
+			return s.dialect.failed("count usage", err)
+		}
+		return sn.sumUsage(ctx, rows)
 	})
 }
 

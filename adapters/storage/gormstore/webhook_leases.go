@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"regexp"
+	"slices"
 	"time"
 
 	"waybill/ports"
@@ -17,7 +18,7 @@ import (
 // leases replaces $lease(ENDPOINT) in a statement by the newest version of the
 // endpoint's lease, and puts in the database's clock.
 func (e *dialect) leases(statement string) string {
-	return e.clocked(leaseOf.ReplaceAllString(statement, e.newestLease))
+	return e.clocked(e.placed(leaseOf.ReplaceAllString(statement, e.newestLease)))
 }
 
 var leaseOf = regexp.MustCompile(`\$lease\(([a-z._?]+)\)`)
@@ -27,9 +28,13 @@ var leaseOf = regexp.MustCompile(`\$lease\(([a-z._?]+)\)`)
 // number.
 func (s session) changeLease(ctx context.Context, what string, endpoint rowID, set string, to []any, where string, is ...any) (bool,
 	error) {
-	values := append(append(to, endpoint, endpoint), is...)
+	key, err := s.placeOf(ctx, endpoint)
+	if err != nil {
+		return false, err
+	}
+	values := slices.Concat(to, key, key, is)
 	result := s.with(ctx).Exec(s.dialect.leases("UPDATE webhook_leases SET number = number + 1, "+set+
-		" WHERE endpoint_id = ? AND number >= (SELECT number FROM $lease(?)) AND "+where), values...)
+		" WHERE endpoint_id = ?$node AND number >= (SELECT number FROM $lease(?) l) AND "+where), values...)
 	return result.RowsAffected > 0, s.dialect.failed(what, result.Error)
 }
 
@@ -65,7 +70,11 @@ const dueSinceOf = "(SELECT CASE WHEN l.due_since < ? THEN l.due_since ELSE ? EN
 
 // dueSince reads it; found is false where there is no such endpoint.
 func (s session) dueSince(ctx context.Context, endpoint rowID) (d dueSince, found bool, err error) {
-	result := s.with(ctx).Raw(s.dialect.leases("SELECT number, due_since FROM $lease(?) WHERE number IS NOT NULL"), endpoint).Scan(&d)
+	key, err := s.placeOf(ctx, endpoint)
+	if err != nil {
+		return d, false, err
+	}
+	result := s.with(ctx).Raw(s.dialect.leases("SELECT number, due_since FROM $lease(?) l WHERE number IS NOT NULL"), key...).Scan(&d)
 	return d, result.RowsAffected > 0, s.dialect.failed("read since when webhooks are due", result.Error)
 }
 
@@ -108,8 +117,8 @@ const (
 
 // oldestWebhooks is, of each endpoint, what is pending and was due first, with the lease
 // as it is.
-const oldestWebhooks = `SELECT e.id, (SELECT number FROM $lease(e.id)) AS number, (SELECT due_since FROM $lease(e.id)) AS due_since,
-	(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS oldest
+const oldestWebhooks = `SELECT e.id, (SELECT number FROM $lease(e.id) l) AS number, (SELECT due_since FROM $lease(e.id) l) AS due_since,
+	(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id$with(d,e) AND d.status = 'pending') AS oldest
 FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.id > ? ORDER BY e.id LIMIT ?`
 
 // FindLate looks for webhooks that became pending later than dueMargin after their due

@@ -109,11 +109,12 @@ func (s webhooks) toRecover(ctx context.Context, endpoint rowID, r domain.Recove
 	for _, status := range r.Statuses() {
 		statuses = append(statuses, string(status))
 	}
-	return s.with(ctx).Model(&webhookDeliveryRow{}).
+	return s.at(ctx, s.with(ctx), endpoint).Model(&webhookDeliveryRow{}).
 		Where("endpoint_id = ?"+recoverable+" AND status IN ? AND created_at >= ? AND created_at < ?", endpoint, statuses, boundary(r.Since),
 			boundary(r.Until)).
 		// Without its event, which may have been purged meanwhile, a webhook cannot be sent again.
-		Where("event_id IN (?)", s.with(ctx).Model(&feedEventRow{}).Select("id").Where("feed_events.id = webhook_deliveries.event_id"))
+		Where("event_id IN (?)", s.with(ctx).Model(&feedEventRow{}).Select("id").
+			Where(s.dialect.placed("feed_events.id = webhook_deliveries.event_id$with(feed_events,webhook_deliveries)")))
 }
 
 func (s webhooks) Recoverable(ctx context.Context, t domain.Tenant, endpoint domain.ID, r domain.Recovery, limit int) (int, error) {

@@ -209,7 +209,7 @@ func (s webhooks) Tests(ctx context.Context, endpoint domain.ID, since time.Time
 		return 0, err
 	}
 	var n int64
-	err = s.with(ctx).Model(&webhookDeliveryRow{}).
+	err = s.at(ctx, s.with(ctx).Model(&webhookDeliveryRow{}), key).
 		Where("endpoint_id = ? AND created_at >= ? AND event_type = ?", key, boundary(since), string(domain.EventEndpointTest)).
 		Count(&n).Error
 	return int(n), s.dialect.failed("count test events", err)
@@ -245,8 +245,14 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 	if err != nil {
 		return domain.WebhookEndpoint{}, err
 	}
+	if err := s.unused(ctx, "webhook_endpoints", row.ID); err != nil {
+		return domain.WebhookEndpoint{}, err
+	}
 	if err := s.with(ctx).Create(&row).Error; err != nil {
 		return domain.WebhookEndpoint{}, s.dialect.inserted("webhook_endpoints", "insert a webhook endpoint", err)
+	}
+	if err := s.addLease(ctx, row); err != nil {
+		return domain.WebhookEndpoint{}, err
 	}
 	if e.Listener {
 		// It is its own owner, by its ID, for as long as it fetches.
@@ -267,7 +273,7 @@ func (s webhooks) dropListeners(ctx context.Context, of *gorm.DB) error {
 		return s.dialect.failed("look for dead listeners", err)
 	}
 	for _, id := range gone {
-		if err := s.drop(ctx, s.with(ctx).Where("id = ? AND "+s.dialect.dead(), id), id); err != nil {
+		if err := s.drop(ctx, s.at(ctx, s.with(ctx), id).Where("id = ? AND "+s.dialect.dead(), id), id); err != nil {
 			return err
 		}
 	}
@@ -303,8 +309,12 @@ func (s webhooks) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 
 // pendingFor begins a query on the pending webhooks of an endpoint.
 func (s webhooks) pendingFor(ctx context.Context, endpoint rowID) *gorm.DB {
-	return s.with(ctx).Model(&webhookDeliveryRow{}).
-		Where(s.dialect.leases("endpoint_id = ? AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(?))"), endpoint, endpoint)
+	key, err := s.placeOf(ctx, endpoint)
+	query := s.with(ctx).Model(&webhookDeliveryRow{}).
+		Where(s.dialect.leases("endpoint_id = ?$node AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(?) l)"),
+			slices.Concat(key, key)...)
+	_ = query.AddError(err) // its result tells
+	return query
 }
 
 // heldAtOnce is how many pending webhooks are held, or deleted, together with the
@@ -329,7 +339,7 @@ func (s webhooks) hold(ctx context.Context, endpoint rowID, most int) (held int,
 	if err != nil {
 		return 0, err
 	}
-	off := s.with(ctx).Model(&webhookEndpointRow{}).Select("id").Where("id = ? AND NOT enabled", endpoint)
+	off := s.at(ctx, s.with(ctx), endpoint).Model(&webhookEndpointRow{}).Select("id").Where("id = ? AND NOT enabled", endpoint)
 	result := first.Where("endpoint_id IN (?)", off).Updates(holding)
 	return int(result.RowsAffected), s.dialect.failed("hold what is pending", result.Error)
 }
@@ -361,7 +371,8 @@ func (s webhooks) drop(ctx context.Context, query *gorm.DB, endpoint rowID) erro
 }
 
 func (s webhooks) UpdateDelivery(ctx context.Context, d domain.WebhookDelivery) error {
-	result := s.with(ctx).Model(&webhookDeliveryRow{}).Where("id = ?", rowIDOf(d.ID)).Updates(webhookDeliveryChanges(d))
+	result := s.at(ctx, s.with(ctx), rowIDOf(d.EndpointID)).Model(&webhookDeliveryRow{}).Where("id = ?", rowIDOf(d.ID)).
+		Updates(webhookDeliveryChanges(d))
 	if err := s.dialect.changed("update a webhook delivery", result); err != nil {
 		return err
 	}

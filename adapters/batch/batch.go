@@ -93,9 +93,7 @@ func New[T any](o Options, run func(ctx context.Context, items []T) []error) *Ba
 }
 
 // Do carries out an item together with others and returns its outcome, or an error that
-// wraps ErrAlone, ErrLate, ErrNotBegun or ErrUnderWay. The last two also wrap that of ctx. An
-// item that starts a batch is alone in it and carried out by its caller, even when ctx is
-// cancelled meanwhile, but not beyond its deadline.
+// wraps ErrAlone, ErrLate, ErrNotBegun or ErrUnderWay. The last two also wrap that of ctx.
 func (b *Batcher[T]) Do(ctx context.Context, item T) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotBegun, err)
@@ -103,12 +101,6 @@ func (b *Batcher[T]) Do(ctx context.Context, item T) error {
 	w := &waiter[T]{item: item, came: time.Now(), outcome: make(chan error, 1)}
 	w.deadline, _ = ctx.Deadline()
 	b.mu.Lock()
-	if needed, may := b.mayStart(); may && b.leads(w) {
-		b.running++
-		b.begin(1)
-		b.mu.Unlock()
-		return b.lead(w, needed)
-	}
 	b.waiting = append(b.waiting, w)
 	b.start()
 	b.mu.Unlock()
@@ -133,37 +125,6 @@ func (b *Batcher[T]) Do(ctx context.Context, item T) error {
 			stalled = time.After(again)
 		}
 	}
-}
-
-// leads tells that a caller carries its item out itself, which spares two hand-overs between
-// goroutines: no other item waits, and the batch ends before the caller's time does. The
-// batcher is locked.
-func (b *Batcher[T]) leads(w *waiter[T]) bool {
-	return len(b.waiting) == 0 && time.Since(b.shared) >= b.Interval && (w.deadline.IsZero() || time.Until(w.deadline) > b.leading())
-}
-
-// leading is how long a batch may take that its caller carries out: no longer than items wait
-// for a batch to end.
-func (b *Batcher[T]) leading() time.Duration {
-	if b.Stall > 0 && !b.Once {
-		return min(b.Stall, b.Budget)
-	}
-	return b.Budget
-}
-
-// lead carries out the item of its caller. Items that have come meanwhile are left to a
-// worker.
-func (b *Batcher[T]) lead(w *waiter[T], needed bool) error {
-	outcome := b.carryOut([]*waiter[T]{w}, b.leading())[0]
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.underWay, b.ended = b.underWay-1, time.Now()
-	if len(b.waiting) > 0 {
-		go b.work(needed)
-	} else {
-		b.running--
-	}
-	return outcome
 }
 
 // abandon ends the wait of a caller whose context has ended.
@@ -218,27 +179,22 @@ func (b *Batcher[T]) start() {
 	if len(b.waiting) == 0 || b.running >= b.Parallel {
 		return
 	}
-	if needed, may := b.mayStart(); may {
+	since := time.Since(b.began)
+	needed := b.running == 0 || b.running == 1 && b.crowded() || since >= b.Slow
+	if needed || b.running == 1 && b.small() {
 		b.running, b.began = b.running+1, time.Now()
 		go b.work(needed)
 		return
 	}
 	if !b.looks {
 		b.looks = true
-		time.AfterFunc(b.Slow-time.Since(b.began), func() {
+		time.AfterFunc(b.Slow-since, func() {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.looks = false
 			b.start()
 		})
 	}
-}
-
-// mayStart tells whether another batch may start, and whether one is needed in any case or
-// only while batches are small. The batcher is locked.
-func (b *Batcher[T]) mayStart() (needed, may bool) {
-	needed = b.running == 0 || b.running == 1 && b.crowded() || time.Since(b.began) >= b.Slow
-	return needed, b.running < b.Parallel && (needed || b.running == 1 && b.small())
 }
 
 // crowded tells that so many items wait that they are worth a second batch.
@@ -257,7 +213,7 @@ func (b *Batcher[T]) work(needed bool) {
 		if len(taken) == 0 {
 			return
 		}
-		outcomes := b.carryOut(taken, b.Budget)
+		outcomes := b.carryOut(taken)
 		b.mu.Lock()
 		b.underWay, b.ended = b.underWay-len(taken), time.Now()
 		b.mu.Unlock()
@@ -291,18 +247,13 @@ func (b *Batcher[T]) take(needed bool) []*waiter[T] {
 		b.start() // an item may still wait
 		return nil
 	}
-	b.begin(len(taken))
-	return taken
-}
-
-// begin notes the begin of a batch of n items. The batcher is locked.
-func (b *Batcher[T]) begin(n int) {
-	b.underWay, b.began = b.underWay+n, time.Now()
-	b.average += (float64(n) - b.average) / recent
+	b.underWay, b.began = b.underWay+len(taken), time.Now()
+	b.average += (float64(len(taken)) - b.average) / recent
 	b.shared = time.Time{}
-	if n > 1 {
+	if len(taken) > 1 {
 		b.shared = b.began
 	}
+	return taken
 }
 
 // next picks items in the order of their arrival. The batcher is locked.
@@ -332,8 +283,8 @@ func (b *Batcher[T]) next() []*waiter[T] {
 }
 
 // carryOut runs a batch. A panic is an error of all its items.
-func (b *Batcher[T]) carryOut(taken []*waiter[T], budget time.Duration) (outcomes []error) {
-	until := time.Now().Add(budget)
+func (b *Batcher[T]) carryOut(taken []*waiter[T]) (outcomes []error) {
+	until := time.Now().Add(b.Budget)
 	if last := lastDeadline(taken); !last.IsZero() && last.Before(until) {
 		until = last
 	}

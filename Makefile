@@ -70,11 +70,9 @@ test-race: $(GOTESTSUM) ## run the quick tests under the race detector, with ser
 pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
 	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 280s
 
-# A reference is unique in its business there, and by its 60 random bits among all.
 citus: CITUS = go run ./test/servers -citus --
 citus: ## run the storage exam, the kill of a node, the e2e suite, feed and webhook faults on a cluster of Citus, where it is installed
-	$(CITUS) go test ./adapters/storage/gormstore -run '^TestPostgresConforms$$|^TestCitus' -count=1 -timeout 30m \
-		-skip '^TestPostgresConforms$$/^refused_bookings$$/^a_taken_reference'
+	$(CITUS) go test ./adapters/storage/gormstore -run '^TestCitus' -count=1 -timeout 30m
 	$(CITUS) go test ./test/e2e -count=1 -timeout 30m
 	$(CITUS) go test ./test/faults ./test/webhooks -p 1 -run '$(or $(RUN),Feed|Webhook)' -count=1 -timeout 60m
 

@@ -80,8 +80,7 @@ func newClock(ctx context.Context, store ports.Database, log *slog.Logger) (*dat
 func newIdentifiers(clock ports.Clock) ports.Identifiers { return uuidv7.New(clock) }
 
 // onGORM is Postgres and SQLite.
-var onGORM = storage{open: openGORM, share: shareGORM, migrate: gormstore.Migrate, status: gormstore.MigrationStatus,
-	distribute: gormstore.Distribute}
+var onGORM = storage{open: openGORM, share: shareGORM, migrate: gormstore.Migrate, status: gormstore.MigrationStatus}
 
 // storages are the adapters by the scheme of the database's URL; the settings
 // let no other scheme through.

@@ -10,6 +10,7 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/docsite"
 	"waybill/adapters/logging/safelog"
+	"waybill/adapters/storage/gormstore"
 	"waybill/adapters/webhooksend/httpsender"
 	"waybill/application/operations"
 	"waybill/application/people"
@@ -34,8 +35,7 @@ type adminParts struct {
 func (p *commands) admin() *admin.Commands {
 	return &admin.Commands{
 		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Migrations: migrationsOf, Version: version,
-		Distribute:   distribute,
-		ServePricing: p.servePricing,
+		ServePricing: p.servePricing, Distribute: gormstore.Distribute,
 		Open: func(ctx context.Context, c *configs.Config) (*admin.UseCases, func(), error) {
 			// Commands speak through their answer; only what went wrong is logged.
 			log := safelog.New(p.Stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")

@@ -19,8 +19,6 @@ type storage struct {
 	// are none.
 	migrate func(ctx context.Context, url string) error
 	status  func(ctx context.Context, url string) ([]ports.MigrationStep, error)
-	// distribute moves rows onto several nodes; nil: there is always one.
-	distribute func(ctx context.Context, url string, tell func(ports.TableMoved)) error
 }
 
 func (s storage) opened(ctx context.Context, c *configs.Config, log *slog.Logger) (databases, error) {

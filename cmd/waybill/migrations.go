@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"waybill/adapters/cli/doctor"
@@ -41,12 +40,4 @@ func migrationsOf(ctx context.Context, c *configs.Config) ([]ports.MigrationStep
 		return nil, settings.MigrationFailed(c, err)
 	}
 	return steps, nil
-}
-
-// distribute moves the rows of the database onto several nodes.
-func distribute(ctx context.Context, c *configs.Config, tell func(ports.TableMoved)) error {
-	if move := storageOf(c).distribute; move != nil {
-		return move(ctx, c.DatabaseURL.Reveal(), tell)
-	}
-	return errors.New("this kind of database is on one node")
 }

@@ -39,7 +39,7 @@ type Commands struct {
 	MigrateUp  func(ctx context.Context, c *configs.Config) (pending bool, err error)
 	Migrations func(ctx context.Context, c *configs.Config) ([]ports.MigrationStep, error)
 	// Distribute moves rows onto several nodes, and tells of each table that is done.
-	Distribute func(ctx context.Context, c *configs.Config, tell func(ports.TableMoved)) error
+	Distribute func(ctx context.Context, url string, tell func(ports.TableMoved)) error
 	// ServePricing serves the tariff over the pricing protocol until ctx ends, and
 	// announces its address.
 	ServePricing func(ctx context.Context, c *configs.Config, addr string, announce func(url string) error) error

@@ -116,7 +116,7 @@ func (p *Commands) distribute() *cobra.Command {
 				return err
 			}
 			v := DistributionView{Tables: []movedView{}}
-			if err := p.Distribute(cmd.Context(), c, func(m ports.TableMoved) {
+			if err := p.Distribute(cmd.Context(), c.DatabaseURL.Reveal(), func(m ports.TableMoved) {
 				v.Tables = append(v.Tables, movedView{Table: m.Table, By: m.By, Before: m.Before, After: m.After, Moved: m.Moved})
 				p.Say(fmt.Sprintf("%s: %d rows before, %d after", m.Table, m.Before, m.After))
 			}); err != nil {

@@ -26,6 +26,13 @@ func TestPostgresConforms(t *testing.T) {
 	})
 }
 
+func TestCitusConforms(t *testing.T) {
+	onCitus(t)
+	storage.Examine(t, func(t *testing.T) ports.Database {
+		return storage.OnNodes{Database: patient(openShares(t, newDatabase(t), gormstore.Options{}).live)}
+	})
+}
+
 func TestPostgresBehindPgBouncerConforms(t *testing.T) {
 	bouncer := startPgBouncer(t, newDatabase(t))
 	storage.Examine(t, func(t *testing.T) ports.Database {

@@ -13,6 +13,7 @@ type tracking struct{ session }
 // trackingRow is an event with what the public may see of its delivery. No
 // other column is read, so that none can be shown by mistake.
 type trackingRow struct {
+	ID           rowID
 	Sender       string
 	Municipality string
 	Environment  string
@@ -25,7 +26,7 @@ type trackingRow struct {
 
 // trackingJoin is one statement, so that the status and the events are of one
 // moment.
-const trackingJoin = "SELECT b.name AS sender, d.dropoff_municipality AS municipality, d.environment, d.status, d.last_sequence," +
+const trackingJoin = "SELECT d.id, b.name AS sender, d.dropoff_municipality AS municipality, d.environment, d.status, d.last_sequence," +
 	" e.status AS event_status, e.reason_code, e.occurred_at" +
 	" FROM deliveries d JOIN businesses b ON b.id = d.business_id" +
 	" JOIN delivery_events e ON e.delivery_id = d.id AND e.business_id = d.business_id" +
@@ -47,6 +48,8 @@ func (s tracking) Find(ctx context.Context, r domain.Reference) (domain.Tracking
 	case len(rows) == 0:
 		return domain.Tracking{}, domain.ErrNotFound
 	}
+	// On Citus two businesses may have one reference, however unlikely that is.
+	rows = slices.DeleteFunc(rows, func(r trackingRow) bool { return r.ID != rows[0].ID })
 	slices.Reverse(rows)
 	last := rows[len(rows)-1]
 	return domain.Tracking{

@@ -130,7 +130,7 @@ func testRefusedBookings(t *testing.T, b ports.Database) {
 
 	t.Run("a taken reference, even another tenant's", func(t *testing.T) {
 		first := bookWrite(t, b, sample.BookingWrite(newTenant(t, b)))
-		second := sample.BookingWrite(newTenant(t, b), func(b *domain.Booking) { b.Reference = first.Delivery.Reference })
+		second := sample.BookingWrite(besides(t, b, first.Delivery.Tenant), func(b *domain.Booking) { b.Reference = first.Delivery.Reference })
 		wantRefused(t, b, second, ports.ErrReferenceTaken)
 		second.Delivery.Reference = sample.Reference()
 		book(t, b, second)

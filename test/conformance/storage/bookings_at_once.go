@@ -69,7 +69,8 @@ func testBookingsAtOnce(t *testing.T, b ports.Database) {
 			add(w, ports.ErrKeyTaken)
 			add(before, ports.ErrKeyTaken)
 			add(sample.BookingWrite(tenant, func(b *domain.Booking) { b.ExternalID = before.Delivery.ExternalID }), ports.ErrExternalIDTaken)
-			add(sample.BookingWrite(foreign, func(b *domain.Booking) { b.Reference = before.Delivery.Reference }), ports.ErrReferenceTaken)
+			beside := besides(t, b, tenant)
+			add(sample.BookingWrite(beside, func(b *domain.Booking) { b.Reference = before.Delivery.Reference }), ports.ErrReferenceTaken)
 			w = sample.BookingWrite(tenant)
 			w.Recipient.PhoneNumber = recipient.PhoneNumber
 			add(w, ports.ErrDirectoryChanged)

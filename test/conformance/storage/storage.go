@@ -17,6 +17,20 @@ import (
 	"waybill/test/sample"
 )
 
+// OnNodes marks a storage that keeps businesses apart, on nodes that do not ask each
+// other while one of them books: there a reference is unique in its business, and among all by its
+// 60 random bits.
+type OnNodes struct{ ports.Database }
+
+// besides is a tenant whose references may not be those of another one: any other, or one of the
+// same business where the storage is distributed.
+func besides(t *testing.T, b ports.Database, tenant domain.Tenant) domain.Tenant {
+	if _, distributed := b.(OnNodes); distributed {
+		return live(tenant)
+	}
+	return newTenant(t, b)
+}
+
 // Examine examines an adapter of ports.Database. open returns an empty one, and
 // closes it when its t ends.
 func Examine(t *testing.T, open func(t *testing.T) ports.Database) {

@@ -29,8 +29,8 @@
 //     wakes the servers of all processes, in the round trip of the task itself; all that are free ask once, and
 //     the one that got the task once more. That asking often for a while after a task would find the next one
 //     was rejected: it took most of the processor time of a worker with little to do. A wake-up that is lost is
-//     repeated: the job is still due, so that it is notified again, and a task that is found to wait wakes
-//     once more. A server whose connection is lost asks by itself until it is there again.
+//     repeated: the job is still due, so that it is notified again, and where its task is found to wait, servers
+//     are woken all the same, that of the same process by no connection. A server whose connection is lost asks by itself until it is there again.
 //   - asynq's subscription to cancelled tasks is kept from connecting. It has no
 //     time-out, so that a Redis that hangs at the wrong moment would hold up the
 //     end of the process, and a client that is closed too early would crash it.

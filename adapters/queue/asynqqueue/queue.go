@@ -64,7 +64,6 @@ type Options struct {
 type Queue struct {
 	redis   redis.UniversalClient
 	client  *asynq.Client
-	teller  *announcer
 	wakeUps atomic.Pointer[wakeUps] // of the servers of this process; nil: none runs
 	options Options
 	log     *slog.Logger
@@ -76,9 +75,8 @@ type Queue struct {
 // New needs a client that obeys the deadlines of contexts and gives up on a
 // Redis that hangs. It stays the caller's to close, after Run has returned.
 func New(r redis.UniversalClient, o Options, log *slog.Logger) *Queue {
-	teller := &announcer{UniversalClient: r}
 	return &Queue{
-		redis: r, client: asynq.NewClientFromRedisClient(teller), teller: teller, options: o, log: log,
+		redis: r, client: asynq.NewClientFromRedisClient(&announcer{UniversalClient: r}), options: o, log: log,
 		requeueAfter: requeueAfter, netEvery: netEvery,
 	}
 }
@@ -102,19 +100,18 @@ func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error
 		case err != nil:
 			return fmt.Errorf("put a job in the queue: %w", err)
 		case waits:
-			q.remind(ctx, kind)
+			q.wakeOwn(kind)
 			return nil
 		}
 	}
 }
 
-// remind wakes the servers once more where a task waits: the first wake-up may have been lost. That of this process
-// hears it by no connection.
-func (q *Queue) remind(ctx context.Context, kind ports.JobKind) {
+// wakeOwn wakes the server of this process where a task waits, though its connection may be silent. Those of the
+// others were told, as they are of each task that is put there or refused.
+func (q *Queue) wakeOwn(kind ports.JobKind) {
 	if w := q.wakeUps.Load(); w != nil {
 		w.wake(queueKey(kind))
 	}
-	q.teller.remind(ctx, queueKey(kind))
 }
 
 var errManyRuns = errors.New("more handlers run for the ID than there are names")

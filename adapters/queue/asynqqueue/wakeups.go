@@ -3,7 +3,6 @@ package asynqqueue
 import (
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,8 +18,6 @@ const (
 	// a process that died. It is no more often than that: a process that still finds something due
 	// notifies again, which wakes a server of its own past a connection that is silent.
 	netEvery = 5 * time.Second
-	// remindEvery is how often one process at most tells again of a queue in which a task waits.
-	remindEvery = 100 * time.Millisecond
 	// pingAfter is how long a connection may be silent before it is asked, and then before it is
 	// given up; resubscribeAfter is between two attempts.
 	pingAfter        = 5 * time.Second
@@ -29,10 +26,7 @@ const (
 
 // announcer is the client by which asynq puts a task in a queue. With it, in the same
 // round trip, goes word to the servers that pause.
-type announcer struct {
-	redis.UniversalClient
-	reminded sync.Map // by the key of a queue, *atomic.Int64: when, in nanoseconds
-}
+type announcer struct{ redis.UniversalClient }
 
 // EvalSha is how asynq puts a task in a queue.
 func (a *announcer) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
@@ -58,15 +52,6 @@ func (a *announcer) announce(ctx context.Context, keys []string, run func(redis.
 		return nil
 	})
 	return ran
-}
-
-// remind tells once more of a queue, unless it did so lately.
-func (a *announcer) remind(ctx context.Context, queue string) {
-	value, _ := a.reminded.LoadOrStore(queue, &atomic.Int64{})
-	last, now := value.(*atomic.Int64), time.Now().UnixNano()
-	if before := last.Load(); now-before >= int64(remindEvery) && last.CompareAndSwap(before, now) {
-		_ = a.Publish(ctx, wakeUpChannel, queue).Err() // it comes again
-	}
 }
 
 // wakeUps are what servers of this process hear while they pause.

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hibiken/asynq"
 	goredis "github.com/redis/go-redis/v9"
 
 	"waybill/ports"
@@ -89,45 +88,18 @@ func TestANotificationWakesAServerOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// silentWakeUps is a client whose wake-ups are lost.
-type silentWakeUps struct{ goredis.UniversalClient }
-
-func (silentWakeUps) Publish(context.Context, string, any) *goredis.IntCmd { return &goredis.IntCmd{} }
-
-// TestATaskThatWaitsIsRemindedOf loses the wake-up of a task, and has the task notified of once more.
-func TestATaskThatWaitsIsRemindedOf(t *testing.T) {
+func TestATaskThatWaitsWakesTheServerOfTheProcessThatNotifiesAgain(t *testing.T) {
 	t.Parallel()
-	for who, itself := range map[string]bool{"by the process that waits": true, "by another process": false} {
-		t.Run(who, func(t *testing.T) {
-			t.Parallel()
-			client := connect(t, redis.Own(t).URL)
-			var asks atomic.Int64
-			waiting, kind := sleepy(client), ports.JobKind("sleepy")
-			waiting.redis = asking{client, &asks}
-			came := make(chan string, 1)
-			run(t, waiting, kind, func(_ context.Context, id string) { came <- id })
-			subscribed(t, client)
-			for before := int64(-1); before != asks.Load() || before == 0; { // until it waits
-				before = asks.Load()
-				time.Sleep(200 * time.Millisecond)
-			}
-			name := taskName("x", "0") // asynq's own client tells no server
-			if _, err := asynq.NewClientFromRedisClient(client).EnqueueContext(t.Context(), asynq.NewTask(string(kind), []byte("x")),
-				asynq.Queue(queueName(kind)), asynq.TaskID(name)); err != nil {
-				t.Fatal(err)
-			}
-			notifier := sleepy(client)
-			if itself {
-				notifier = waiting
-				notifier.teller = &announcer{UniversalClient: silentWakeUps{client}}
-			}
-			notify(t, notifier, kind, "x")
-			select {
-			case <-came:
-			case <-time.After(20 * time.Second):
-				t.Error("it was told to no server")
-			}
-		})
+	q := sleepy(connect(t, redis.Own(t).URL))
+	woken := make(chan struct{}, 1)
+	q.wakeUps.Store(&wakeUps{of: map[string]chan struct{}{queueKey("sleepy"): woken}})
+	notify(t, q, "sleepy", "x")
+	if len(woken) != 0 {
+		t.Error("it was woken past its connection")
+	}
+	notify(t, q, "sleepy", "x")
+	if len(woken) != 1 {
+		t.Error("it was not woken though the task still waits")
 	}
 }
 

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -40,7 +42,7 @@ func (c *company) watch(ctx context.Context) (closeAll func() error, err error) 
 				}
 			}
 			if !closing.Load() || events == 0 {
-				errs[i] = fmt.Errorf("the stream of console %d ended after %d events: %w", i, events, errors.Join(err, ctx.Err()))
+				errs[i] = fmt.Errorf("the stream of console %d ended after %d events: %w", i, events, cmp.Or(errors.Join(err, ctx.Err()), io.EOF))
 			}
 		})
 	}

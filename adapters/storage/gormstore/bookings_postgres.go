@@ -94,14 +94,14 @@ func halves(entries []*entry, of []int) (half, other []int) {
 
 // storeOnce stores all of a batch or nothing. It does not queue for a row that is held.
 // Where COMMIT can go with the statements, that is tried first; the statements whose results
-// tell which bookings cannot be stored come after a failure of that.
+// tell which bookings cannot be stored come after a failure of that, unless there is only one.
 //
 // Where a pipeline meets a dead connection BEGIN goes first, which passes over all of those.
 // It does before a bulk too: the lease is extended ahead of the pipeline, and its row held
 // until the end of the transaction.
 func (s *Store) storeOnce(ctx context.Context, wait time.Duration, b *pgBatch) error {
 	if s.mayCommitAtOnce(b) {
-		if err := s.storeAtOnce(ctx, wait, b); !errors.Is(err, errNotAtOnce) {
+		if err := s.storeAtOnce(ctx, wait, b); !errors.Is(err, errNotAtOnce) || len(b.entries) == 1 && aboutRows(err) {
 			return err
 		}
 	}

@@ -30,7 +30,8 @@
 //     the one that got the task once more. That asking often for a while after a task would find the next one
 //     was rejected: it took most of the processor time of a worker with little to do. A wake-up that is lost is
 //     repeated: the job is still due, so that it is notified again, and where its task is found to wait, servers
-//     are woken all the same, that of the same process by no connection. A server whose connection is lost asks by itself until it is there again.
+//     are woken all the same, that of the same process by no connection. A server whose connection is lost asks by
+//     itself until it is there again.
 //   - asynq's subscription to cancelled tasks is kept from connecting. It has no
 //     time-out, so that a Redis that hangs at the wrong moment would hold up the
 //     end of the process, and a client that is closed too early would crash it.

@@ -233,14 +233,14 @@ func TestTheLogHasStatementsWithoutValuesAndNoExpectedErrors(t *testing.T) {
 		statements int // of a booking
 		url        func(testing.TB) string
 	}{
-		"SQLite": {9, func(t testing.TB) string {
+		"SQLite": {7, func(t testing.TB) string {
 			url := sqliteURL(t)
 			if err := gormstore.Migrate(t.Context(), url); err != nil {
 				t.Fatal(err)
 			}
 			return url
 		}},
-		"Postgres": {9, func(t testing.TB) string { // with BEGIN and the parameters of the transaction
+		"Postgres": {8, func(t testing.TB) string { // with the parameters of the transaction
 			return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 		}},
 	} {

@@ -29,6 +29,9 @@ type proxy struct {
 // commitMessage is a simple query of the protocol: its type, length and text.
 var commitMessage = []byte("Q\x00\x00\x00\x0bcommit\x00")
 
+// readyMessage ends the answer of a server whose session is in no transaction then.
+var readyMessage = []byte("Z\x00\x00\x00\x05I")
+
 func startProxy(t testing.TB, database string) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,8 +87,10 @@ func (p *proxy) relay(client net.Conn) {
 		buffer := make([]byte, 64<<10)
 		for {
 			n, err := server.Read(buffer)
-			if err != nil || drop.Load() {
+			if dropped := drop.Load(); err != nil || dropped && bytes.HasSuffix(buffer[:n], readyMessage) {
 				return
+			} else if dropped {
+				continue
 			}
 			if _, err := client.Write(buffer[:n]); err != nil {
 				return
@@ -108,7 +113,8 @@ func (p *proxy) relay(client net.Conn) {
 				if _, err := io.Copy(server, bytes.NewReader(buffer[:n])); err != nil {
 					return
 				}
-				<-answered // so the commit is done
+				go func() { _, _ = io.Copy(server, client) }() // a pooler may send it in pieces
+				<-answered                                     // so the commit is done
 				return
 			}
 		}

@@ -68,7 +68,7 @@ test-race: $(GOTESTSUM) ## run the quick tests under the race detector, with ser
 	$(SERVERS) $(GO_TEST) -race -short -timeout 28m -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' # plain Postgres takes the same exam
 
 pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
-	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 280s
+	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 460s
 
 citus: CITUS = go run ./test/servers -citus --
 citus: ## run the storage exam, the kill of a node, the e2e suite, feed and webhook faults on a cluster of Citus, where it is installed

@@ -3,6 +3,7 @@ package domain
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -180,4 +181,15 @@ func (e *Error) Refusal() bool { return e.Kind != KindInternal && e.Code != Code
 // Internal wraps a failure that is ours. The cause is logged, never shown.
 func Internal(err error) *Error {
 	return &Error{Kind: KindInternal, Code: CodeInternal, Message: "Something failed on our side.", Err: err}
+}
+
+// Safely does f and makes an Internal error of a panic in it. It is for goroutines beside
+// that of a request: a panic there would end the process, and with it the requests of all.
+func Safely(f func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = Internal(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+		}
+	}()
+	return f()
 }

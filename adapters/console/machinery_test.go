@@ -22,9 +22,9 @@ import (
 
 // redis is a queue that answers, hangs, or is gone.
 type redis struct {
-	hangs, gone bool
-	dead        []domain.DeadTask
-	changed     []string
+	hangs, gone, panics bool
+	dead                []domain.DeadTask
+	changed             []string
 }
 
 func (r *redis) State(ctx context.Context) (domain.QueueState, error) {
@@ -33,6 +33,8 @@ func (r *redis) State(ctx context.Context) (domain.QueueState, error) {
 		select {} // whatever becomes of ctx
 	case r.gone:
 		return domain.QueueState{}, errors.New("connection refused")
+	case r.panics:
+		panic("a fault")
 	}
 	return domain.QueueState{Product: "Redis", Version: "8.0", Eviction: "allkeys-lru", Memory: 1 << 20,
 		Queues: []domain.JobQueue{{Job: "webhook", Pending: 3, Archived: len(r.dead)}}}, nil
@@ -245,19 +247,25 @@ func TestNothingWaitsForNobodyWhileTheSendingIsPaused(t *testing.T) {
 
 func TestQueuesTellOfARedisThatIsGoneOrHangsWithinThreeSeconds(t *testing.T) {
 	t.Parallel()
-	for name, break_ := range map[string]func(*redis){
-		"gone": func(r *redis) { r.gone = true }, "hangs": func(r *redis) { r.hangs = true },
+	for name, of := range map[string]struct {
+		redis  redis
+		logged string
+	}{
+		"gone": {redis{gone: true}, "connection refused"}, "hangs": {redis: redis{hangs: true}}, "panics": {redis{panics: true}, "a fault"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			break_(s.queue)
+			*s.queue = of.redis
 			r := s.signedIn(t, domain.RoleViewer)
 			begun := time.Now()
 			p := r.get("/queues")
 			if p.status != http.StatusOK || !strings.Contains(p.body, "Redis is not known now") ||
 				!strings.Contains(p.body, "550 no such mailbox") {
 				t.Errorf("%d\n%s", p.status, p.body)
+			}
+			if !strings.Contains(s.log.String(), of.logged) {
+				t.Errorf("the log has %s, want %q", s.log.String(), of.logged)
 			}
 			if took := time.Since(begun); took > 6*time.Second { // 2.5 s, on a machine half as fast and loaded
 				t.Errorf("the page took %v", took)

@@ -6,7 +6,6 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/machinery"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -59,12 +58,12 @@ func (p *Console) showQueues(c *call) error {
 	v := queuesView{Notice: c.Told(), At: o.At, May: c.May(domain.ActRepairQueues), Queue: o.Queue.Value, Dead: o.Dead.Value,
 		Database: o.Database.Value, FeedLag: o.FeedLag.Value.Round(time.Millisecond),
 		Took: site.Took(o.Database.Value.Took)}
-	v.WorkGone, v.MailsGone = gone("What is to be done", o.Work), gone("The mails that were given up", o.Mails)
-	v.QueueGone, v.DeadGone = gone("Redis", o.Queue), gone("What Redis gave up", o.Dead)
-	if v.DataGone = gone("The database", o.Database); v.DataGone == nil {
-		v.DataGone = gone("The lag of the feed", o.FeedLag)
+	v.WorkGone, v.MailsGone = p.gone(c, "What is to be done", o.Work.Err), p.gone(c, "The mails that were given up", o.Mails.Err)
+	v.QueueGone, v.DeadGone = p.gone(c, "Redis", o.Queue.Err), p.gone(c, "What Redis gave up", o.Dead.Err)
+	if v.DataGone = p.gone(c, "The database", o.Database.Err); v.DataGone == nil {
+		v.DataGone = p.gone(c, "The lag of the feed", o.FeedLag.Err)
 	}
-	v.Processes, v.ProcessesGone = processRows(o.Processes.Value, o.At), gone("What processes tell of themselves", o.Processes)
+	v.Processes, v.ProcessesGone = processRows(o.Processes.Value, o.At), p.gone(c, "What processes tell of themselves", o.Processes.Err)
 	v.Evicts = v.Queue != nil && v.Queue.Eviction != "noeviction"
 	for _, w := range o.Work.Value {
 		row := workRow{What: workTexts[w.Kind], Environment: string(w.Environment), Waiting: counted(w.Waiting), Due: counted(w.Due),
@@ -97,14 +96,16 @@ func counted(n int) string {
 	return text
 }
 
-// gone tells that a part is not known now; nil where it is.
-func gone[T any](what string, p machinery.Part[T]) *pages.Notice {
-	if p.Err == nil {
+// gone tells that a part is not known now, here and, where it is not just late, in the log; nil
+// where err is.
+func (p *Console) gone(c *call, what string, err error) *pages.Notice {
+	if err == nil {
 		return nil
 	}
-	why := "It answered with an error; the log of this process has it."
-	if ports.StorageUnavailable(p.Err) {
-		why = "It did not answer within 3 seconds, or is gone."
+	why := "It did not answer within 3 seconds, or is gone."
+	if !ports.StorageUnavailable(err) {
+		why = "It answered with an error; the log of this process has it."
+		p.options.Log.ErrorContext(c.Ctx(), "a part of a page is not known", "request_id", c.RequestID(), "part", what, "error", err)
 	}
 	return &pages.Notice{Tone: "bad", Title: what + " is not known now", Lines: []string{why}}
 }

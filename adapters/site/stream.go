@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"waybill/domain"
 )
 
 // The pace of a stream. It ends after streamLife in any case, and the browser opens
@@ -76,7 +78,14 @@ func (w *streamWriter) run(ctx context.Context, next func(context.Context) (stri
 	defer cancel()
 	go func() {
 		for {
-			events, err := next(ctx)
+			var events string
+			err := domain.Safely(func() (err error) {
+				events, err = next(ctx)
+				return err
+			})
+			if domain.HasCode(err, domain.CodeInternal) {
+				w.site.o.Log.ErrorContext(ctx, "a stream of events failed", "route", w.site.named(w.call.Context), "error", err)
+			}
 			if err != nil {
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -62,13 +63,17 @@ func principal(session domain.ID) domain.Principal {
 	}
 }
 
+func reader(ctx context.Context, s *Site, session domain.ID) (*Call, *httptest.ResponseRecorder) {
+	sent := httptest.NewRecorder()
+	g, _ := gin.CreateTestContext(sent)
+	g.Request = httptest.NewRequestWithContext(ctx, http.MethodGet, "/events", http.NoBody)
+	return &Call{Context: g, Principal: principal(session), site: s, open: ctx}, sent
+}
+
 // reads has a session read a stream that never has news; what it was sent is there once
 // the channel is closed.
 func reads(ctx context.Context, s *Site, session domain.ID) (sent *httptest.ResponseRecorder, ended <-chan struct{}) {
-	sent = httptest.NewRecorder()
-	g, _ := gin.CreateTestContext(sent)
-	g.Request = httptest.NewRequestWithContext(ctx, http.MethodGet, "/events", http.NoBody)
-	c := &Call{Context: g, Principal: principal(session), site: s, open: ctx}
+	c, sent := reader(ctx, s, session)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -185,6 +190,26 @@ func TestNoStreamGoesOnWhileItsSessionCannotBeRead(t *testing.T) {
 		if strings.Contains(sent.Body.String(), "event: end") {
 			t.Errorf("the reader is told that it is signed out: %q", sent.Body)
 		}
+	})
+}
+
+// A stream reads in a goroutine of its own, where a panic would end the process.
+func TestAPanicInAStreamEndsNothingElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := &strings.Builder{}
+		s := &Site{o: Options{Log: slog.New(slog.NewTextHandler(log, nil))}, streams: newStreams((&sessionTable{}).follow)}
+		c, sent := reader(t.Context(), s, "ses_1")
+		go func() { _ = s.Stream(c, func(context.Context) (string, error) { panic("a fault") }) }()
+		time.Sleep(heartbeat + time.Second)
+		synctest.Wait()
+		if !strings.HasSuffix(sent.Body.String(), "still here\n\n") {
+			t.Errorf("the reader was sent %q", sent.Body)
+		}
+		if !strings.Contains(log.String(), "a fault") {
+			t.Errorf("the log has %q", log)
+		}
+		s.EndStreams()
 	})
 }
 

@@ -2,8 +2,6 @@ package bulk
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 
 	"waybill/domain"
@@ -18,7 +16,7 @@ func (r *run) check(ctx context.Context) error {
 	told := make([][]domain.BulkProblem, len(r.items))
 	failures := make([]error, len(r.items))
 	each(len(r.items), checksAtOnce, func(i int) {
-		failures[i] = safely(func() (err error) {
+		failures[i] = domain.Safely(func() (err error) {
 			told[i], err = r.draft(ctx, i)
 			return err
 		})
@@ -83,15 +81,4 @@ func each(n, atOnce int, f func(i int)) {
 	}
 	close(next)
 	workers.Wait()
-}
-
-// safely turns a panic into an error: beside a request's own goroutine it
-// would end the process.
-func safely(f func() error) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = domain.Internal(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
-		}
-	}()
-	return f()
 }

@@ -67,7 +67,7 @@ func (r *run) price(ctx context.Context) prices {
 				p.ready[i] <- errYield
 				return
 			}
-			err := safely(func() error { return r.priceOne(ctx, i) })
+			err := domain.Safely(func() error { return r.priceOne(ctx, i) })
 			if err != nil && ctx.Err() != nil && !domain.HasCode(err, domain.CodeExternalIDConflict) {
 				err = errYield // the budget is spent: the price is not known to be unavailable
 			}

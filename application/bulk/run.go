@@ -108,7 +108,7 @@ func (r *run) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop
 				}
 			case <-tick.C:
 			}
-			err := safely(func() error {
+			err := domain.Safely(func() error {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), every)
 				defer cancel()
 				return r.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {

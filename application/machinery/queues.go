@@ -75,7 +75,10 @@ func part[T any](ctx context.Context, into *Part[T], read func(context.Context) 
 		came := make(chan Part[T], 1)
 		go func() {
 			var p Part[T]
-			p.Value, p.Err = read(ctx)
+			p.Err = domain.Safely(func() (err error) {
+				p.Value, err = read(ctx)
+				return err
+			})
 			came <- p
 		}()
 		select {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -64,7 +65,10 @@ func (r *recent[T]) ask(ctx context.Context, c ports.Clock, read func(context.Co
 		defer close(a.done)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recentTime)
 		defer cancel()
-		a.value, a.err = read(ctx, a.at)
+		a.err = domain.Safely(func() (err error) {
+			a.value, err = read(ctx, a.at)
+			return err
+		})
 	}()
 	return a
 }

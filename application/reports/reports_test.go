@@ -3,6 +3,7 @@ package reports_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -119,6 +120,28 @@ func TestOneQueryServesAllThatLookAtAMapWithinFiveSeconds(t *testing.T) {
 			t.Errorf("%d queries after 8 s, want 2", s.reader.asked)
 		}
 	})
+}
+
+// panics is a reader with a fault.
+type panics struct{ ports.ReportReader }
+
+func (panics) Open(context.Context, domain.Environment, int) ([]domain.OpenDelivery, error) {
+	panic("a fault")
+}
+
+type faulty struct{ ports.Storage }
+
+func (faulty) Read() ports.Readers { return ports.Readers{Reports: panics{}} }
+
+// What all wait for is read in a goroutine of its own, where a panic would end the process.
+func TestAPanicInWhatAllWaitForIsAnErrorOfTheirs(t *testing.T) {
+	t.Parallel()
+	m := reports.NewMap(faulty{}, clock{}, nowhere{})
+	for range 2 {
+		if _, err := m.Snapshot(t.Context(), domain.Live); !domain.HasCode(err, domain.CodeInternal) || !strings.Contains(err.Error(), "a fault") {
+			t.Errorf("it answered %v", err)
+		}
+	}
 }
 
 func TestOneQueryServesAllThatAskForTheNamesOfCustomersWithinFiveSeconds(t *testing.T) {

@@ -360,10 +360,12 @@ ON CONFLICT DO NOTHING`
 
 // recordAtOnce does all that Record does where the health of the endpoint stays as it is, as it mostly
 // does, and changes nothing where it does not, or another process has the lease. What changed while it waited
-// for the endpoint counts as it is then.
+// for the endpoint counts as it is then. Postgres plans for a LIMIT that it sees, and so each record anew; with one
+// that it does not see it keeps a plan.
 var recordAtOnce = "WITH owned AS (SELECT e.business_id " + ownedEndpoint + " AND e.failures = ? AND e.opened = ?" +
 	" AND e.failing_since IS NOT DISTINCT FROM ? AND e.open_until IS NOT DISTINCT FROM ? AND e.slow_until IS NOT DISTINCT FROM ?" +
-	" FOR UPDATE), outcomes AS ($outcomes LIMIT ?), settled AS (" + ofOwned.Replace(settle) + ") " + ofOwned.Replace(logAttempts)
+	" FOR UPDATE), outcomes AS ($outcomes LIMIT (SELECT CAST(? AS bigint))), settled AS (" + ofOwned.Replace(settle) + ") " +
+	ofOwned.Replace(logAttempts)
 
 // ofOwned makes a statement about outcomes a part of recordAtOnce.
 var ofOwned = strings.NewReplacer("($outcomes LIMIT ?) AS o", "outcomes AS o, owned", "business_id = ?", "business_id = owned.business_id")

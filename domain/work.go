@@ -122,6 +122,23 @@ type WorkTally struct {
 // WorkTallies are all of an environment at a moment.
 type WorkTallies []WorkTally
 
+// Together are the tallies of a business, one for each status and band; for none, of all
+// businesses, which they do not tell apart then.
+func (all WorkTallies) Together(business ID) WorkTallies {
+	counts := map[WorkTally]int{}
+	for _, t := range all {
+		if business == "" || business == t.BusinessID {
+			counts[WorkTally{BusinessID: business, Status: t.Status, Band: t.Band}] += t.Count
+		}
+	}
+	together := make(WorkTallies, 0, len(counts))
+	for t, n := range counts {
+		t.Count = n
+		together = append(together, t)
+	}
+	return together
+}
+
 // Count is how many deliveries the filter's search finds at the moment of the
 // tallies, which are of its environment.
 func (all WorkTallies) Count(f WorkFilter) (n int) {

@@ -142,6 +142,7 @@ func draw(w *board.Work, l looked) *drawn {
 		}
 		return boardCell{Key: key, Label: label, Href: workPath(f, w.At), N: int64(n), filter: f}
 	}
+	together := w.Tallies.Together(l.business) // once, as each of the cells goes through all tallies
 	for _, status := range append(boardStatuses(), "") {
 		line := boardLine{Name: cmp.Or(site.Spaced(string(status)), "All open")}
 		if status == domain.Failed {
@@ -153,7 +154,7 @@ func draw(w *board.Work, l looked) *drawn {
 				line.Cells = append(line.Cells, boardCell{}) // these are no work any more
 				continue
 			}
-			line.Cells = append(line.Cells, cell(cellKey(status, i), line.Name+", "+ageName(age), w.Count(f), f))
+			line.Cells = append(line.Cells, cell(cellKey(status, i), line.Name+", "+ageName(age), together.Count(f), f))
 		}
 		d.rows = append(d.rows, line)
 	}

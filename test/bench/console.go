@@ -26,7 +26,7 @@ const (
 	consolePageWithin  = 100 * time.Millisecond
 	consoleTableWithin = time.Second // a table of a year
 	consolesShare      = 2.0         // % of one core, more than without consoles
-	besideConsoles     = 1.1         // p95 of creates
+	consolesSlow       = 1.1         // p95 of creates beside them
 )
 
 // fewestLogged are enough to go back to one that is not among the newest.
@@ -44,6 +44,7 @@ type consoleOptions struct {
 	between    time.Duration
 	paces      string
 	share      float64
+	parts      bool
 	step       bool
 	binary     string
 }
@@ -61,8 +62,9 @@ func benchConsole(ctx context.Context) (err error) {
 	flags.DurationVar(&o.idle, "idle", 20*time.Second, "length of a measurement of processor time")
 	flags.DurationVar(&o.duration, "duration", 8*time.Second, "length of a measurement of creates")
 	flags.DurationVar(&o.between, "between", time.Second, "pause between a report and the next one beside creates")
-	flags.StringVar(&o.paces, "paces", "200", "creates a second, separated by commas")
+	flags.StringVar(&o.paces, "paces", "200", "creates a second, separated by commas; empty: a share of full load alone")
 	flags.Float64Var(&o.share, "share", 0.7, "of full load, a pace of its own")
+	flags.BoolVar(&o.parts, "parts", false, "measure creates beside the consoles alone and beside the report alone too")
 	flags.BoolVar(&o.step, "step", false, "wait for a line of the standard input before each round, so that others may have the machine "+
 		"meanwhile")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
@@ -162,9 +164,16 @@ func (c *company) print(w io.Writer, pages []*portalPage, loads []*consoleLoad) 
 	goals := []goal{atMost("p95 of the slowest page", "ms", 0, milliseconds(consolePageWithin), []float64{slowest}),
 		atMost(fmt.Sprintf("%d consoles open", c.consoles), "% of a core", 2, consolesShare, more)}
 	for _, l := range loads {
-		fmt.Fprintf(w, "creates, %s, p95 in ms: without consoles %.1f %s, with %d and a report %.1f %s; %d reports read\n", l.name,
-			median(l.p95(0)), spread(l.p95(0)), c.consoles, median(l.p95(1)), spread(l.p95(1)), l.reports)
-		goals = append(goals, atMost("creates, "+l.name+": p95 beside consoles", "ratio", 2, besideConsoles, quotients(l.p95(1), l.p95(0))))
+		alone := l.p95(0)
+		fmt.Fprintf(w, "creates, %s, p95 in ms: by themselves %.1f %s; %d reports read\n", l.name, median(alone), spread(alone), l.reports)
+		for with, beside := range []string{besideConsoles: "consoles", besideReport: "a report", besideConsoles | besideReport: "both"} {
+			p95 := l.p95(with)
+			if beside == "" || len(p95) == 0 {
+				continue
+			}
+			fmt.Fprintf(w, "    beside %s %.1f %s\n", beside, median(p95), spread(p95))
+			goals = append(goals, atMost("creates, "+l.name+": p95 beside "+beside, "ratio", 2, consolesSlow, quotients(p95, alone)))
+		}
 	}
 	return told(w, goals, "", "")
 }

@@ -111,17 +111,23 @@ func (c *company) creates(duration time.Duration) paceLoad {
 	return paceLoad{addresses: []string{c.serving.address}, of: of, number: func() int { return int(c.numbers.Add(1)) }, duration: duration}
 }
 
+// What is beside creates.
+const (
+	besideConsoles = 1 << iota
+	besideReport
+)
+
 // consoleLoad is creates at a pace.
 type consoleLoad struct {
 	name      string
 	perSecond float64
 	share     float64          // of full load; 0: perSecond counts
-	figures   [2][]measurement // without consoles, with them
+	figures   [4][]measurement // by what is beside them
 	reports   int              // tables of reports that were read meanwhile
 	full      []float64        // creates a second at full load, of each round
 }
 
-// book measures creates without consoles and with them, in turns.
+// book measures creates by themselves and beside consoles and a report, in turns.
 func (c *company) book(ctx context.Context, l *consoleLoad, round int) error {
 	creates := c.creates(c.duration)
 	perSecond := l.perSecond
@@ -135,19 +141,24 @@ func (c *company) book(ctx context.Context, l *consoleLoad, round int) error {
 		l.full = append(l.full, m.perSecond)
 		perSecond = l.share * m.perSecond
 	}
-	for i := range 2 {
-		with := (i + round) % 2
-		end := func() error { return nil }
-		if with == 1 {
-			closeAll, err := c.watch(ctx)
-			if err != nil {
+	measured := []int{0, besideConsoles | besideReport}
+	if c.parts {
+		measured = append(measured, besideConsoles, besideReport)
+	}
+	for i := range measured {
+		with := measured[(i+round)%len(measured)]
+		closeAll, read := func() error { return nil }, func() error { return nil }
+		if with&besideConsoles != 0 {
+			var err error
+			if closeAll, err = c.watch(ctx); err != nil {
 				return err
 			}
-			read := c.read(ctx, &l.reports)
-			end = func() error { return errors.Join(read(), closeAll()) }
+		}
+		if with&besideReport != 0 {
+			read = c.read(ctx, &l.reports)
 		}
 		m, err := creates.at(ctx, perSecond)
-		if err := errors.Join(err, end()); err != nil {
+		if err := errors.Join(err, read(), closeAll()); err != nil {
 			return err
 		}
 		l.figures[with] = append(l.figures[with], m)

@@ -19,6 +19,28 @@ const recentTables = `SELECT format('%I.%I', t.schemaname, t.relname)
 // how many rows they changed within seconds.
 const quietFor = 15 * time.Second
 
+// A process that has been busy for eagerFor looks once in seldom: what has begun to grow by then was found. All
+// processes ask, and each time about every table.
+const (
+	eagerFor = time.Minute
+	seldom   = 20 * time.Second
+)
+
+// rest tells whether a look would come too early; if not, one follows. Each busy time begins eagerly.
+func (s *Store) rest() bool {
+	if s.quiet() {
+		s.busySince.Store(0)
+		return true
+	}
+	now := sinceStart()
+	s.busySince.CompareAndSwap(0, now)
+	if now-s.busySince.Load() > int64(eagerFor) && now-s.looked.Load() < int64(seldom) {
+		return true
+	}
+	s.looked.Store(now)
+	return false
+}
+
 // quiet tells that this process has changed nothing lately.
 func (s *Store) quiet() bool {
 	for _, g := range s.pools.grows {
@@ -33,9 +55,10 @@ func (s *Store) quiet() bool {
 // tells how many there were. Postgres plans statements on an empty table by any index,
 // or none, and keeps to that until autovacuum comes, which is a minute later: meanwhile
 // each create reads all the rows there are. Tables that autovacuum has analyzed are
-// left to it, and those that other processes make grow to them.
+// left to it, and those that other processes make grow to them. Most calls do nothing where
+// this process has been busy for a minute.
 func (s *Store) AnalyzeRecentTables(ctx context.Context) (analyzed int, err error) {
-	if s.dialect.recentTables == "" || s.quiet() {
+	if s.dialect.recentTables == "" || s.rest() {
 		return 0, nil
 	}
 	var recent []string

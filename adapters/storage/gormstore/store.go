@@ -43,6 +43,10 @@ type Store struct {
 	watch func(statement string, values []pgfast.Value)
 
 	onFanout ports.FanoutListener
+	// busySince is when this process began to change what it now does, 0 where it does not, and looked
+	// when it last looked for tables that grow; as sinceStart.
+	busySince, looked atomic.Int64
+
 	skipFrom atomic.Int64  // until then, in Unix nanoseconds, Waiting looks at each endpoint
 	skipSlow time.Duration // a look through the index that takes longer is given up for a while
 

@@ -69,9 +69,11 @@ func benchConsole(ctx context.Context) (err error) {
 		"meanwhile")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	_ = flags.Parse(os.Args[2:]) // it exits
-	paces, err := parsePaces(o.paces)
-	if err != nil {
-		return err
+	var paces []int
+	if o.paces != "" {
+		if paces, err = parsePaces(o.paces); err != nil {
+			return err
+		}
 	}
 	if o.open < 1 || o.open > o.rows {
 		return fmt.Errorf("-open %d: give at least one and at most the %d of -rows", o.open, o.rows)

@@ -95,9 +95,6 @@ func benchPace(ctx context.Context) (err error) {
 }
 
 func parsePaces(text string) (paces []int, err error) {
-	if text == "" {
-		return nil, nil
-	}
 	for name := range strings.SplitSeq(text, ",") {
 		pace, err := strconv.Atoi(strings.TrimSpace(name))
 		if err != nil || pace < 1 {

@@ -14,7 +14,7 @@ var Loggable = map[string]bool{
 	"request_id": true, "client_request_id": true, "client_network": true, "key_id": true, "environment": true, "method": true, "route": true,
 	"status": true, "took_ms": true,
 	"application_id": true, "business_id": true, "delivery_id": true, "run_id": true, "attempt": true, "try": true,
-	"code": true, "error": true, "panic": true, "cause": true, "stack": true,
+	"code": true, "error": true, "panic": true, "cause": true, "stack": true, "part": true,
 	// a statement, which has no values in it
 	"sql": true, "rows": true, "duration_ms": true, "message": true,
 	// what is due, and which notification was of which ID

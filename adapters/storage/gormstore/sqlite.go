@@ -214,8 +214,8 @@ func openSQLiteWriter(path string) (*sql.DB, error) {
 		return nil, fmt.Errorf("open the file of the database: %w", err)
 	}
 	// Pages that many commits change are written into the file less often than by default, and are
-	// at hand more often: 16 MB of them, and 32 MB of log.
-	db, err := sqlitePool(sqliteDSN(path, "_pragma=cache_size(-16000)", "_pragma=wal_autocheckpoint(8000)"), "BEGIN IMMEDIATE", 1)
+	// at hand more often: 16 MB of them, and 8 MB of log.
+	db, err := sqlitePool(sqliteDSN(path, "_pragma=cache_size(-16000)", "_pragma=wal_autocheckpoint(2000)"), "BEGIN IMMEDIATE", 1)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}

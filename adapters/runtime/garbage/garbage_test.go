@@ -2,6 +2,7 @@ package garbage
 
 import (
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 )
@@ -29,6 +30,26 @@ func TestEachCollectionIsFollowed(t *testing.T) {
 				t.Fatalf("called %d times", len(called))
 			}
 			runtime.GC()
+		}
+	}
+}
+
+// TestGOGCIsDecidedAnewAfterEachCollection is not parallel: GOGC is that of the process.
+func TestGOGCIsDecidedAnewAfterEachCollection(t *testing.T) {
+	const operators = 100
+	defer debug.SetGCPercent(debug.SetGCPercent(operators))
+	t.Setenv("GOGC", "100")
+	LetGather()
+	if got := debug.SetGCPercent(operators); got != operators {
+		t.Errorf("GOGC is %d, want %d, as the operator has set it", got, operators)
+	}
+	t.Setenv("GOGC", "")
+	LetGather()
+	for n := range 3 {
+		for end := time.Now().Add(10 * time.Second); debug.SetGCPercent(operators) == operators; runtime.GC() {
+			if time.Now().After(end) {
+				t.Fatalf("GOGC was set %d times, and after no collection since", n)
+			}
 		}
 	}
 }

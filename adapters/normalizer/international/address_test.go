@@ -39,10 +39,10 @@ func TestTextsThatDifferKeepDifferentKeys(t *testing.T) {
 	}
 }
 
-func TestLettersOfASCIIHaveTheSameKeyAloneAndBesideOthers(t *testing.T) {
+func TestALetterHasTheSameKeyAloneAndBesideOthers(t *testing.T) {
 	t.Parallel()
 	n := in(t, "GH")
-	for c := range rune(0x80) {
+	for c := range rune(0x2000) { // with those of one byte, which are folded in another way
 		text := "a" + string(c) + "b"
 		if alone, beside := n.MatchKey(text), n.MatchKey(text+" \u00e9"); beside != alone+" \u00e9" {
 			t.Errorf("%q has the key %q alone, and %q beside another letter", text, alone, beside)

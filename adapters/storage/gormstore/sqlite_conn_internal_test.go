@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"path/filepath"
@@ -84,4 +85,61 @@ func TestAStatementIsKeptAndNotGivenOutWhileItIsReadFrom(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestAStatementThatFailsTellsSoAndIsKept(t *testing.T) {
+	t.Parallel()
+	db, err := sqlitePool(sqliteDSN(filepath.Join(t.TempDir(), "db")), "BEGIN IMMEDIATE", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const query = "SELECT abs(n) FROM numbers ORDER BY rowid" // too large where n is the smallest number
+	for _, step := range []struct {
+		change string
+		want   []int64
+		fails  bool
+	}{
+		{"CREATE TABLE numbers (n INTEGER)", nil, false},
+		{"INSERT INTO numbers VALUES (-1), (-9223372036854775808)", []int64{1}, true},
+		{"DELETE FROM numbers WHERE n = -1", nil, true},
+		{"UPDATE numbers SET n = -2", []int64{2}, false},
+	} {
+		if _, err := conn.ExecContext(t.Context(), step.change); err != nil {
+			t.Fatal(err)
+		}
+		got, err := numbers(t.Context(), conn, query)
+		if !slices.Equal(got, step.want) || (err != nil) != step.fails {
+			t.Errorf("after %s: %v (%v), want %v, and a failure: %t", step.change, got, err, step.want, step.fails)
+		}
+		_ = conn.Raw(func(driven any) error {
+			c := driven.(*sqliteConn) //nolint:forcetypeassert // of this pool
+			if kept, known := c.kept.Get(query); !known || kept.busy {
+				t.Errorf("after %s: the statement is not kept, or in use: %+v", step.change, kept)
+			}
+			return nil
+		})
+	}
+}
+
+// numbers are those that a query has told when it ended or failed.
+func numbers(ctx context.Context, conn *sql.Conn, query string) (all []int64, err error) {
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return all, err
+		}
+		all = append(all, n)
+	}
+	return all, rows.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"waybill/adapters/batch"
+	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
 )
@@ -31,6 +32,9 @@ func TestABatchThatCommitsWithItsStatementsLeavesOutWhatConflicts(t *testing.T) 
 		"nothing":       {func(*ports.BookingWrite) {}, nil, 1},
 		"the key":       {func(w *ports.BookingWrite) { w.Key.Key = known.Key.Key }, batch.ErrAlone, 3},
 		"the recipient": {func(w *ports.BookingWrite) { w.Recipient.PhoneNumber = known.Recipient.PhoneNumber }, batch.ErrAlone, 3},
+		"the external ID": {func(w *ports.BookingWrite) {
+			w.Delivery = sample.BookingWrite(tenant, func(b *domain.Booking) { b.ExternalID = known.Delivery.ExternalID }).Delivery
+		}, batch.ErrAlone, 3},
 	} {
 		writes := []ports.BookingWrite{sample.BookingWrite(tenant), sample.BookingWrite(tenant), sample.BookingWrite(tenant)}
 		c.spoil(&writes[2])

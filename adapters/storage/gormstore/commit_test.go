@@ -188,6 +188,7 @@ func TestAConnectionThatBreaksAtCommit(t *testing.T) {
 	}{
 		{"before the server got it", cutBeforeCommit, nil},
 		{"after the server committed", cutAfterCommit, ports.ErrKeyTaken},
+		{"after the server committed and was shut down", shutDownAfterCommit, ports.ErrKeyTaken},
 	} {
 		book := func(t *testing.T, s *gormstore.Store, p *proxy) {
 			for _, alone := range []bool{false, true} {

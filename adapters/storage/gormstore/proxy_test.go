@@ -16,6 +16,7 @@ const (
 	cutNothing cut = iota
 	cutBeforeCommit
 	cutAfterCommit
+	shutDownAfterCommit // told by the server, in place of that it is ready
 )
 
 // proxy stands between a Store and Postgres, and knows what commits.
@@ -31,6 +32,9 @@ var commitMessage = []byte("Q\x00\x00\x00\x0bcommit\x00")
 
 // readyMessage ends the answer of a server whose session is in no transaction then.
 var readyMessage = []byte("Z\x00\x00\x00\x05I")
+
+// shutDownMessage is an error that ends a session: its type, length and fields.
+var shutDownMessage = []byte("E\x00\x00\x00\x25SFATAL\x00VFATAL\x00C57P01\x00Mshut down\x00\x00")
 
 func startProxy(t testing.TB, database string) *proxy {
 	t.Helper()
@@ -80,16 +84,21 @@ func (p *proxy) relay(client net.Conn) {
 	}
 	defer server.Close()
 
-	var drop atomic.Bool // the answer of the server
+	var drop, shutDown atomic.Bool // the answer of the server, or the end of it
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
 		buffer := make([]byte, 64<<10)
 		for {
 			n, err := server.Read(buffer)
-			if dropped := drop.Load(); err != nil || dropped && bytes.HasSuffix(buffer[:n], readyMessage) {
+			answer, done := bytes.CutSuffix(buffer[:n], readyMessage)
+			switch done = done && drop.Load(); {
+			case done && shutDown.Load():
+				_, _ = client.Write(append(answer, shutDownMessage...))
 				return
-			} else if dropped {
+			case err != nil || done:
+				return
+			case drop.Load() && !shutDown.Load():
 				continue
 			}
 			if _, err := client.Write(buffer[:n]); err != nil {
@@ -105,10 +114,11 @@ func (p *proxy) relay(client net.Conn) {
 			return
 		}
 		if commits := p.commits.Load(); commits != nil && bytes.Contains(buffer[:n], *commits) {
-			switch cut(p.next.Swap(int32(cutNothing))) {
+			switch c := cut(p.next.Swap(int32(cutNothing))); c {
 			case cutBeforeCommit:
 				return
-			case cutAfterCommit:
+			case cutAfterCommit, shutDownAfterCommit:
+				shutDown.Store(c == shutDownAfterCommit)
 				drop.Store(true)
 				if _, err := io.Copy(server, bytes.NewReader(buffer[:n])); err != nil {
 					return

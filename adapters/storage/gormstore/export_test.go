@@ -50,13 +50,6 @@ func (s *Store) BeQuiet() {
 	}
 }
 
-// BeBusyForLong makes the process have been busy for so long that it rests between looks for
-// tables that grow, and have looked just now.
-func (s *Store) BeBusyForLong() {
-	s.busySince.Store(sinceStart() - int64(eagerFor) - 1)
-	s.looked.Store(sinceStart())
-}
-
 // CallLooksLong makes each look through the index count as one that takes long.
 func (s *Store) CallLooksLong() { s.skipSlow = 0 }
 

@@ -79,7 +79,8 @@ func Check(ctx context.Context, db Querier, dialect Dialect) ([]Breach, error) {
 		b := Breach{Rule: v.rule}
 		var example sql.NullString
 		query := strings.NewReplacer("$young", young()).Replace(
-			dialect.dialect().Replace(from + withNames + scripts() + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"))
+			dialect.dialect().Replace(from + withNames + scripts() +
+				"SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"))
 		if err := db.QueryRowContext(ctx, query).Scan(&b.Count, &example); err != nil {
 			return nil, fmt.Errorf("faults: check %q: %w", v.rule, err)
 		}
@@ -95,8 +96,10 @@ func Check(ctx context.Context, db Querier, dialect Dialect) ([]Breach, error) {
 func onNodes(ctx context.Context, db Querier) (tables string, err error) {
 	citus := false
 	if err = db.QueryRowContext(ctx, "SELECT to_regclass('pg_dist_partition') IS NOT NULL").Scan(&citus); err == nil && citus {
-		err = db.QueryRowContext(ctx, "SELECT coalesce(string_agg(format('%1$s AS MATERIALIZED (SELECT * FROM %1$s), ', p.logicalrelid), ''), '')"+
-			" FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid WHERE NOT c.relispartition").Scan(&tables)
+		err = db.QueryRowContext(ctx,
+			"SELECT coalesce(string_agg(format('%1$s AS MATERIALIZED (SELECT * FROM %1$s), ', p.logicalrelid), ''), '')"+
+				" FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid"+
+				" WHERE NOT c.relispartition").Scan(&tables)
 	}
 	if err != nil {
 		return "", fmt.Errorf("faults: look for the tables of Citus: %w", err)

@@ -71,10 +71,11 @@ pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
 	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 460s
 
 citus: CITUS = go run ./test/servers -citus --
-citus: ## run the storage exam, the kill of a node, the e2e suite, feed and webhook faults on a cluster of Citus, where it is installed
+citus: ## run the storage exam, the kill of a node, the e2e suite, webhooks and their faults on a cluster of Citus, where it is installed
 	$(CITUS) go test ./adapters/storage/gormstore -run '^TestCitus' -count=1 -timeout 30m
 	$(CITUS) go test ./test/e2e -count=1 -timeout 30m
-	$(CITUS) go test ./test/faults ./test/webhooks -p 1 -run '$(or $(RUN),Feed|Webhook)' -count=1 -timeout 60m
+	$(CITUS) go test ./test/webhooks -count=1 -timeout 30m
+	$(CITUS) go test ./test/faults -run '$(or $(RUN),Webhook|Receiver|OnlyWorker)' -count=1 -timeout 60m
 
 fmt: ## fail where gofmt would change a file, and name it
 	@unformatted=$$(gofmt -l $(GO_DIRS)) || exit 1; \

@@ -13,9 +13,11 @@ import (
 
 // slowLists makes every list of webhook endpoints of the sandbox take longer than a page
 // may. Other statements look there too, by whichever plan, and are as quick as before.
-const slowLists = `ALTER TABLE webhook_endpoints RENAME TO webhook_endpoints_kept;
-CREATE VIEW webhook_endpoints AS SELECT * FROM webhook_endpoints_kept
-WHERE environment <> 'sandbox' OR current_query() NOT LIKE 'SELECT%ORDER BY%LIMIT%' OR CAST(pg_sleep(60) AS text) IS NULL`
+var slowLists = []string{
+	"ALTER TABLE webhook_endpoints RENAME TO webhook_endpoints_kept",
+	`CREATE VIEW webhook_endpoints AS SELECT * FROM webhook_endpoints_kept
+	WHERE environment <> 'sandbox' OR current_query() NOT LIKE 'SELECT%ORDER BY%LIMIT%' OR CAST(pg_sleep(60) AS text) IS NULL`,
+}
 
 func TestListsOfTheSandboxThatHoldTheirConnectionsHoldUpNothingElse(t *testing.T) {
 	if testing.Short() {
@@ -34,7 +36,7 @@ func TestListsOfTheSandboxThatHoldTheirConnectionsHoldUpNothingElse(t *testing.T
 		attackers = append(attackers, c)
 	}
 	others := []*client{s.loner(t, live), s.loner(t, sandbox)}
-	rewrite(t, s, slowLists)
+	rewrite(t, s, slowLists...)
 
 	var attack sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
@@ -83,14 +85,16 @@ func TestListsOfTheSandboxThatHoldTheirConnectionsHoldUpNothingElse(t *testing.T
 }
 
 // rewrite changes the database of a server as a careless operator would.
-func rewrite(t *testing.T, s *server, statements string) {
+func rewrite(t *testing.T, s *server, statements ...string) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), s.vars["WAYBILL_DATABASE_URL"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close(context.WithoutCancel(t.Context())) }()
-	if _, err := db.Exec(t.Context(), statements, pgx.QueryExecModeSimpleProtocol); err != nil {
-		t.Fatal(err)
+	for _, statement := range statements {
+		if _, err := db.Exec(t.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -66,12 +66,21 @@ func (e Dialect) dialect() *strings.Replacer {
 // it meanwhile, and no idempotency record may have expired yet: a delivery
 // whose record is gone for its age looks like one that was booked twice.
 func Check(ctx context.Context, db Querier, dialect Dialect) ([]Breach, error) {
+	from := "WITH "
+	if dialect == Postgres {
+		nodes, err := onNodes(ctx, db)
+		if err != nil {
+			return nil, err
+		}
+		from += nodes
+	}
 	var breaches []Breach
 	for _, v := range invariants {
 		b := Breach{Rule: v.rule}
 		var example sql.NullString
 		query := strings.NewReplacer("$young", young()).Replace(
-			dialect.dialect().Replace(withNames + scripts() + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"))
+			dialect.dialect().Replace(from + withNames + scripts() +
+				"SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"))
 		if err := db.QueryRowContext(ctx, query).Scan(&b.Count, &example); err != nil {
 			return nil, fmt.Errorf("faults: check %q: %w", v.rule, err)
 		}
@@ -80,6 +89,22 @@ func Check(ctx context.Context, db Querier, dialect Dialect) ([]Breach, error) {
 		}
 	}
 	return breaches, nil
+}
+
+// onNodes lays each table that Citus has on its nodes before the queries, whole and
+// under its own name: the rules join them by any column, and Citus by that of the nodes.
+func onNodes(ctx context.Context, db Querier) (tables string, err error) {
+	citus := false
+	if err = db.QueryRowContext(ctx, "SELECT to_regclass('pg_dist_partition') IS NOT NULL").Scan(&citus); err == nil && citus {
+		err = db.QueryRowContext(ctx,
+			"SELECT coalesce(string_agg(format('%1$s AS MATERIALIZED (SELECT * FROM %1$s), ', p.logicalrelid), ''), '')"+
+				" FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid"+
+				" WHERE NOT c.relispartition").Scan(&tables)
+	}
+	if err != nil {
+		return "", fmt.Errorf("faults: look for the tables of Citus: %w", err)
+	}
+	return tables, nil
 }
 
 // young is an ID below all that the cleaning has left in the feed.
@@ -91,7 +116,7 @@ func young() string {
 // those that idempotency records tell: of a single create in its Location, of a
 // bulk in the entries of its answer, and of one under way in its items.
 const withNames = `
-WITH booked AS MATERIALIZED (
+booked AS MATERIALIZED (
 	SELECT replace(CAST(id AS text), '-', '') AS hex, application_id, environment, created_at FROM deliveries
 ), answered AS MATERIALIZED (
 	SELECT substr(location, length(location) - 31) AS hex, application_id, environment, key

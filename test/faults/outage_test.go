@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"waybill/adapters/storage/gormstore"
+	"waybill/test/postgres"
+	"waybill/test/servers/citus"
 	"waybill/test/servers/pgserver"
 )
 
@@ -97,13 +99,24 @@ func (s *shop) bookAgain(t *testing.T, since time.Time) (took []time.Duration) {
 	return took
 }
 
-// ownPostgres is a migrated server that only this test uses.
+// ownPostgres is a migrated server that only this test uses. Where tests are run on Citus
+// it is the coordinator of a cluster, unless it has to have settings of its own.
 func ownPostgres(t *testing.T, with ...string) *pgserver.Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts servers; left out in short mode")
 	}
-	server, err := pgserver.Start(t.Context(), with...)
+	start := func() (*pgserver.Server, func() error, error) {
+		s, err := pgserver.Start(t.Context(), with...)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, s.Stop, nil
+	}
+	if os.Getenv(postgres.WorkersEnv) != "" && len(with) == 0 {
+		start = func() (*pgserver.Server, func() error, error) { return ownCluster(t.Context()) }
+	}
+	server, stop, err := start()
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}
@@ -111,7 +124,7 @@ func ownPostgres(t *testing.T, with ...string) *pgserver.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
+		if err := stop(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -119,6 +132,22 @@ func ownPostgres(t *testing.T, with ...string) *pgserver.Server {
 		t.Fatal(err)
 	}
 	return server
+}
+
+// ownCluster is a coordinator of Citus, beside its workers.
+func ownCluster(ctx context.Context) (coordinator *pgserver.Server, stop func() error, err error) {
+	cluster, err := citus.Start(ctx, 2)
+	if err != nil {
+		return nil, nil, err
+	}
+	var databases []string
+	for _, s := range cluster.Servers() {
+		databases = append(databases, s.URL)
+	}
+	if err := citus.Form(ctx, databases); err != nil {
+		return nil, nil, errors.Join(err, cluster.Stop())
+	}
+	return cluster.Coordinator, cluster.Stop, nil
 }
 
 // outage takes the database away and gives it back, under the eyes of

@@ -127,10 +127,12 @@ func (h heldSnapshot) leaveDead(t *testing.T, p *post) {
 	}
 	defer func() { _ = tx.Rollback() }() // once it is committed this does nothing
 	made, err := tx.ExecContext(t.Context(),
-		`INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, sequence, status, attempts, used, due_at, trigger, back, created_at)
-		SELECT gen_random_uuid(), $1, '00000000-0000-0000-0000-000000000000', 'delivery.created', 1, 'pending', 0, 0, due, 'schedule', '', due
+		`INSERT INTO webhook_deliveries (id, endpoint_id, business_id, event_id, event_type, sequence, status, attempts, used, due_at, trigger,
+			back, created_at)
+		SELECT gen_random_uuid(), $1::uuid, $3::uuid, '00000000-0000-0000-0000-000000000000'::uuid, 'delivery.created', 1, 'pending', 0, 0, due,
+			'schedule', '', due
 		FROM (SELECT now() - interval '10 seconds' - n * interval '30 minutes' / $2 AS due FROM generate_series(1, $2::integer) AS n) AS past`,
-		hexOf(p.receivers[0].endpoint), h.dead)
+		hexOf(p.receivers[0].endpoint), h.dead, hexOf(p.apps[0].customer.BusinessID))
 	if err == nil {
 		_, err = tx.ExecContext(t.Context(), "DELETE FROM webhook_deliveries WHERE event_id = '00000000-0000-0000-0000-000000000000'")
 	}

@@ -66,7 +66,7 @@ func newProcess(ctx context.Context, admin adminURL, template string, migrate fu
 	if err := makeTemplate(ctx, conn, admin, template, migrate); err != nil {
 		return nil, err
 	}
-	if err := dropAbandoned(ctx, conn, template); err != nil {
+	if err := dropAbandoned(ctx, conn, admin, template); err != nil {
 		return nil, err
 	}
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_unlock(hashtextextended($1, 0))", lockMaking); err != nil {
@@ -151,7 +151,7 @@ func connectForLocks(ctx context.Context, admin adminURL) (*pgx.Conn, error) {
 // dropAbandoned drops the templates of other hashes and the databases of other
 // processes that no living process uses. The lock for making is held, so that no
 // process begins to use one meanwhile.
-func dropAbandoned(ctx context.Context, conn *pgx.Conn, template string) error {
+func dropAbandoned(ctx context.Context, conn *pgx.Conn, admin adminURL, template string) error {
 	rows, err := conn.Query(ctx, "SELECT datname FROM pg_database WHERE starts_with(datname, $1) OR starts_with(datname, $2)", templatePrefix,
 		testPrefix)
 	if err != nil {
@@ -165,7 +165,7 @@ func dropAbandoned(ctx context.Context, conn *pgx.Conn, template string) error {
 		if name == template {
 			continue
 		}
-		if err := dropUnused(ctx, conn, name); err != nil {
+		if err := dropUnused(ctx, conn, admin, name); err != nil {
 			return fmt.Errorf("drop the old test database %s: %w", name, err)
 		}
 	}
@@ -174,7 +174,7 @@ func dropAbandoned(ctx context.Context, conn *pgx.Conn, template string) error {
 
 // dropUnused drops the database unless a living process holds its lock, or it
 // belongs to a user whose databases we may not drop.
-func dropUnused(ctx context.Context, conn *pgx.Conn, name string) error {
+func dropUnused(ctx context.Context, conn *pgx.Conn, admin adminURL, name string) error {
 	owner := strings.TrimSuffix(name, makingSuffix)
 	if rest, ok := strings.CutPrefix(name, testPrefix); ok {
 		tag, _, _ := strings.Cut(rest, "_")
@@ -187,7 +187,7 @@ func dropUnused(ctx context.Context, conn *pgx.Conn, name string) error {
 	if !unused {
 		return nil
 	}
-	_, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)")
+	err := admin.everywhere(ctx, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)")
 	if hasCode(err, insufficientPrivilege) {
 		err = nil
 	}

@@ -25,7 +25,7 @@ const (
 	// RefreshAtLeast is how old a count is at most, however long counting takes.
 	RefreshAtLeast = 10 * time.Second
 	// refreshShare has a count that took long kept for so many times as long.
-	refreshShare = 100
+	refreshShare = 50
 	// againAfter is for how long a failure is told to others too: readers who are many do
 	// not all try what one could not do.
 	againAfter = time.Second

@@ -9,18 +9,25 @@ import (
 	"testing"
 )
 
-func TestAStatementIsKeptAndNotGivenOutWhileItIsReadFrom(t *testing.T) {
-	t.Parallel()
+// sqliteConnection is a connection to a database of its own.
+func sqliteConnection(t *testing.T) *sql.Conn {
+	t.Helper()
 	db, err := sqlitePool(sqliteDSN(filepath.Join(t.TempDir(), "db")), "BEGIN IMMEDIATE", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { _ = db.Close() })
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func TestAStatementIsKeptAndNotGivenOutWhileItIsReadFrom(t *testing.T) {
+	t.Parallel()
+	conn := sqliteConnection(t)
 	exec := func(statement string) {
 		t.Helper()
 		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
@@ -89,16 +96,7 @@ func TestAStatementIsKeptAndNotGivenOutWhileItIsReadFrom(t *testing.T) {
 
 func TestAStatementThatFailsTellsSoAndIsKept(t *testing.T) {
 	t.Parallel()
-	db, err := sqlitePool(sqliteDSN(filepath.Join(t.TempDir(), "db")), "BEGIN IMMEDIATE", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := sqliteConnection(t)
 	const query = "SELECT abs(n) FROM numbers ORDER BY rowid" // too large where n is the smallest number
 	for _, step := range []struct {
 		change string

@@ -19,11 +19,11 @@ const recentTables = `SELECT format('%I.%I', t.schemaname, t.relname)
 // how many rows they changed within seconds.
 const quietFor = 15 * time.Second
 
-// A process that has been busy for eagerFor looks once in seldom: what has begun to grow by then was found. All
+// A process that has been busy for eagerFor looks once in restFor: what has begun to grow by then was found. All
 // processes ask, and each time about every table.
 const (
 	eagerFor = time.Minute
-	seldom   = 20 * time.Second
+	restFor  = 20 * time.Second
 )
 
 // rest tells whether a look would come too early; if not, one follows. Each busy time begins eagerly.
@@ -34,7 +34,7 @@ func (s *Store) rest() bool {
 	}
 	now := sinceStart()
 	s.busySince.CompareAndSwap(0, now)
-	if now-s.busySince.Load() > int64(eagerFor) && now-s.looked.Load() < int64(seldom) {
+	if now-s.busySince.Load() > int64(eagerFor) && now-s.looked.Load() < int64(restFor) {
 		return true
 	}
 	s.looked.Store(now)

@@ -17,8 +17,8 @@ func TestAProcessLooksForTablesThatGrowWhileItBeginsToBeBusyAndSeldomLater(t *te
 		{"first of all", 0, -1, -1, false, true},
 		{"busy for a moment, having just looked", 0, time.Second, 0, false, true},
 		{"busy for long, having just looked", 0, eagerFor + 1, 0, true, true},
-		{"busy for long, having looked long ago", 0, eagerFor + 1, seldom, false, true},
-		{"quiet", quietFor, eagerFor + 1, seldom, true, false},
+		{"busy for long, having looked long ago", 0, eagerFor + 1, restFor, false, true},
+		{"quiet", quietFor, eagerFor + 1, restFor, true, false},
 		{"busy again after that, having just looked", 0, -1, 0, false, true},
 	} {
 		ago := func(d time.Duration) int64 {

@@ -12,10 +12,10 @@ package lookups
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
+
+	"waybill/domain"
 )
 
 const (
@@ -100,11 +100,6 @@ func (l *Lookups[K]) join(secret K) (q *question[K], first bool, err error) {
 
 func (l *Lookups[K]) ask(ctx context.Context, q *question[K]) {
 	defer close(q.over)
-	defer func() {
-		if why := recover(); why != nil {
-			q.err = fmt.Errorf("the storage panicked: %v\n%s", why, debug.Stack())
-		}
-	}()
 	time.Sleep(time.Until(q.begin))
 	if q.before != nil {
 		<-q.before
@@ -112,11 +107,13 @@ func (l *Lookups[K]) ask(ctx context.Context, q *question[K]) {
 	of := l.close(q)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	known, err := l.find(ctx, of)
-	q.err = err
-	for _, secret := range known {
-		q.of[secret] = true
-	}
+	q.err = domain.Safely(func() error {
+		known, err := l.find(ctx, of)
+		for _, secret := range known {
+			q.of[secret] = true
+		}
+		return err
+	})
 }
 
 // close keeps later callers from joining the question.

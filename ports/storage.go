@@ -109,6 +109,7 @@ type Readers struct {
 
 // Sought is what a booking looks for, where it is not empty.
 type Sought struct {
+	Key            string             // of an answer that may be there already
 	PhoneNumber    domain.PhoneNumber // of a recipient
 	PickupLocation domain.ID
 	ExternalID     string // of a delivery that may be there already

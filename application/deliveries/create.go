@@ -8,19 +8,22 @@ import (
 	"waybill/ports"
 )
 
-// Create books a delivery exactly once per Idempotency-Key. The form is read
-// only when the key was not used before; answer renders what is stored and
-// replayed. Refusals, in this order: what form returns, those of Draft, those
+// Create books a delivery exactly once per Idempotency-Key. answer renders what is
+// stored and replayed. A key that was used before decides, whatever form returns.
+// Refusals, in this order: those of the key, what form returns, those of Draft, those
 // of Price, those of Book.
 func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 	form func() (Order, error), answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {
+	order, malformed := form()
+	if malformed == nil {
+		ctx = d.lookAhead(ctx, req, &order)
+	}
 	return d.gate.Once(ctx, req, func(ctx context.Context) (idempotency.Attempt, error) {
-		order, err := form()
-		if err != nil {
-			return nil, err
+		if malformed != nil {
+			return nil, malformed
 		}
-		draft, err := d.prepare(d.lookAhead(ctx, req.Tenant, &order), req.Tenant, &order)
+		draft, err := d.prepare(ctx, req.Tenant, &order)
 		if err != nil {
 			return nil, err
 		}
@@ -37,20 +40,20 @@ func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 	})
 }
 
-// lookAhead has what prepare asks the storage for read at once.
-func (d *Deliveries) lookAhead(ctx context.Context, t domain.Tenant, o *Order) context.Context {
+// lookAhead has the key and what prepare asks the storage for read at once.
+func (d *Deliveries) lookAhead(ctx context.Context, req idempotency.Request, o *Order) context.Context {
 	ahead := d.storage.Read().Ahead
 	if ahead == nil {
 		return ctx
 	}
-	of := ports.Sought{ExternalID: o.ExternalID}
+	of := ports.Sought{Key: req.Key, ExternalID: o.ExternalID}
 	if o.Recipient != nil {
 		of.PhoneNumber = o.Recipient.PhoneNumber
 	}
 	if o.PickupLocationID != nil {
 		of.PickupLocation = domain.ID(*o.PickupLocationID)
 	}
-	return ahead(ctx, t, of)
+	return ahead(ctx, req.Tenant, of)
 }
 
 // prepare reads and prices. No transaction is open meanwhile.

@@ -258,8 +258,7 @@ func TestTheSecondOfTwoEqualRequestsIsReplayed(t *testing.T) {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	second, err := s.Create(t.Context(), ask, func() (deliveries.Order, error) {
-		t.Error("the form was read for a replay")
-		return order(nil), nil
+		return deliveries.Order{}, domain.Invalid(domain.FieldError{Field: "recipient", Message: "is refused by now"})
 	}, render)
 	if err != nil || !second.Replayed || !stage.SameAnswer(first, second) || len(s.all(t, s.tenant)) != 1 {
 		t.Errorf("%+v, %v", second, err)

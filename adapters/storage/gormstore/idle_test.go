@@ -26,7 +26,7 @@ func TestConnectionsThatDiedWhileIdleCostOneWait(t *testing.T) {
 	s := openWith(t, link.URL(t, direct), gormstore.Options{PoolSize: size})
 	fill(t, s)
 	link.Cut(partition.BothWays)
-	time.Sleep(1200 * time.Millisecond) // how long the network is cut: longer than a connection counts as alive
+	time.Sleep(1450 * time.Millisecond) // how long the network is cut: longer than a connection counts as alive
 	link.Heal()
 	healed := time.Now()
 	// Each keeps its connection while the next one asks for another.

@@ -24,6 +24,9 @@ func (s session) lookAhead(ctx context.Context, t domain.Tenant, of ports.Sought
 	var questions []*pgfast.Question
 	a := &ahead{looks: map[*lookupKind]any{}}
 	business, environment := uuidOf(rowIDOf(t.BusinessID)), string(t.Environment)
+	if of.Key != "" && storable(of.Key) {
+		questions = append(questions, addLook[keyRow](ctx, a, keyLookup, append(applicationKey(t), of.Key)...))
+	}
 	if phone := string(of.PhoneNumber); phone != "" && storable(phone) {
 		questions = append(questions, addLook[recipientRow](ctx, a, recipientLookup, business, environment, phone))
 	}

@@ -23,7 +23,7 @@ func TestWhatWasLookedUpAheadIsFoundOnceAndThenLookedUpAnew(t *testing.T) {
 		}
 		looks := s.CountLooks()
 		ctx := s.Read().Ahead(t.Context(), w.Delivery.Tenant, ports.Sought{
-			PhoneNumber: w.Recipient.PhoneNumber, ExternalID: "order-1", PickupLocation: domain.MakeID(domain.PrefixPickupLocation, [16]byte{1}),
+			Key: w.Key.Key, PhoneNumber: w.Recipient.PhoneNumber, ExternalID: "order-1", PickupLocation: domain.MakeID(domain.PrefixPickupLocation, [16]byte{1}),
 		})
 		find := func(of ports.BookingWrite) {
 			t.Helper()
@@ -34,6 +34,9 @@ func TestWhatWasLookedUpAheadIsFoundOnceAndThenLookedUpAnew(t *testing.T) {
 			if d, err := r.Deliveries.FindByExternalID(ctx, of.Delivery.Tenant, "order-1"); err != nil || d.ID != of.Delivery.ID {
 				t.Errorf("delivery %v, %v; want %s", d, err, of.Delivery.ID)
 			}
+			if k, err := r.Idempotency.Find(ctx, of.Delivery.Tenant, of.Key.Key); err != nil || k.ClaimID != of.Key.ClaimID {
+				t.Errorf("key %+v, %v; want that of %s", k, err, of.Key.ClaimID)
+			}
 			_, err := r.PickupLocations.Get(ctx, of.Delivery.Tenant, domain.MakeID(domain.PrefixPickupLocation, [16]byte{1}))
 			if !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("a pickup location that there is not: %v", err)
@@ -42,7 +45,7 @@ func TestWhatWasLookedUpAheadIsFoundOnceAndThenLookedUpAnew(t *testing.T) {
 		for _, step := range []struct {
 			of   ports.BookingWrite
 			want int32
-		}{{elsewhere, 4}, {w, 4}, {w, 7}} {
+		}{{elsewhere, 5}, {w, 5}, {w, 9}} {
 			if find(step.of); looks.Load() != step.want {
 				t.Errorf("%d questions to the database, want %d", looks.Load(), step.want)
 			}

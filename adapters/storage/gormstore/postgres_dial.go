@@ -38,8 +38,9 @@ const (
 	// ends a migration, whose statements may take any time.
 	pgUnacknowledged = 8 * time.Second
 	// A connection that was not used for pgQuiet has to answer a ping within
-	// pgPingTimeout before it is used again.
-	pgQuiet       = time.Second
+	// pgPingTimeout before it is used again. A process at rest uses one each second, without
+	// a ping.
+	pgQuiet       = 1250 * time.Millisecond
 	pgPingTimeout = time.Second
 )
 

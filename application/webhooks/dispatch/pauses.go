@@ -11,8 +11,8 @@ import (
 const (
 	// lookPausesEvery is how often it is looked where people have paused the sending. A look
 	// that ends within lookPausesTimeout makes a process stop within 2 s.
-	lookPausesEvery   = 900 * time.Millisecond
-	lookPausesTimeout = time.Second
+	lookPausesEvery   = time.Second
+	lookPausesTimeout = 900 * time.Millisecond
 	// idleLooks is one of how many looks a process takes that sends nothing and knows of no pause: the
 	// outbox leases it no endpoint where there is one.
 	idleLooks = 3

@@ -47,9 +47,11 @@ func (s *Sweeper) OnLook(looked func()) { s.looked = looked }
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
+	began := time.Now()
 	notified := map[domain.ID]time.Time{}
 	failing := false
 	for {
+		looked := time.Now()
 		waiting, err := s.look(ctx)
 		if ctx.Err() != nil {
 			return
@@ -63,7 +65,13 @@ func (s *Sweeper) Run(ctx context.Context) {
 		if failing = err != nil; !failing {
 			s.looked()
 		}
-		next, cancel := context.WithTimeout(ctx, LookEvery)
+		// Looks of all kinds fall together, so that a process at rest wakes once for them: the
+		// next is a multiple of LookEvery after the first, unless this one was slow.
+		pause := LookEvery - time.Since(began)%LookEvery
+		if pause < time.Since(looked) {
+			pause = LookEvery
+		}
+		next, cancel := context.WithTimeout(ctx, pause)
 		s.notify(next, waiting, notified)
 		<-next.Done()
 		cancel()

@@ -103,8 +103,12 @@ type Readers struct {
 	Machinery       MachineryReader
 
 	// Ahead reads what a booking looks for, all of it in one round trip. The readers of the
-	// tenant find it in the context that comes back, each once. nil: the storage gains nothing by it.
+	// tenant find it in the context that comes back, each once. Where that context has been
+	// read for, nothing is read again. nil: the storage gains nothing by it.
 	Ahead func(ctx context.Context, t domain.Tenant, of Sought) context.Context
+	// Quiet tells that the storage looks for nothing else now, with which a round trip would be
+	// shared. It is there where Ahead is.
+	Quiet func() bool
 }
 
 // Sought is what a booking looks for, where it is not empty.

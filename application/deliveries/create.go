@@ -2,6 +2,7 @@ package deliveries
 
 import (
 	"context"
+	"sync"
 
 	"waybill/application/idempotency"
 	"waybill/domain"
@@ -9,21 +10,26 @@ import (
 )
 
 // Create books a delivery exactly once per Idempotency-Key. answer renders what is
-// stored and replayed. A key that was used before decides, whatever form returns.
-// Refusals, in this order: those of the key, what form returns, those of Draft, those
-// of Price, those of Book.
+// stored and replayed. A key that was used before decides, whatever form returns; form
+// may not be read for it. Refusals, in this order: those of the key, what form returns,
+// those of Draft, those of Price, those of Book.
 func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 	form func() (Order, error), answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {
-	order, malformed := form()
-	if malformed == nil {
-		ctx = d.lookAhead(ctx, req, &order)
+	form = sync.OnceValues(form)
+	if quiet := d.storage.Read().Quiet; quiet != nil && quiet() {
+		// One round trip instead of two. Where others are looked for as well each is shared,
+		// and a replay costs less without.
+		if order, err := form(); err == nil {
+			ctx = d.lookAhead(ctx, req.Tenant, req.Key, &order)
+		}
 	}
 	return d.gate.Once(ctx, req, func(ctx context.Context) (idempotency.Attempt, error) {
-		if malformed != nil {
-			return nil, malformed
+		order, err := form()
+		if err != nil {
+			return nil, err
 		}
-		draft, err := d.prepare(ctx, req.Tenant, &order)
+		draft, err := d.prepare(d.lookAhead(ctx, req.Tenant, "", &order), req.Tenant, &order)
 		if err != nil {
 			return nil, err
 		}
@@ -40,20 +46,20 @@ func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 	})
 }
 
-// lookAhead has the key and what prepare asks the storage for read at once.
-func (d *Deliveries) lookAhead(ctx context.Context, req idempotency.Request, o *Order) context.Context {
+// lookAhead has what prepare asks the storage for, and a key if any, read at once.
+func (d *Deliveries) lookAhead(ctx context.Context, t domain.Tenant, key string, o *Order) context.Context {
 	ahead := d.storage.Read().Ahead
 	if ahead == nil {
 		return ctx
 	}
-	of := ports.Sought{Key: req.Key, ExternalID: o.ExternalID}
+	of := ports.Sought{Key: key, ExternalID: o.ExternalID}
 	if o.Recipient != nil {
 		of.PhoneNumber = o.Recipient.PhoneNumber
 	}
 	if o.PickupLocationID != nil {
 		of.PickupLocation = domain.ID(*o.PickupLocationID)
 	}
-	return ahead(ctx, req.Tenant, of)
+	return ahead(ctx, t, of)
 }
 
 // prepare reads and prices. No transaction is open meanwhile.

@@ -43,6 +43,12 @@ func newLookups(conn func(ctx context.Context, do func(*pgConn) error) error) *l
 	return ls
 }
 
+// quiet is ports.Readers.Quiet.
+func (ls *lookups) quiet() bool {
+	waiting, underWay := ls.Load()
+	return waiting+underWay == 0
+}
+
 // lookupKind is a kind of lookup: a table and a key.
 type lookupKind struct {
 	table  table

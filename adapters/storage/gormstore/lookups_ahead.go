@@ -21,6 +21,9 @@ type aheadKey struct{}
 // lookAhead is ports.Readers.Ahead. Where the rows cannot be looked up together, each is
 // looked up when it is asked for.
 func (s session) lookAhead(ctx context.Context, t domain.Tenant, of ports.Sought) context.Context {
+	if ctx.Value(aheadKey{}) != nil {
+		return ctx
+	}
 	var questions []*pgfast.Question
 	a := &ahead{looks: map[*lookupKind]any{}}
 	business, environment := uuidOf(rowIDOf(t.BusinessID)), string(t.Environment)

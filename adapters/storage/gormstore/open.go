@@ -180,7 +180,7 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 		p.replicas.watch(ctx, p.read)
 	}
 	if s.lookups != nil {
-		s.readers.Ahead = reads.lookAhead
+		s.readers.Ahead, s.readers.Quiet = reads.lookAhead, s.lookups.quiet
 	}
 	return s, nil
 }

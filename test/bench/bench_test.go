@@ -110,3 +110,10 @@ func TestBothScriptsBookWithTheSameStatements(t *testing.T) {
 		t.Errorf("the function inserts\n%q\nthe statements\n%q", byFunction, byStatement)
 	}
 }
+
+func TestWhatWasNotMeasuredHasNoRatio(t *testing.T) {
+	t.Parallel()
+	if r := ratios(nil, &subject{rounds: []measurement{{perSecond: 1}}}); len(r) != 0 {
+		t.Errorf("ratios %v, want none", r)
+	}
+}

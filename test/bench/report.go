@@ -140,8 +140,11 @@ func perSecond(m measurement) float64 { return m.perSecond }
 
 func (s *subject) median(of func(measurement) float64) float64 { return median(s.values(of)) }
 
-// values are one for each round.
+// values are one for each round; none where it was not measured.
 func (s *subject) values(of func(measurement) float64) []float64 {
+	if s == nil {
+		return nil
+	}
 	values := make([]float64, len(s.rounds))
 	for i, m := range s.rounds {
 		values[i] = of(m)

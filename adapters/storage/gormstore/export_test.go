@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -177,3 +178,6 @@ func DistributedKeys() (keys []string) {
 	}
 	return keys
 }
+
+// NewLimitedConn bounds each wait on a connection, as on those to Postgres.
+func NewLimitedConn(c net.Conn, limit time.Duration) net.Conn { return newLimitedConn(c, limit) }

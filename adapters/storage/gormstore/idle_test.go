@@ -2,7 +2,9 @@ package gormstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -81,5 +83,25 @@ func TestAHostThatIsSilentCostsAStartOneTimeout(t *testing.T) {
 				t.Errorf("a start took %s, want one time-out of %s", took, timeout)
 			}
 		})
+	}
+}
+
+func TestAConnectionThatWasGivenUpClosesWithoutAnError(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	made, err := net.Dial("tcp", silent.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := gormstore.NewLimitedConn(made, 10*time.Millisecond)
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("read: %v, want that the database did not answer", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("closed with %v", err)
 	}
 }

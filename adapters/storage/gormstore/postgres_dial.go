@@ -237,6 +237,16 @@ func (h *limitedConn) giveUp() {
 	_ = h.Conn.Close() // it is dead already
 }
 
+// Close has nothing to tell of a connection that was given up: its Read may have been
+// answered in that moment, so that nobody noticed.
+func (h *limitedConn) Close() error {
+	err := h.Conn.Close()
+	if h.silent.Load() {
+		return nil
+	}
+	return err
+}
+
 func (h *limitedConn) Read(p []byte) (int, error) {
 	if h.limit > 0 {
 		h.reads.Reset(h.limit)

@@ -73,7 +73,7 @@ pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
 citus: CITUS = go run ./test/servers -citus --
 citus: ## run the storage exam, the kill of a node, the e2e suite, webhooks and their faults on a cluster of Citus, where it is installed
 	$(CITUS) go test ./adapters/storage/gormstore -run '^TestCitus' -count=1 -timeout 30m
-	$(CITUS) go test ./test/e2e -count=1 -timeout 30m
+	$(CITUS) go test ./test/e2e -count=1 -parallel 1 -timeout 40m # three servers of databases and the program share the machine
 	$(CITUS) go test ./test/webhooks -count=1 -timeout 30m
 	$(CITUS) go test ./test/faults -run '$(or $(RUN),Webhook|Receiver|OnlyWorker)' -count=1 -timeout 60m
 

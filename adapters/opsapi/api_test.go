@@ -90,6 +90,14 @@ var (
 	fails  = opsapi.Check{Name: "migrations", Run: func(context.Context) error { return errors.New("two are pending") }}
 )
 
+func TestAPanicOfACheckIsItsFailure(t *testing.T) {
+	t.Parallel()
+	api := newAPI(nil, passes, opsapi.Check{Name: "redis", Run: func(context.Context) error { panic("a fault") }})
+	if code, body := ask(t, api, "GET", "/readyz"); code != 503 || !strings.Contains(body, "Not ready: redis.") {
+		t.Errorf("%d %s", code, body)
+	}
+}
+
 func TestReadinessTellsWhichCheckFailed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

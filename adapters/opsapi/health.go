@@ -100,7 +100,7 @@ func (a *API) runChecks(ctx context.Context) []outcome {
 	for i, check := range a.options.Checks {
 		wg.Go(func() {
 			start := time.Now()
-			err := check.Run(ctx)
+			err := domain.Safely(func() error { return check.Run(ctx) })
 			outcomes[i] = outcome{Name: check.Name, OK: err == nil, Milliseconds: time.Since(start).Milliseconds()}
 			if err != nil {
 				outcomes[i].Error, outcomes[i].Degraded = err.Error(), check.Informational

@@ -145,7 +145,11 @@ func (s *streams) check(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkEvery)
 	defer cancel()
-	now, err := s.follow(ctx, sessions)
+	var now map[domain.ID]domain.Principal
+	err := domain.Safely(func() (err error) {
+		now, err = s.follow(ctx, sessions)
+		return err
+	})
 	s.mu.Lock() // another check may find the same at the same time
 	defer s.mu.Unlock()
 	for _, m := range open {

@@ -193,6 +193,15 @@ func TestNoStreamGoesOnWhileItsSessionCannotBeRead(t *testing.T) {
 	})
 }
 
+func TestAPanicOfTheCheckOfSessionsEndsStreamsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Site{streams: newStreams(func(context.Context, []domain.ID) (map[domain.ID]domain.Principal, error) { panic("a fault") })}
+		_, ended := reads(t.Context(), s, "ses_1")
+		<-ended
+	})
+}
+
 // A stream reads in a goroutine of its own, where a panic would end the process.
 func TestAPanicInAStreamEndsNothingElse(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func down(ctx context.Context, services []Service) []string {
 	failed := make([]bool, len(services))
 	var all sync.WaitGroup
 	for i, s := range services {
-		all.Go(func() { failed[i] = s.Check(ctx) != nil })
+		all.Go(func() { failed[i] = domain.Safely(func() error { return s.Check(ctx) }) != nil })
 	}
 	all.Wait()
 	var names []string

@@ -294,13 +294,14 @@ func TestAlarmsNameServicesThatAreDownAndEndpointsThatFail(t *testing.T) {
 		})
 	}
 	b := board.New(s.Store, s.Clock, board.Service{Name: "pricing", Check: func(context.Context) error { return errRefused }},
+		board.Service{Name: "mail", Check: func(context.Context) error { panic("a fault") }},
 		board.Service{Name: "routing", Check: func(context.Context) error { return nil }},
 		board.Service{Name: "hangs", Check: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
 	a, err := b.Alarms(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(a.Down, []string{"pricing", "hangs"}) {
+	if !slices.Equal(a.Down, []string{"pricing", "mail", "hangs"}) {
 		t.Errorf("down: %v", a.Down)
 	}
 	if len(a.Endpoints) != 2 || a.More || a.Names[tenant.BusinessID] == "" {

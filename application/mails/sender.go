@@ -89,7 +89,11 @@ func (s *Sender) Send(ctx context.Context) (more bool, err error) {
 
 // one makes one attempt and stores what became of it.
 func (s *Sender) one(ctx context.Context, m domain.Mail) {
-	to, err := s.attempt(ctx, m)
+	var to domain.Email
+	err := domain.Safely(func() (err error) {
+		to, err = s.attempt(ctx, m)
+		return err
+	})
 	now := s.clock.Now()
 	outcome, level := Sent, slog.LevelInfo
 	next, inTime := m.NextAttempt(now)

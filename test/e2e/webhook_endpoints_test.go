@@ -150,11 +150,16 @@ func TestThereAreSixteenEndpointsHoweverManyAreMadeAtOnce(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		c := s.caller(t, env)
 		counts := manyAtOnce(40, func(int) string {
-			a, err := c.try("POST", "/webhook-endpoints", anEndpoint(), idem(newKeyText()))
-			if err != nil {
-				return err.Error()
+			key := newKeyText()
+			for tries := 1; ; tries++ { // one waits for the other, and may be told to come again
+				a, err := c.try("POST", "/webhook-endpoints", anEndpoint(), idem(key))
+				if err != nil {
+					return err.Error()
+				}
+				if a.status != 503 || tries == 10 {
+					return strconv.Itoa(a.status) + a.text("error.code")
+				}
 			}
-			return strconv.Itoa(a.status) + a.text("error.code")
 		})
 		if counts["201"] != 16 || counts["422WEBHOOK_ENDPOINT_LIMIT"] != 24 {
 			t.Errorf("40 at once were answered %v", counts)

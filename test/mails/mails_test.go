@@ -22,11 +22,12 @@ var command = domain.AuditActor{Name: "command:test"}
 
 // post is a mail server and the renderer before it.
 type post struct {
-	mu    sync.Mutex
-	fails error
-	sent  []ports.Letter
-	tried []ports.Letter
-	drawn map[domain.ID]ports.Letter
+	mu     sync.Mutex
+	fails  error
+	panics bool
+	sent   []ports.Letter
+	tried  []ports.Letter
+	drawn  map[domain.ID]ports.Letter
 }
 
 func (p *post) Render(l ports.Letter) (ports.MailMessage, error) {
@@ -39,6 +40,9 @@ func (p *post) Render(l ports.Letter) (ports.MailMessage, error) {
 func (p *post) Send(_ context.Context, m ports.MailMessage) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.panics {
+		panic("a fault")
+	}
 	p.tried = append(p.tried, p.drawn[m.ID])
 	if p.fails == nil {
 		p.sent = append(p.sent, p.drawn[m.ID])
@@ -101,6 +105,23 @@ func (s *scene) run(t *testing.T) {
 
 func secretOf(l ports.Letter) string {
 	return strings.TrimPrefix(l.Link, "https://portal.example/enter/")
+}
+
+func TestAPanicOverAMailFailsThatAttemptAlone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.invite(t, "ama@example.com")
+	s.panics = true
+	s.run(t)
+	if len(s.sent) != 0 || !strings.Contains(s.log.String(), "a fault") {
+		t.Fatalf("%d sent; %s", len(s.sent), s.log.String())
+	}
+	s.panics = false
+	s.Clock.GoOn(time.Minute)
+	s.run(t)
+	if len(s.sent) != 1 {
+		t.Errorf("%d sent a minute later; %s", len(s.sent), s.log.String())
+	}
 }
 
 func TestAnInvitationWaitsForItsMailServerAndItsLinkIsInTheMailAlone(t *testing.T) {

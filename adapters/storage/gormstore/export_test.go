@@ -46,8 +46,10 @@ func (s *Store) ReplicaPool() *sql.DB { return s.pools.replicas.pools[0].db }
 
 // BeQuiet makes the last transaction of the process have begun long ago.
 func (s *Store) BeQuiet() {
-	for _, g := range s.pools.grows {
-		g.hosts.begunAt.Store(sinceStart() - int64(quietFor))
+	for _, p := range append([]*pools{s.pools}, s.shares...) {
+		for _, g := range p.grows {
+			g.hosts.begunAt.Store(sinceStart() - int64(quietFor))
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -33,6 +34,7 @@ var lookupBatches = batch.Options{
 type lookups struct {
 	*batch.Batcher[[]*pgfast.Question] // those of one caller
 	conn                               func(ctx context.Context, do func(*pgConn) error) error
+	broke                              atomic.Int64 // when a look-up ahead failed last; 0: none did
 }
 
 func newLookups(conn func(ctx context.Context, do func(*pgConn) error) error) *lookups {
@@ -43,8 +45,12 @@ func newLookups(conn func(ctx context.Context, do func(*pgConn) error) error) *l
 	return ls
 }
 
-// quiet is ports.Readers.Quiet.
+// quiet is ports.Readers.Quiet. Where a table hangs a key is looked up without the others for
+// a while: a replay needs none of them.
 func (ls *lookups) quiet() bool {
+	if at := ls.broke.Load(); at != 0 && sinceStart()-at < int64(afterBreak) {
+		return false
+	}
 	waiting, underWay := ls.Load()
 	return waiting+underWay == 0
 }

@@ -39,7 +39,13 @@ func (s session) lookAhead(ctx context.Context, t domain.Tenant, of ports.Sought
 	if of.ExternalID != "" && storable(of.ExternalID) {
 		questions = append(questions, addLook[deliveryRow](ctx, a, externalIDLookup, append(applicationKey(t), of.ExternalID)...))
 	}
-	if len(questions) < 2 || s.lookups.Do(ctx, questions) != nil {
+	if len(questions) < 2 {
+		return ctx
+	}
+	if err := s.lookups.Do(ctx, questions); err != nil {
+		if ctx.Err() == nil {
+			s.lookups.broke.Store(sinceStart())
+		}
 		return ctx
 	}
 	return context.WithValue(ctx, aheadKey{}, a)

@@ -52,3 +52,24 @@ func TestWhatWasLookedUpAheadIsFoundOnceAndThenLookedUpAnew(t *testing.T) {
 		}
 	})
 }
+
+// A replay needs the row of its key alone, and waits for no table that hangs but once in a
+// while.
+func TestAKeyIsNotLookedUpWithOthersWhereOneOfTheirTablesHangs(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	s := openWith(t, url, gormstore.Options{})
+	tenant := newTenant(t, s)
+	if !s.Read().Quiet() {
+		t.Error("a storage that looks for nothing is not quiet")
+	}
+	holder := connect(t, url)
+	do(t, holder, "BEGIN")
+	do(t, holder, "LOCK TABLE recipients IN ACCESS EXCLUSIVE MODE")
+	s.Read().Ahead(t.Context(), tenant, ports.Sought{Key: "order-0001", PhoneNumber: "+233200000001"})
+	do(t, holder, "ROLLBACK")
+	await(t, func() bool { waiting, underWay := s.LooksUnderWay(); return waiting+underWay == 0 })
+	if s.Read().Quiet() {
+		t.Error("the next key is looked up with all else, though that was just given up")
+	}
+}

@@ -114,6 +114,7 @@ func (s *Store) Share(ctx context.Context, o Options) (*Store, error) {
 	other, err := openBeside(ctx, s.dialect, s.url, o, s.pools)
 	if err == nil {
 		other.full = s.full // one disk
+		s.shares = append(s.shares, other.pools)
 	}
 	return other, err
 }

@@ -37,15 +37,17 @@ func (s *Store) rest() bool {
 	if now-s.busySince.Load() > int64(eagerFor) && now-s.looked.Load() < int64(restFor) {
 		return true
 	}
-	s.looked.Store(now)
 	return false
 }
 
-// quiet tells that this process has changed nothing lately.
+// quiet tells that nothing has been changed lately through this store and those that share
+// its database: bookings have one of their environment.
 func (s *Store) quiet() bool {
-	for _, g := range s.pools.grows {
-		if sinceStart()-g.hosts.begunAt.Load() < int64(quietFor) {
-			return false
+	for _, p := range append([]*pools{s.pools}, s.shares...) {
+		for _, g := range p.grows {
+			if sinceStart()-g.hosts.begunAt.Load() < int64(quietFor) {
+				return false
+			}
 		}
 	}
 	return true
@@ -65,6 +67,7 @@ func (s *Store) AnalyzeRecentTables(ctx context.Context) (analyzed int, err erro
 	if err := s.write.WithContext(ctx).Raw(s.dialect.recentTables).Scan(&recent).Error; err != nil {
 		return 0, fmt.Errorf("look for tables that have grown: %w", err)
 	}
+	s.looked.Store(sinceStart())
 	for _, table := range recent {
 		// Another process may analyze it now.
 		if failed := s.write.WithContext(ctx).Exec("ANALYZE (SKIP_LOCKED) " + table).Error; failed != nil {

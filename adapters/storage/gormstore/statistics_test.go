@@ -4,22 +4,29 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/storage/gormstore"
 	"waybill/test/sample"
 )
 
 func TestRecentlyCreatedTablesAreAnalyzedAsTheyGrow(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
+	// The background looks, and bookings go through a store of their environment.
+	live, err := s.Share(t.Context(), gormstore.Options{Name: "live"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
 	write, _ := s.Pools()
 	exec(t, s, "VACUUM ANALYZE") // of nothing
 	// What the server analyzes by itself does not count.
 	exec(t, s, "DO $$ DECLARE t text; BEGIN FOR t IN SELECT relname FROM pg_class WHERE oid IN (SELECT relid FROM pg_stat_user_tables) AND "+
 		"relkind = 'r' LOOP"+
 		" EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = off)', t); END LOOP; END $$")
-	tenant := newTenant(t, s)
+	tenant := newTenant(t, live)
 	grow := func(by int) {
 		for range by {
-			if err := s.Book(t.Context(), sample.BookingWrite(tenant)); err != nil {
+			if err := live.Book(t.Context(), sample.BookingWrite(tenant)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -24,6 +24,7 @@ var _ ports.Database = (*Store)(nil)
 type Store struct {
 	dialect     *dialect
 	pools       *pools
+	shares      []*pools // of the stores that share this one's database
 	write, read *gorm.DB
 	url         string
 	bookings    *batch.Batcher[*entry]

@@ -372,6 +372,25 @@ func TestAPanicOfADrainIsLoggedAndTheEndpointGoesOn(t *testing.T) {
 	})
 }
 
+func TestAPanicOfARecordIsLoggedAndTheEndpointGoesOn(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		row := w.add(e, 1, 1)
+		w.around = func(_ context.Context, name string, make func() error) error {
+			if name == "Record" && w.now() < time.Second {
+				panic("planned for the test")
+			}
+			return make()
+		}
+		defer w.running(t, 1, true)()
+		time.Sleep(leaseLasts + 2*lingers)
+		if w.row(row).Status != domain.WebhookSucceeded || !strings.Contains(w.logged.String(), "planned for the test") {
+			t.Errorf("%+v, logged %s", w.row(row), &w.logged)
+		}
+	})
+}
+
 func TestAClockThatIsSetHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{-time.Hour, time.Hour} {

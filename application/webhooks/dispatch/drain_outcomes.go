@@ -44,9 +44,10 @@ func (w *drain) store(ctx context.Context, done func()) {
 	w.outcomes, w.writing = nil, time.Now()
 	go func() {
 		defer done()
-		w.writes <- recorded{outcomes: batch, health: health, err: insist(ctx, func(ctx context.Context) error {
-			return w.outbox.Record(ctx, endpoint, token, batch, health)
-		})}
+		err := domain.Safely(func() error {
+			return insist(ctx, func(ctx context.Context) error { return w.outbox.Record(ctx, endpoint, token, batch, health) })
+		})
+		w.writes <- recorded{outcomes: batch, health: health, err: err}
 	}()
 }
 

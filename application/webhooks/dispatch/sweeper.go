@@ -22,7 +22,7 @@ const (
 	sweepTimeout = 5 * time.Second
 	// sweepAgain is how long an endpoint that was notified is not notified again, and
 	// queueAgain is when a queue is asked again that did not take a notification.
-	sweepAgain = time.Second
+	sweepAgain = LookEvery * 3 / 4
 	queueAgain = 100 * time.Millisecond
 )
 

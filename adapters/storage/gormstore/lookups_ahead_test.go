@@ -23,7 +23,8 @@ func TestWhatWasLookedUpAheadIsFoundOnceAndThenLookedUpAnew(t *testing.T) {
 		}
 		looks := s.CountLooks()
 		ctx := s.Read().Ahead(t.Context(), w.Delivery.Tenant, ports.Sought{
-			Key: w.Key.Key, PhoneNumber: w.Recipient.PhoneNumber, ExternalID: "order-1", PickupLocation: domain.MakeID(domain.PrefixPickupLocation, [16]byte{1}),
+			Key: w.Key.Key, PhoneNumber: w.Recipient.PhoneNumber, ExternalID: "order-1",
+			PickupLocation: domain.MakeID(domain.PrefixPickupLocation, [16]byte{1}),
 		})
 		find := func(of ports.BookingWrite) {
 			t.Helper()

@@ -180,7 +180,9 @@ func TestAQueueThatIsAwayIsAskedAgainAtTheNextSweep(t *testing.T) {
 // alone for long.
 func TestAPauseComesAfterASlowLook(t *testing.T) {
 	t.Parallel()
-	for took, looks := range map[time.Duration]int{0: 10, 300 * time.Millisecond: 10, 700 * time.Millisecond: 6, time.Second: 5, 10 * time.Second: 2} {
+	for took, looks := range map[time.Duration]int{
+		0: 10, 300 * time.Millisecond: 10, 700 * time.Millisecond: 6, time.Second: 5, 10 * time.Second: 2,
+	} {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.slowed("Waiting", took, 0, time.Hour)
 			defer w.sweeping(t)()

@@ -268,7 +268,7 @@ func TestTheSecondOfTwoEqualRequestsIsReplayed(t *testing.T) {
 	wantCode(t, err, "IDEMPOTENCY_CONFLICT")
 }
 
-// asked is a storage with which nobody else looks for anything, and what it was asked for ahead.
+// asked is a storage with which no other caller looks for anything, and what it was asked for ahead.
 type asked struct {
 	ports.Storage
 	sought []ports.Sought
@@ -284,7 +284,7 @@ func (a *asked) Read() ports.Readers {
 	return r
 }
 
-func TestWhereNobodyElseAsksTheKeyIsLookedForWithAllElseAndStillComesFirst(t *testing.T) {
+func TestWhereNoOtherCallerAsksTheKeyIsLookedForWithAllElseAndStillComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	storage := &asked{Storage: s.storage}

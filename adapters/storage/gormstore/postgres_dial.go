@@ -238,7 +238,7 @@ func (h *limitedConn) giveUp() {
 }
 
 // Close has nothing to tell of a connection that was given up: its Read may have been
-// answered in that moment, so that nobody noticed.
+// answered in that moment, so that no caller noticed.
 func (h *limitedConn) Close() error {
 	err := h.Conn.Close()
 	if h.silent.Load() {

@@ -88,6 +88,9 @@ func New(o Options) *Site {
 	s.streams = newStreams(func(ctx context.Context, sessions []domain.ID) (map[domain.ID]domain.Principal, error) {
 		return o.Access.Follow(ctx, o.Site, sessions)
 	})
+	s.streams.failed = func(ctx context.Context, err error) {
+		o.Log.WarnContext(ctx, "open pages come again: whether their sessions go on cannot be found out", "error", err)
+	}
 	maps.Copy(s.done, o.Done)
 	if m := o.Mount; m != nil {
 		m.set = parse("", pages.ForStaff, o.Pages, m.Pages) // where links lead is known with the business

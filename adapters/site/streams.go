@@ -31,6 +31,7 @@ type follow func(ctx context.Context, sessions []domain.ID) (map[domain.ID]domai
 type streams struct {
 	closing chan struct{} // closed when the server is to end: it does not wait for them
 	follow  follow
+	failed  func(ctx context.Context, err error) // is told why streams end whose sessions go on
 
 	mu      sync.Mutex
 	open    []*stream // oldest first
@@ -48,7 +49,7 @@ type stream struct {
 }
 
 func newStreams(f follow) *streams {
-	s := &streams{closing: make(chan struct{}), follow: f}
+	s := &streams{closing: make(chan struct{}), follow: f, failed: func(context.Context, error) {}}
 	s.end = sync.OnceFunc(func() { close(s.closing) })
 	return s
 }
@@ -143,13 +144,16 @@ func (s *streams) check(ctx context.Context) {
 			asked[id], sessions = true, append(sessions, id)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkEvery)
+	within, cancel := context.WithTimeout(ctx, checkEvery)
 	defer cancel()
 	var now map[domain.ID]domain.Principal
 	err := domain.Safely(func() (err error) {
-		now, err = s.follow(ctx, sessions)
+		now, err = s.follow(within, sessions)
 		return err
 	})
+	if err != nil && ctx.Err() == nil {
+		s.failed(ctx, err)
+	}
 	s.mu.Lock() // another check may find the same at the same time
 	defer s.mu.Unlock()
 	for _, m := range open {

@@ -197,8 +197,13 @@ func TestAPanicOfTheCheckOfSessionsEndsStreamsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Site{streams: newStreams(func(context.Context, []domain.ID) (map[domain.ID]domain.Principal, error) { panic("a fault") })}
+		var told error
+		s.streams.failed = func(_ context.Context, err error) { told = err }
 		_, ended := reads(t.Context(), s, "ses_1")
 		<-ended
+		if told == nil || !strings.Contains(told.Error(), "a fault") {
+			t.Errorf("told %v", told)
+		}
 	})
 }
 

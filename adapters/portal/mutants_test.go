@@ -49,7 +49,7 @@ var mutants = []overlay.Mutant{
 	),
 	overlay.Bug(
 		"inbox-session", "TestAnInboxEndsWithItsSession", "the stream goes on", "adapters/site/streams.go",
-		"	now, err := s.follow(ctx, sessions)\n", "	now, err := s.follow(ctx, sessions)\n	if mutated(\"inbox-session\") {\n		return\n	}\n",
+		"	s.mu.Lock() // another check", "	if mutated(\"inbox-session\") {\n		return\n	}\n	s.mu.Lock() // another check",
 	),
 	overlay.Bug(
 		"inbox-rows", "TestNoProcessHoldsMoreThanItsStreamsAndItsRows", "the stream begins with", "application/webhooks/inbox_watch.go",

@@ -223,7 +223,7 @@ func (p position) brieflyAhead(at int64, err error) bool {
 
 // leaveOut reads no more lists from a replica until it is found well.
 func (r *replicas) leaveOut(from *replica, why error) {
-	if from.out.Swap(&why) == nil {
+	if was := from.out.Swap(&why); was == nil || errors.Is(*was, errUnlooked) {
 		r.log.Warn("a replica of the database is left out: lists are read elsewhere", "replica", from.name, "error", why)
 	}
 }
@@ -353,9 +353,21 @@ func newReplica(url string, o Options) (*replica, error) {
 	return r, err
 }
 
+// standsBy refuses a server that follows no other, as one does after its promotion.
+func standsBy(ctx context.Context, c *pgconn.PgConn) error {
+	answer := c.ExecParams(ctx, "SELECT pg_is_in_recovery()", nil, nil, nil, nil).Read()
+	switch {
+	case answer.Err != nil:
+		return answer.Err
+	case string(answer.Rows[0][0]) != "t":
+		return errNoReplica
+	}
+	return nil
+}
+
 // replicaConnections opens a pool to a replica.
 func replicaConnections(url string, o Options, size int) (*sql.DB, error) {
-	connector, err := newPgConnector(url, o, o.ListTimeout, pgconn.ValidateConnectTargetSessionAttrsStandby)
+	connector, err := newPgConnector(url, o, o.ListTimeout, standsBy)
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,9 @@ func (r *replicaReads) look(process context.Context, at *replica, primary *sql.D
 // of the lag. The error is why no lists may be read from it.
 func (r *replicas) ask(ctx context.Context, at *replica, end position, primary *sql.DB) (replayed int64, err error) {
 	conn, err := at.looks.Conn(ctx)
+	if errors.Is(err, errNoReplica) {
+		return 0, errNoReplica
+	}
 	if err != nil {
 		return 0, fmt.Errorf("it does not answer: %w", endedBy(ctx, err))
 	}

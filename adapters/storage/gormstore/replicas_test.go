@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -379,7 +380,7 @@ func TestWhatIsNoReplicaOfTheDatabaseIsLeftOut(t *testing.T) {
 	url, o := c.database(t)
 	_, other := c.database(t)
 	for what, replica := range map[string]struct{ url, want string }{
-		"the primary":      {url, "not in hot standby mode"},
+		"the primary":      {url, "it is no replica: it follows no other server"},
 		"another database": {other.ReplicaURLs[0], "a replica of another database"},
 		"no server":        {"postgres://postgres@127.0.0.1:1/postgres", "does not answer"},
 	} {
@@ -389,6 +390,15 @@ func TestWhatIsNoReplicaOfTheDatabaseIsLeftOut(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, all[0].LeftOut, replica.want)
 		}
 		served(t, s, newTenant(t, s), true)
+		log := &strings.Builder{}
+		logged := o
+		logged.Logger = slog.New(slog.NewTextHandler(log, nil))
+		if s, err := gormstore.Open(t.Context(), url, logged); err != nil || s.Close() != nil {
+			t.Fatalf("%s: opened with %v", what, err)
+		}
+		if strings.Count(log.String(), "is left out") != 1 || !strings.Contains(log.String(), replica.want) {
+			t.Errorf("%s: logged %s", what, log)
+		}
 	}
 	o.ReplicaURLs = []string{"postgres://127.0.0.1:1/postgres", "postgres://127.0.0.1:1/other"}
 	if _, err := gormstore.Open(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), "name each server once") {

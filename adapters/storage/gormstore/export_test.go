@@ -46,7 +46,7 @@ func (s *Store) ReplicaPool() *sql.DB { return s.pools.replicas.pools[0].db }
 
 // BeQuiet makes the last transaction of the process have begun long ago.
 func (s *Store) BeQuiet() {
-	for _, p := range append([]*pools{s.pools}, s.shares...) {
+	for _, p := range s.allPools() {
 		for _, g := range p.grows {
 			g.hosts.begunAt.Store(sinceStart() - int64(quietFor))
 		}

@@ -43,7 +43,7 @@ func (s *Store) rest() bool {
 // quiet tells that nothing has been changed lately through this store and those that share
 // its database: bookings have one of their environment.
 func (s *Store) quiet() bool {
-	for _, p := range append([]*pools{s.pools}, s.shares...) {
+	for _, p := range s.allPools() {
 		for _, g := range p.grows {
 			if sinceStart()-g.hosts.begunAt.Load() < int64(quietFor) {
 				return false
@@ -52,6 +52,9 @@ func (s *Store) quiet() bool {
 	}
 	return true
 }
+
+// allPools are those of this store and of all that share its database.
+func (s *Store) allPools() []*pools { return append([]*pools{s.pools}, s.shares...) }
 
 // AnalyzeRecentTables has the database analyze tables that have just begun to grow, and
 // tells how many there were. Postgres plans statements on an empty table by any index,

@@ -353,42 +353,26 @@ func TestASenderThatPanicsFailsThatAttemptAlone(t *testing.T) {
 	})
 }
 
+// A drain reads in one goroutine and records in another.
 func TestAPanicOfADrainIsLoggedAndTheEndpointGoesOn(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		e := w.addEndpoint(1)
-		row := w.add(e, 1, 1)
-		w.around = func(_ context.Context, name string, make func() error) error {
-			if name == "Due" && w.now() < time.Second {
-				panic("planned for the test")
+	for _, fails := range []string{"Due", "Record"} {
+		inWorld(t, func(t *testing.T, w *world) {
+			e := w.addEndpoint(1)
+			row := w.add(e, 1, 1)
+			w.around = func(_ context.Context, name string, make func() error) error {
+				if name == fails && w.now() < time.Second {
+					panic("planned for the test")
+				}
+				return make()
 			}
-			return make()
-		}
-		defer w.running(t, 1, true)()
-		time.Sleep(leaseLasts + 2*lingers)
-		if w.row(row).Status != domain.WebhookSucceeded || !strings.Contains(w.logged.String(), "planned for the test") {
-			t.Errorf("%+v, logged %s", w.row(row), &w.logged)
-		}
-	})
-}
-
-func TestAPanicOfARecordIsLoggedAndTheEndpointGoesOn(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		e := w.addEndpoint(1)
-		row := w.add(e, 1, 1)
-		w.around = func(_ context.Context, name string, make func() error) error {
-			if name == "Record" && w.now() < time.Second {
-				panic("planned for the test")
+			defer w.running(t, 1, true)()
+			time.Sleep(leaseLasts + 2*lingers)
+			if w.row(row).Status != domain.WebhookSucceeded || !strings.Contains(w.logged.String(), "planned for the test") {
+				t.Errorf("%s: %+v, logged %s", fails, w.row(row), &w.logged)
 			}
-			return make()
-		}
-		defer w.running(t, 1, true)()
-		time.Sleep(leaseLasts + 2*lingers)
-		if w.row(row).Status != domain.WebhookSucceeded || !strings.Contains(w.logged.String(), "planned for the test") {
-			t.Errorf("%+v, logged %s", w.row(row), &w.logged)
-		}
-	})
+		})
+	}
 }
 
 func TestAClockThatIsSetHoldsNothingUp(t *testing.T) {

@@ -43,17 +43,24 @@ type Options struct {
 	Now func() time.Time
 }
 
+// Client is what the limiter needs of a client of Redis. Together sends one command for
+// all that ask for the same kind at a time.
+type Client interface {
+	redis.Scripter
+	Together(ctx context.Context, kind string, args func(callers int) []any) (value any, place int, err error)
+}
+
 // Limiter counts requests in Redis. It knows no time-outs but those of the
 // client and of the contexts it is given.
 type Limiter struct {
-	client redis.Scripter
+	client Client
 	now    func() time.Time
 	told   func(b ports.Bucket, age time.Duration, count, previous int64)
 }
 
 // New makes a limiter on a client that neither it nor anyone else may have
 // configured to retry: a request would be counted twice.
-func New(client redis.Scripter, o Options) *Limiter {
+func New(client Client, o Options) *Limiter {
 	return &Limiter{client: client, now: o.Now, told: func(ports.Bucket, time.Duration, int64, int64) {}}
 }
 
@@ -72,11 +79,46 @@ func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allo
 	if len(buckets) == 0 {
 		return ports.Allowance{Admitted: true}, nil
 	}
-	found, err := l.run(ctx, take, buckets)
+	found, place, err := l.takeTogether(ctx, buckets)
 	if err != nil {
 		return ports.Allowance{}, err
 	}
-	return answer(found, buckets, found[0]), nil
+	return answer(found, buckets, place < found[0], min(place+1, found[0])), nil
+}
+
+// takeTogether takes for all callers at a time that name the same buckets, by one call of
+// the script. Each of them gets the answer and its place among them: as many as there is
+// room for are admitted, those who came first.
+func (l *Limiter) takeTogether(ctx context.Context, buckets []ports.Bucket) (found []int64, place int64, err error) {
+	keys, args, err := l.parameters(take, buckets)
+	if err != nil {
+		return nil, 0, err
+	}
+	kind := args[1].(string) //nolint:forcetypeassert // the time
+	for i, b := range buckets {
+		kind += " " + keys[i] + " " + strconv.Itoa(b.Limit.Limit)
+	}
+	value, at, err := l.client.Together(ctx, kind, func(callers int) []any {
+		command := append(make([]any, 0, 4+len(keys)+len(args)), "evalsha", script.Hash(), len(keys))
+		for _, key := range keys {
+			command = append(command, key)
+		}
+		return append(append(command, args...), callers)
+	})
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		found, err = l.call(ctx, buckets, keys, append(args, 1))
+		return found, 0, err
+	}
+	answer := redis.NewCmd(ctx)
+	answer.SetVal(value)
+	answer.SetErr(err)
+	if found, err = l.read(answer, buckets); err != nil {
+		return nil, 0, err
+	}
+	if at == 0 {
+		l.tell(take, buckets, found)
+	}
+	return found, int64(at), nil
 }
 
 // Peek tells what Take would answer.
@@ -88,7 +130,7 @@ func (l *Limiter) Peek(ctx context.Context, buckets ...ports.Bucket) (ports.Allo
 	if err != nil {
 		return ports.Allowance{}, err
 	}
-	return answer(found, buckets, 0), nil
+	return answer(found, buckets, found[0] > 0, 0), nil
 }
 
 // GiveBack takes one request off every bucket that has one.
@@ -114,10 +156,9 @@ func (l *Limiter) Add(ctx context.Context, b ports.Bucket, n int, debt uint64) e
 	return err
 }
 
-// answer is for a request of which so many, one or none, were counted behind what
+// answer is for a request that was admitted or not, when so many were counted behind what
 // the script found.
-func answer(found []int64, buckets []ports.Bucket, counted int64) (told ports.Allowance) {
-	admitted := found[0] > 0
+func answer(found []int64, buckets []ports.Bucket, admitted bool, counted int64) (told ports.Allowance) {
 	for i, b := range buckets {
 		w := windowOf(found, i, b)
 		w.count += counted
@@ -170,19 +211,33 @@ func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) 
 	return l.call(ctx, buckets, keys, append(args, 1))
 }
 
-// call is the round trip. It answers with for how many requests there is room, up
-// to those that are asked for, the time, and three numbers for each bucket.
+// call is the round trip.
 func (l *Limiter) call(ctx context.Context, buckets []ports.Bucket, keys []string, args []any) ([]int64, error) {
-	found, err := script.Run(ctx, l.client, keys, args...).Int64Slice()
+	found, err := l.read(script.Run(ctx, l.client, keys, args...), buckets)
+	if err == nil {
+		l.tell(args[0], buckets, found)
+	}
+	return found, err
+}
+
+// read is what the script answers: for how many requests there is room, up to those
+// that are asked for, the time, and three numbers for each bucket.
+func (*Limiter) read(answer *redis.Cmd, buckets []ports.Bucket) ([]int64, error) {
+	found, err := answer.Int64Slice()
 	if err != nil {
 		return nil, fmt.Errorf("count requests in Redis: %w", err)
 	}
 	if len(found) != 2+3*len(buckets) {
 		return nil, fmt.Errorf("%d numbers for %d buckets came back", len(found), len(buckets))
 	}
+	return found, nil
+}
+
+// tell tells what an answer says of each bucket.
+func (l *Limiter) tell(what any, buckets []ports.Bucket, found []int64) {
 	for i, b := range buckets {
 		w := windowOf(found, i, b)
-		switch args[0] {
+		switch what {
 		case take, add:
 			w.count += found[0]
 		case giveBack:
@@ -190,7 +245,6 @@ func (l *Limiter) call(ctx context.Context, buckets []ports.Bucket, keys []strin
 		}
 		l.told(b, millis(found[1]-w.start), w.count, w.previous)
 	}
-	return found, nil
 }
 
 // time is what the script is told: the milliseconds of a test's clock, or

@@ -38,9 +38,18 @@ type Client struct {
 
 // command is one that a caller waits for.
 type command struct {
-	args   []any
-	beside atomic.Bool // not the first one of its pipeline
-	value  any
+	args   func(n int) []any // for so many callers
+	kind   string            // of those that are sent as one; empty: it is sent by itself
+	beside atomic.Bool       // not the first one of its pipeline
+	*sent
+	place int // among the callers of what is sent
+}
+
+// sent is what goes to Redis, for one caller or for all that ask for the same at a time.
+type sent struct {
+	callers int
+	value   any
+	err     error
 }
 
 // BesideError is the failure of a command whose pipeline failed, where another
@@ -63,17 +72,33 @@ func New(r Redis) *Client {
 // Do sends a command and returns what Redis answers: redis.Nil is an error, as
 // is a context that ends meanwhile. The command may have been carried out then.
 func (c *Client) Do(ctx context.Context, args ...any) (any, error) {
-	own := &command{args: args}
+	own := &command{args: func(int) []any { return args }}
+	if err := c.do(ctx, own); err != nil {
+		return nil, err
+	}
+	return own.value, nil
+}
+
+// Together sends one command for all callers that name the same kind at that time, of
+// which args must make the same for a given number of them. Each gets the answer and its own
+// place among them, from 0.
+func (c *Client) Together(ctx context.Context, kind string, args func(callers int) []any) (value any, place int, err error) {
+	own := &command{args: args, kind: kind}
+	if err := c.do(ctx, own); err != nil {
+		return nil, 0, err
+	}
+	return own.value, own.place, nil
+}
+
+func (c *Client) do(ctx context.Context, own *command) error {
 	err := c.commands.Do(ctx, own)
 	switch {
-	case err == nil:
-		return own.value, nil
-	case answered(err):
-		return nil, err
+	case err == nil || answered(err):
+		return err
 	case own.beside.Load():
-		return nil, &BesideError{fmt.Errorf("ask Redis: %w", err)}
+		return &BesideError{fmt.Errorf("ask Redis: %w", err)}
 	}
-	return nil, fmt.Errorf("ask Redis: %w", err)
+	return fmt.Errorf("ask Redis: %w", err)
 }
 
 var errNoAnswer = errors.New("Redis has not answered")
@@ -81,40 +106,64 @@ var errNoAnswer = errors.New("Redis has not answered")
 // send sends commands in one pipeline. It lasts no longer than the last caller waits:
 // a command must not be carried out when its caller has long gone on without it.
 func (c *Client) send(ctx context.Context, commands []*command) []error {
-	for i, own := range commands {
-		own.beside.Store(i > 0)
-	}
-	if len(commands) == 1 {
-		return []error{commands[0].answer(c.redis.Do(ctx, commands[0].args...), errNoAnswer)}
-	}
-	pipe := c.redis.Pipeline()
-	sent := make([]*redis.Cmd, len(commands))
-	for i, own := range commands {
-		sent[i] = pipe.Do(ctx, own.args...)
-	}
-	_, failed := pipe.Exec(ctx)
-	if failed == nil {
-		failed = errNoAnswer
+	firsts := firstOfEach(commands)
+	if len(firsts) == 1 {
+		first := firsts[0]
+		first.answer(c.redis.Do(ctx, first.args(first.callers)...), errNoAnswer)
+	} else {
+		pipe := c.redis.Pipeline()
+		asked := make([]*redis.Cmd, len(firsts))
+		for i, first := range firsts {
+			asked[i] = pipe.Do(ctx, first.args(first.callers)...)
+		}
+		_, failed := pipe.Exec(ctx)
+		if failed == nil {
+			failed = errNoAnswer
+		}
+		for i, first := range firsts {
+			first.answer(asked[i], failed)
+		}
 	}
 	outcomes := make([]error, len(commands))
 	for i, own := range commands {
-		outcomes[i] = own.answer(sent[i], failed)
+		outcomes[i] = own.err
 	}
 	return outcomes
 }
 
-// answer takes what came back for a command. A value counts, whatever befell the
-// commands behind it; otherwise tells why there is none.
-func (own *command) answer(to *redis.Cmd, otherwise error) error {
-	value, err := to.Result()
-	switch {
-	case value != nil:
-		own.value = value
-		return nil
-	case err != nil:
-		return err
+// firstOfEach gives all commands of a kind one place to be answered at, and returns the
+// first of each kind, and those of none.
+func firstOfEach(commands []*command) (firsts []*command) {
+	var kinds map[string]*sent
+	for i, own := range commands {
+		own.beside.Store(i > 0)
+		if own.sent = kinds[own.kind]; own.sent == nil {
+			own.sent = &sent{}
+			firsts = append(firsts, own)
+		}
+		if own.kind != "" {
+			if kinds == nil {
+				kinds = map[string]*sent{}
+			}
+			kinds[own.kind] = own.sent
+		}
+		own.place = own.callers
+		own.callers++
 	}
-	return otherwise
+	return firsts
+}
+
+// answer takes what came back. A value counts, whatever befell the commands behind it;
+// otherwise tells why there is none.
+func (s *sent) answer(to *redis.Cmd, otherwise error) {
+	switch value, err := to.Result(); {
+	case value != nil:
+		s.value = value
+	case err != nil:
+		s.err = err
+	default:
+		s.err = otherwise
+	}
 }
 
 // answered reports whether an error is an answer of Redis.

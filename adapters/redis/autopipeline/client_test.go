@@ -99,13 +99,7 @@ func together(t *testing.T, h *held, c *autopipeline.Client, ask func(i int), mo
 	for i := range more {
 		go ask(i + 1)
 	}
-	await(t, func() bool {
-		asked := c.Waiting()
-		for _, n := range h.pipelines() {
-			asked += n
-		}
-		return asked == more+1
-	})
+	await(t, func() bool { return c.Asked() == more+1 })
 	close(h.gate)
 }
 

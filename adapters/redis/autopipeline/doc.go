@@ -7,6 +7,9 @@
 // next pipeline begins a millisecond after theirs and takes all that came
 // meanwhile.
 //
+// Callers that ask for the same kind of thing may share a command besides: it does the
+// work of all of them, and each knows its place among them.
+//
 // A pipeline that hangs holds up later commands for a few milliseconds only: then
 // the next one goes out on another connection. It lasts no longer than its callers
 // wait, so that no command runs long after they have gone on without it.

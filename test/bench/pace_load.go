@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // paceLoad is creates of some applications, for so long.
@@ -116,7 +118,7 @@ func (l paceLoad) openLoop(ctx context.Context, perSecond float64) (m measuremen
 		if ctx.Err() != nil {
 			break
 		}
-		time.Sleep(time.Until(begun.Add(after)))
+		sleepUntil(begun.Add(after))
 		next <- begun.Add(after)
 	}
 	close(next)
@@ -125,6 +127,15 @@ func (l paceLoad) openLoop(ctx context.Context, perSecond float64) (m measuremen
 	m.operations = len(m.latencies)
 	m.perSecond = float64(m.operations) / time.Since(begun).Seconds()
 	return m, context.Cause(ctx)
+}
+
+// sleepUntil is late by a tenth of a millisecond, as pgbench is. time.Sleep is late by up to
+// a whole one where nothing else runs, which would count as time that a create took.
+func sleepUntil(moment time.Time) {
+	for left := time.Until(moment); left > 0; left = time.Until(moment) {
+		timeout := unix.NsecToTimeval(int64(left))
+		_, _ = unix.Select(0, nil, nil, nil, &timeout) // cut off by a signal, it is called again
+	}
 }
 
 // lateness of webhooks is from their events to their arrivals.

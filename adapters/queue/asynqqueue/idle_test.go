@@ -10,7 +10,7 @@ func TestAServerThatPausesEndsAtOnce(t *testing.T) {
 	stop := make(chan struct{})
 	close(stop)
 	began := time.Now()
-	(&patient{stop: stop}).pause(time.Hour)
+	(&waiting{stop: stop}).pause(time.Hour)
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}

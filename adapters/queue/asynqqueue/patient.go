@@ -18,12 +18,9 @@ const refusedPause = 200 * time.Millisecond
 // not, and logs the beginning and the end of an outage.
 type patient struct {
 	redis.UniversalClient
-	every   time.Duration // it asks where it hears no wake-ups
-	stop    <-chan struct{}
-	log     *slog.Logger
-	gone    *atomic.Bool // shared by all kinds
-	wakeUps *wakeUps     // shared by all kinds
-	queue   string       // its key
+	*waiting
+	log  *slog.Logger
+	gone *atomic.Bool // shared by all kinds
 }
 
 // EvalSha is how asynq asks for a task.
@@ -65,13 +62,6 @@ func (p *patient) observe(err error) {
 		p.log.Warn("the queue accepts no notifications until Redis answers again", "error", err)
 	}
 	p.pause(refusedPause)
-}
-
-func (p *patient) pause(d time.Duration) {
-	select {
-	case <-p.stop:
-	case <-time.After(d):
-	}
 }
 
 // Subscribe subscribes to nothing: asynq tries again every few seconds.

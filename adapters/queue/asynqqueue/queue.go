@@ -23,7 +23,7 @@ var _ ports.Queue = (*Queue)(nil)
 const (
 	// workers is how many handlers of a kind one process runs at a time.
 	workers = 8
-	// pollEvery is how often a server asks that hears no wake-ups, unless an option says otherwise.
+	// pollEvery is how often a server asks that Redis does not let wait, unless an option says otherwise.
 	// Asking takes 60 us of Redis and this process, and several times that where it wakes a core.
 	pollEvery = 10 * time.Millisecond
 	// asynqEvery is how long asynq waits after it was told that there is nothing, on average.
@@ -55,8 +55,8 @@ type Options struct {
 	// Workers is how many handlers of a kind run at a time, 8 where it is not
 	// named.
 	Workers map[ports.JobKind]int
-	// PollEvery is how often a server asks that hears no wake-ups, every 10 ms where it is not named. What it asks for may come as
-	// much later then.
+	// PollEvery is how often a server asks that Redis does not let wait, every 10 ms where it is not named. What it asks for may
+	// come as much later then.
 	PollEvery map[ports.JobKind]time.Duration
 }
 
@@ -64,7 +64,7 @@ type Options struct {
 type Queue struct {
 	redis   redis.UniversalClient
 	client  *asynq.Client
-	wakeUps atomic.Pointer[wakeUps] // of the servers of this process; nil: none runs
+	waiting atomic.Pointer[map[ports.JobKind]*waiting] // the servers of this process; nil: none runs
 	options Options
 	log     *slog.Logger
 
@@ -109,8 +109,8 @@ func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error
 // wakeOwn wakes the server of this process where a task waits, though its connection may be silent. Those of the
 // others were told, as they are of each task that is put there or refused.
 func (q *Queue) wakeOwn(kind ports.JobKind) {
-	if w := q.wakeUps.Load(); w != nil {
-		w.wake(queueKey(kind))
+	if servers := q.waiting.Load(); servers != nil && (*servers)[kind] != nil {
+		(*servers)[kind].wake()
 	}
 }
 
@@ -169,16 +169,12 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 	var gone atomic.Bool
 	var running sync.WaitGroup // asynq stops waiting for what takes too long
 	var servers []*asynq.Server
-	heard := &wakeUps{client: q.redis, net: q.netEvery, of: map[string]chan struct{}{}}
+	idlers := make(map[ports.JobKind]*waiting, len(handlers))
 	for kind := range handlers {
-		heard.of[queueKey(kind)] = make(chan struct{}, 1)
+		idlers[kind] = &waiting{client: q.redis, queue: queueKey(kind), every: cmp.Or(q.options.PollEvery[kind], pollEvery),
+			net: q.netEvery, stop: ctx.Done(), own: make(chan struct{}, 1)}
 	}
-	listening, stopListening := context.WithCancel(ctx)
-	var hearing sync.WaitGroup
-	hearing.Go(func() { heard.listen(listening) })
-	defer hearing.Wait()
-	defer stopListening()
-	q.wakeUps.Store(heard)
+	q.waiting.Store(&idlers)
 	defer func() {
 		var stopping sync.WaitGroup
 		for _, s := range servers {
@@ -188,9 +184,7 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 		running.Wait()
 	}()
 	for kind, handle := range handlers {
-		every := cmp.Or(q.options.PollEvery[kind], pollEvery)
-		client := &patient{UniversalClient: q.redis, every: every, stop: ctx.Done(), log: q.log, gone: &gone,
-			wakeUps: heard, queue: queueKey(kind)}
+		client := &patient{UniversalClient: q.redis, waiting: idlers[kind], log: q.log, gone: &gone}
 		server := asynq.NewServerFromRedisClient(client, asynq.Config{
 			Concurrency: q.workers(kind), Queues: map[string]int{queueName(kind): 1},
 			TaskCheckInterval: asynqEvery, ShutdownTimeout: q.requeueAfter,

@@ -2,30 +2,27 @@ package asynqqueue
 
 import (
 	"context"
+	"errors"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"waybill/adapters/redis/hear"
 )
 
 const (
-	// wakeUpChannel is where a queue is named that something was put in.
-	wakeUpChannel = "waybill:queue"
-	// netEvery is how often an idle server asks that hears wake-ups, for what was put back from
-	// a process that died. It is no more often than that: a process that still finds something due
+	// wakeUpsPrefix is before the key of a queue in that of the list of its wake-ups. Each
+	// wakes one server: the one that has waited longest, or the next one that is to wait.
+	wakeUpsPrefix = "waybill:wake:"
+	// mostWakeUps are kept: where none is taken, no server waits, and each asks before it does.
+	mostWakeUps = 16
+	// netEvery is how often an idle server asks unless it is woken, for what was put back from a
+	// process that died. It is no more often than that: a process that still finds something due
 	// notifies again, which wakes a server of its own past a connection that is silent.
 	netEvery = 5 * time.Second
-	// pingAfter is how long a connection may be silent before it is asked, and then before it is
-	// given up; resubscribeAfter is between two attempts.
-	pingAfter        = 5 * time.Second
-	resubscribeAfter = 500 * time.Millisecond
 )
 
 // announcer is the client by which asynq puts a task in a queue. With it, in the same
-// round trip, goes word to the servers that pause.
+// round trip, goes a wake-up for a server that waits.
 type announcer struct{ redis.UniversalClient }
 
 // EvalSha is how asynq puts a task in a queue.
@@ -48,70 +45,72 @@ func (a *announcer) announce(ctx context.Context, keys []string, run func(redis.
 	}
 	_, _ = a.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has an error of its own
 		ran = run(p)
-		p.Publish(ctx, wakeUpChannel, queue)
+		p.LPush(ctx, wakeUpsPrefix+queue, "")
+		p.LTrim(ctx, wakeUpsPrefix+queue, 0, mostWakeUps-1)
 		return nil
 	})
 	return ran
 }
 
-// wakeUps are what servers of this process hear while they pause.
-type wakeUps struct {
+// waiting is how the server of one kind waits until there may be something in its queue.
+type waiting struct {
 	client redis.UniversalClient
-	net    time.Duration            // netEvery but for tests
-	heard  atomic.Bool              // as far as is known nothing is missed
-	of     map[string]chan struct{} // by the key of a queue; each keeps one
+	queue  string        // its key
+	every  time.Duration // it asks where Redis does not let it wait
+	net    time.Duration // netEvery but for tests
+	stop   <-chan struct{}
+	own    chan struct{} // wake-ups of this process; it keeps one
+
+	woken chan error // by Redis; nil: it is not asked to
 }
 
-// listen hears until ctx ends. While Redis is gone it tries to subscribe again and again.
-func (w *wakeUps) listen(ctx context.Context) {
-	for ctx.Err() == nil {
-		_ = w.subscribe(ctx) // the servers tell of a Redis that is gone
-		w.heard.Store(false)
-		w.wakeAll() // from now on they ask as often as without
-		select {
-		case <-ctx.Done():
-		case <-time.After(resubscribeAfter):
-		}
-	}
-}
-
-// subscribe connects once and hears until the connection is lost or ctx ends.
-func (w *wakeUps) subscribe(ctx context.Context) error {
-	return hear.Channel(ctx, w.client, wakeUpChannel, pingAfter, func() {
-		w.heard.Store(true)
-		w.wakeAll() // what came before was not heard
-	}, w.wake)
-}
-
-func (w *wakeUps) wakeAll() {
-	for queue := range w.of {
-		w.wake(queue)
-	}
-}
-
-// wake lets the server of a queue ask, now or as soon as it would pause.
-func (w *wakeUps) wake(queue string) {
+// wake lets the server ask, now or as soon as it would wait.
+func (w *waiting) wake() {
 	select {
-	case w.of[queue] <- struct{}{}:
-	default: // none is here, or it was woken already
+	case w.own <- struct{}{}:
+	default: // it was woken already
 	}
 }
 
-// idle waits until there may be something in a queue, and tells whether the server was woken. One whose process
-// hears no wake-ups asks often by itself, and is woken as soon as the process does.
-func (p *patient) idle() (woken bool) {
-	wait := p.every - asynqEvery
-	if p.wakeUps.heard.Load() {
-		wait = p.wakeUps.net
+// idle waits, and tells whether the server was woken.
+func (w *waiting) idle() bool {
+	if w.woken == nil {
+		w.woken = make(chan error, 1)
+		go w.ask(w.woken)
 	}
-	after := time.NewTimer(max(0, wait))
-	defer after.Stop()
 	select {
-	case <-p.stop:
+	case <-w.stop:
 		return false
-	case <-p.wakeUps.of[p.queue]:
+	case <-w.own: // the question to Redis goes on
 		return true
-	case <-after.C:
-		return false
+	case err := <-w.woken:
+		w.woken = nil
+		if err != nil && !errors.Is(err, redis.Nil) {
+			w.pause(w.every)
+		}
+		return err == nil
+	}
+}
+
+// ask asks Redis for a wake-up. A connection that is silent is given up soon after Redis was to
+// answer. A wake-up that comes after the end of the server is left to another one.
+func (w *waiting) ask(woken chan<- error) {
+	ctx, cancel := context.WithTimeout(context.Background(), w.net+notifyTimeout)
+	defer cancel()
+	err := w.client.BLPop(ctx, w.net, wakeUpsPrefix+w.queue).Err()
+	woken <- err
+	select {
+	case <-w.stop:
+		if err == nil {
+			_ = w.client.LPush(ctx, wakeUpsPrefix+w.queue, "").Err() // a lost one is repeated
+		}
+	default:
+	}
+}
+
+func (w *waiting) pause(d time.Duration) {
+	select {
+	case <-w.stop:
+	case <-time.After(d):
 	}
 }

@@ -2,9 +2,9 @@ package asynqqueue
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,36 +15,73 @@ import (
 	"waybill/test/redis"
 )
 
-func TestAnIdleServerThatHearsWakeUpsWaitsForOne(t *testing.T) {
+// blocking answers a question for a wake-up when it is told what with.
+type blocking struct {
+	goredis.UniversalClient
+	asked   int
+	answers chan error
+	put     int // back
+}
+
+func (b *blocking) BLPop(ctx context.Context, timeout time.Duration, keys ...string) *goredis.StringSliceCmd {
+	b.asked++
+	cmd := goredis.NewStringSliceCmd(ctx)
+	select {
+	case err := <-b.answers:
+		cmd.SetErr(err)
+	case <-time.After(timeout):
+		cmd.SetErr(goredis.Nil)
+	}
+	return cmd
+}
+
+func (b *blocking) LPush(ctx context.Context, _ string, _ ...any) *goredis.IntCmd {
+	b.put++
+	return goredis.NewIntCmd(ctx)
+}
+
+func TestAnIdleServerWaitsUntilItIsWoken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &wakeUps{net: netEvery, of: map[string]chan struct{}{"mine": make(chan struct{}, 1), "other": make(chan struct{}, 1)}}
-		p := &patient{every: 40 * time.Millisecond, stop: make(chan struct{}), wakeUps: w, queue: "mine"}
-		waited := func(want bool) time.Duration {
+		client, stop := &blocking{answers: make(chan error)}, make(chan struct{})
+		w := &waiting{client: client, every: 40 * time.Millisecond, net: netEvery, stop: stop, own: make(chan struct{}, 1)}
+		waits := func(what string, wantWoken bool, want time.Duration) {
+			t.Helper()
 			begun := time.Now()
-			if woken := p.idle(); woken != want {
-				t.Errorf("woken: %v", woken)
+			if woken, d := w.idle(), time.Since(begun); woken != wantWoken || d != want {
+				t.Errorf("%s: woken is %v after %v, want %v after %v", what, woken, d, wantWoken, want)
 			}
-			return time.Since(begun)
 		}
-		if d := waited(false); d != p.every-asynqEvery {
-			t.Errorf("without wake-ups it waits for %v", d)
+		tell := func(err error, after time.Duration) {
+			go func() { time.Sleep(after); client.answers <- err }()
 		}
-		w.heard.Store(true)
-		w.wake("other")
-		if d := waited(false); d != netEvery {
-			t.Errorf("woken for another queue it waits for %v", d)
+		waits("nothing comes", false, netEvery)
+		tell(nil, 7*time.Millisecond)
+		waits("Redis wakes it", true, 7*time.Millisecond)
+		w.wake() // while it asks: what it asked for may have come too late
+		w.wake()
+		waits("its own process has woken it", true, 0)
+		synctest.Wait()
+		asked := client.asked
+		time.AfterFunc(3*time.Millisecond, w.wake)
+		waits("its own process wakes it", true, 3*time.Millisecond)
+		tell(nil, 2*time.Millisecond)
+		waits("Redis answers what was asked before", true, 2*time.Millisecond)
+		if client.asked != asked {
+			t.Errorf("it asked %d times anew while a question was open", client.asked-asked)
 		}
-		w.wake("mine") // while it asks: what it asked for may have come too late
-		w.wake("mine")
-		if d := waited(true); d != 0 {
-			t.Errorf("woken before, it waits for %v", d)
+		tell(errors.New("the connection is cut"), time.Millisecond)
+		waits("the connection is cut", false, time.Millisecond+w.every)
+		time.AfterFunc(time.Millisecond, func() { close(stop) })
+		waits("it ends", false, time.Millisecond)
+		if client.put != 0 {
+			t.Errorf("%d wake-ups were put back", client.put)
 		}
-		time.AfterFunc(7*time.Millisecond, func() { w.wake("mine") })
-		if d := waited(true); d != 7*time.Millisecond {
-			t.Errorf("woken after 7 ms it waits for %v", d)
+		go func() { client.answers <- nil }()
+		synctest.Wait()
+		if client.put != 1 {
+			t.Errorf("%d wake-ups were put back after the end, want the one that came", client.put)
 		}
-		w.wake("foreign") // of a kind that this process does not run
 	})
 }
 
@@ -56,13 +93,35 @@ func sleepy(client *goredis.Client) *Queue {
 	return q
 }
 
-// subscribed waits until the server hears.
-func subscribed(t *testing.T, client *goredis.Client) {
+// waiters is how many connections wait for a wake-up.
+func waiters(t *testing.T, client *goredis.Client) (n int) {
 	t.Helper()
-	until(t, "a server has subscribed", func() bool {
-		n, err := client.PubSubNumSub(t.Context(), wakeUpChannel).Result()
-		return err == nil && n[wakeUpChannel] > 0
-	})
+	info, err := client.InfoMap(t.Context(), "clients").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err = strconv.Atoi(info["Clients"]["blocked_clients"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func comes(t *testing.T, came <-chan string, want string) {
+	t.Helper()
+	select {
+	case got := <-came:
+		if got != want {
+			t.Fatalf("%s came, want %s", got, want)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s does not come", want)
+	}
+}
+
+func untilWaiting(t *testing.T, client *goredis.Client, servers int) {
+	t.Helper()
+	until(t, "servers wait", func() bool { return waiters(t, client) == servers })
 }
 
 func TestANotificationWakesAServerOfAnotherProcess(t *testing.T) {
@@ -71,59 +130,88 @@ func TestANotificationWakesAServerOfAnotherProcess(t *testing.T) {
 	here, there := connect(t, url), connect(t, url)
 	came := make(chan string, 1)
 	run(t, sleepy(there), "sleepy", func(_ context.Context, id string) { came <- id })
-	subscribed(t, here)
 	notifier := sleepy(here)
 	for n := range 3 { // the script is new to the Redis of the first one
+		untilWaiting(t, here, 1)
 		id := strconv.Itoa(n)
 		notify(t, notifier, "sleepy", id)
-		select {
-		case got := <-came:
-			if got != id {
-				t.Fatalf("%s came, want %s", got, id)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("notification %d woke no server", n)
-		}
+		comes(t, came, id)
 		notifier = sleepy(here) // another process, which has told none lately
+	}
+}
+
+func TestWhatIsPutThereBeforeAServerWaitsWakesItToo(t *testing.T) {
+	t.Parallel()
+	url := redis.Own(t).URL
+	client := connect(t, url)
+	w := &waiting{client: client, queue: queueKey("sleepy"), net: time.Second, stop: t.Context().Done(), own: make(chan struct{})}
+	for n := range 2 * mostWakeUps {
+		notify(t, sleepy(client), "sleepy", strconv.Itoa(n))
+	}
+	for n := range mostWakeUps {
+		if !w.idle() {
+			t.Errorf("wake-up %d is not there", n)
+		}
+	}
+	if left := client.LLen(t.Context(), wakeUpsPrefix+w.queue).Val(); left != 0 {
+		t.Errorf("%d wake-ups more are kept than are to be", left)
 	}
 }
 
 func TestATaskThatWaitsWakesTheServerOfTheProcessThatNotifiesAgain(t *testing.T) {
 	t.Parallel()
 	q := sleepy(connect(t, redis.Own(t).URL))
-	woken := make(chan struct{}, 1)
-	q.wakeUps.Store(&wakeUps{of: map[string]chan struct{}{queueKey("sleepy"): woken}})
+	own := make(chan struct{}, 1)
+	q.waiting.Store(&map[ports.JobKind]*waiting{"sleepy": {own: own}})
 	notify(t, q, "sleepy", "x")
-	if len(woken) != 0 {
+	if len(own) != 0 {
 		t.Error("it was woken past its connection")
 	}
 	notify(t, q, "sleepy", "x")
-	if len(woken) != 1 {
+	if len(own) != 1 {
 		t.Error("it was not woken though the task still waits")
 	}
 }
 
-func TestAServerWhoseSubscriptionIsCutAsksByItself(t *testing.T) {
+func TestAServerWhoseConnectionIsCutWaitsOnAnother(t *testing.T) {
 	t.Parallel()
 	server := redis.Own(t)
 	client := connect(t, server.URL)
 	q := New(client, Options{}, silent)
 	q.netEvery = time.Hour
-	var mu sync.Mutex
-	came := map[string]bool{}
-	var count atomic.Int64
-	run(t, q, "cut", func(_ context.Context, id string) {
-		mu.Lock()
-		defer mu.Unlock()
-		came[id] = true
-		count.Store(int64(len(came)))
-	})
+	came := make(chan string, 100)
+	run(t, q, "cut", func(_ context.Context, id string) { came <- id })
+	other := connect(t, server.URL)
 	for n := range 5 {
-		subscribed(t, client)
-		if err := client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
+		untilWaiting(t, other, 1)
+		if err := other.ClientKillByFilter(t.Context(), "SKIPME", "yes").Err(); err != nil {
 			t.Fatal(err)
 		}
-		notify(t, q, "cut", strconv.Itoa(n)) // told to no server
-		until(t, "it comes all the same", func() bool { return count.Load() == int64(n+1) })
+		notify(t, New(other, Options{}, silent), "cut", strconv.Itoa(n))
+		comes(t, came, strconv.Itoa(n))
 	}
+}
+
+// A connection that is dead without a word swallows what it is told.
+func TestAWakeUpThatIsLostIsRepeatedByTheNextNotification(t *testing.T) {
+	t.Parallel()
+	url := redis.Own(t).URL
+	client := connect(t, url)
+	notify(t, sleepy(client), "other", "x") // Redis learns the script, for which it is told twice
+	var dead sync.WaitGroup
+	dead.Go(func() { client.BLPop(t.Context(), 30*time.Second, wakeUpsPrefix+queueKey("sleepy")) })
+	untilWaiting(t, client, 1)
+	came := make(chan string, 1)
+	run(t, sleepy(connect(t, url)), "sleepy", func(_ context.Context, id string) { came <- id })
+	untilWaiting(t, client, 2)
+	q := sleepy(client)
+	notify(t, q, "sleepy", "x") // the one that waits for longest is dead
+	dead.Wait()
+	select {
+	case <-came:
+		t.Error("two were woken")
+	case <-time.After(100 * time.Millisecond):
+	}
+	notify(t, q, "sleepy", "x")
+	comes(t, came, "x")
 }

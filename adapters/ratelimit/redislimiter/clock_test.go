@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"waybill/adapters/ratelimit/redislimiter"
-	"waybill/adapters/redis/autopipeline"
 	"waybill/test/redis"
 )
 
@@ -26,13 +25,13 @@ func TestManyProcessesTogetherAdmitTheLimitAndNoMore(t *testing.T) {
 	b := bucket(limit, window)
 	url := redis.URL(t)
 	// What the first request decides: when the windows begin.
-	take(t, redislimiter.New(autopipeline.New(redis.Connect(t, url)), redislimiter.Options{}), b)
+	take(t, redislimiter.New(redislimiter.Single{redis.Connect(t, url)}, redislimiter.Options{}), b)
 	began := time.Now()
 	var admitted [windows]atomic.Int64
 	admitted[0].Add(1)
 	var wg sync.WaitGroup
 	for range processes {
-		l := redislimiter.New(autopipeline.New(redis.Connect(t, url)), redislimiter.Options{})
+		l := redislimiter.New(redislimiter.Single{redis.Connect(t, url)}, redislimiter.Options{})
 		for range 2 {
 			wg.Go(func() {
 				for {
@@ -74,7 +73,7 @@ func TestACallerThatWaitsAsToldIsAdmittedAtTheSecondTry(t *testing.T) {
 	t.Parallel()
 	const clients, rounds = 100, 3
 	client := shared(t)
-	l := redislimiter.New(autopipeline.New(client), redislimiter.Options{})
+	l := redislimiter.New(redislimiter.Single{client}, redislimiter.Options{})
 	var told, admitted atomic.Int64
 	var wg sync.WaitGroup
 	for i := range clients {

@@ -11,15 +11,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waybill/adapters/redis/autopipeline"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/redis"
 )
 
-func open(t *testing.T) *autopipeline.Client {
+func open(t *testing.T) Single {
 	t.Helper()
-	return autopipeline.New(redis.Connect(t, redis.URL(t)))
+	return Single{redis.Connect(t, redis.URL(t))}
 }
 
 // model is the rule with fractions that never round.
@@ -153,7 +152,7 @@ func TestTheLargestNumbersAreExact(t *testing.T) {
 		for _, n := range []int64{m.start, m.count, m.previous} {
 			packed = binary.LittleEndian.AppendUint64(packed, math.Float64bits(float64(n)))
 		}
-		if _, err := client.Do(t.Context(), "set", fmt.Sprintf("%skey:%d:%s", prefix, length, b.Name), packed, "px", 10_000); err != nil {
+		if err := client.Set(t.Context(), fmt.Sprintf("%skey:%d:%s", prefix, length, b.Name), packed, 10*time.Second).Err(); err != nil {
 			t.Fatal(err)
 		}
 		got, err := l.Take(t.Context(), b)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"waybill/adapters/ratelimit/redislimiter"
-	"waybill/adapters/redis/autopipeline"
 	"waybill/ports"
 )
 
@@ -19,7 +18,7 @@ type state struct {
 func TestEachAnswerIsTold(t *testing.T) {
 	t.Parallel()
 	c := start()
-	l := redislimiter.New(autopipeline.New(shared(t)), redislimiter.Options{Now: c.Now})
+	l := redislimiter.New(redislimiter.Single{shared(t)}, redislimiter.Options{Now: c.Now})
 	told := map[string]state{}
 	l.Tell(func(b ports.Bucket, age time.Duration, count, previous int64) {
 		told[b.Name] = state{age, count, previous}
@@ -54,7 +53,7 @@ func TestEachAnswerIsTold(t *testing.T) {
 
 func TestWhatIsAddedIsCountedAsFarAsThereIsRoom(t *testing.T) {
 	t.Parallel()
-	l := redislimiter.New(autopipeline.New(shared(t)), redislimiter.Options{Now: start().Now})
+	l := redislimiter.New(redislimiter.Single{shared(t)}, redislimiter.Options{Now: start().Now})
 	b := bucket(20, time.Hour)
 	var counted int64
 	debts := rand.Uint64()
@@ -78,7 +77,7 @@ func TestWhatIsAddedIsCountedAsFarAsThereIsRoom(t *testing.T) {
 func TestADebtThatIsAddedAgainCountsOnce(t *testing.T) {
 	t.Parallel()
 	c := start()
-	l := redislimiter.New(autopipeline.New(shared(t)), redislimiter.Options{Now: c.Now})
+	l := redislimiter.New(redislimiter.Single{shared(t)}, redislimiter.Options{Now: c.Now})
 	b := bucket(20, time.Hour)
 	var counted int64
 	l.Tell(func(_ ports.Bucket, _ time.Duration, count, _ int64) { counted = count })

@@ -6,20 +6,19 @@ import (
 	"time"
 
 	"waybill/adapters/ratelimit/redislimiter"
-	"waybill/adapters/redis/autopipeline"
 	"waybill/ports"
 )
 
 // crowd is a client whose callers come together, so many at a time.
 type crowd struct {
-	*autopipeline.Client
+	redislimiter.Single
 	callers, place int
 	value          any
 }
 
 func (c *crowd) Together(ctx context.Context, _ string, args func(callers int) []any) (value any, place int, err error) {
 	if c.place%c.callers == 0 {
-		if c.value, err = c.Do(ctx, args(c.callers)...); err != nil {
+		if c.value, err = c.Do(ctx, args(c.callers)...).Result(); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -30,9 +29,9 @@ func (c *crowd) Together(ctx context.Context, _ string, args func(callers int) [
 
 func TestOfCallersThatComeTogetherAsManyAreAdmittedAsThereIsRoomFor(t *testing.T) {
 	t.Parallel()
-	c, client := start(), &crowd{Client: autopipeline.New(shared(t)), callers: 4}
+	c, client := start(), &crowd{Single: redislimiter.Single{shared(t)}, callers: 4}
 	l := redislimiter.New(client, redislimiter.Options{Now: c.Now})
-	take(t, redislimiter.New(client.Client, redislimiter.Options{}), bucket(1, time.Second)) // Redis learns the script
+	take(t, redislimiter.New(client.Single, redislimiter.Options{}), bucket(1, time.Second)) // Redis learns the script
 	narrow, wide := bucket(6, time.Minute), bucket(100, time.Minute)
 	told, counted := 0, int64(0)
 	l.Tell(func(_ ports.Bucket, _ time.Duration, count, _ int64) { told, counted = told+1, count })
@@ -58,7 +57,7 @@ func TestOnlyCallersOfTheSameBucketsAndLimitsAreOfAKind(t *testing.T) {
 	limit, window, other := b, b, bucket(5, time.Minute)
 	limit.Limit.Limit, window.Limit.Window = 6, time.Second
 	kinds := map[string]bool{}
-	client := &kindsOf{autopipeline.New(shared(t)), kinds}
+	client := &kindsOf{redislimiter.Single{shared(t)}, kinds}
 	all := [][]ports.Bucket{{b}, {limit}, {window}, {other}, {b, other}, {b, limit}}
 	for _, buckets := range append(all, all...) {
 		take(t, redislimiter.New(client, redislimiter.Options{}), buckets...)
@@ -70,11 +69,11 @@ func TestOnlyCallersOfTheSameBucketsAndLimitsAreOfAKind(t *testing.T) {
 
 // kindsOf notes which kinds callers name.
 type kindsOf struct {
-	*autopipeline.Client
+	redislimiter.Single
 	kinds map[string]bool
 }
 
 func (k *kindsOf) Together(ctx context.Context, kind string, args func(callers int) []any) (value any, place int, err error) {
 	k.kinds[kind] = true
-	return k.Client.Together(ctx, kind, args)
+	return k.Single.Together(ctx, kind, args)
 }

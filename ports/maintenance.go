@@ -90,6 +90,17 @@ type MigrationStep struct {
 	AppliedAt *time.Time
 }
 
+// SchemaStatus is the state of a schema.
+type SchemaStatus struct {
+	Steps []MigrationStep // by version
+	// Nodes are those besides the database's own that there are for the rows of
+	// businesses; 0: there is one database.
+	Nodes int
+	// Distributed tells whether all tables are on them that are to be, HalfDistributed
+	// whether some are.
+	Distributed, HalfDistributed bool
+}
+
 // TableMoved is a table of a storage that was moved to several nodes, with how many rows it
 // had before and has after.
 type TableMoved struct {

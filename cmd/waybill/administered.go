@@ -34,7 +34,7 @@ type adminParts struct {
 // admin are the commands of operators, on the database of the settings.
 func (p *commands) admin() *admin.Commands {
 	return &admin.Commands{
-		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Migrations: migrationsOf, Version: version,
+		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Schema: schemaOf, Version: version,
 		ServePricing: p.servePricing, Distribute: gormstore.Distribute,
 		Open: func(ctx context.Context, c *configs.Config) (*admin.UseCases, func(), error) {
 			// Commands speak through their answer; only what went wrong is logged.

@@ -18,7 +18,7 @@ type storage struct {
 	// migrate brings the schema up to date, and status lists its steps; nil: there
 	// are none.
 	migrate func(ctx context.Context, url string) error
-	status  func(ctx context.Context, url string) ([]ports.MigrationStep, error)
+	status  func(ctx context.Context, url string) (ports.SchemaStatus, error)
 }
 
 func (s storage) opened(ctx context.Context, c *configs.Config, log *slog.Logger) (databases, error) {

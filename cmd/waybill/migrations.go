@@ -27,17 +27,16 @@ func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error)
 	return pending || asked != nil, nil
 }
 
-// migrationsOf are the steps of the schema.
-func migrationsOf(ctx context.Context, c *configs.Config) ([]ports.MigrationStep, error) {
+// schemaOf is the state of the schema.
+func schemaOf(ctx context.Context, c *configs.Config) (schema ports.SchemaStatus, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	status := storageOf(c).status
 	if status == nil {
-		return nil, nil
+		return schema, nil
 	}
-	steps, err := status(ctx, c.DatabaseURL.Reveal())
-	if err != nil {
-		return nil, settings.MigrationFailed(c, err)
+	if schema, err = status(ctx, c.DatabaseURL.Reveal()); err != nil {
+		return schema, settings.MigrationFailed(c, err)
 	}
-	return steps, nil
+	return schema, nil
 }

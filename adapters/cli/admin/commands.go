@@ -36,8 +36,8 @@ type Commands struct {
 	// Normalizer reads phone numbers; its numbering plans take a while to load.
 	Normalizer func(c *configs.Config) (ports.Normalizer, error)
 	// MigrateUp tells whether there was anything to do.
-	MigrateUp  func(ctx context.Context, c *configs.Config) (pending bool, err error)
-	Migrations func(ctx context.Context, c *configs.Config) ([]ports.MigrationStep, error)
+	MigrateUp func(ctx context.Context, c *configs.Config) (pending bool, err error)
+	Schema    func(ctx context.Context, c *configs.Config) (ports.SchemaStatus, error)
 	// Distribute moves rows onto several nodes, and tells of each table that is done.
 	Distribute func(ctx context.Context, url string, tell func(ports.TableMoved)) error
 	// ServePricing serves the tariff over the pricing protocol until ctx ends, and

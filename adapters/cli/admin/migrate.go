@@ -23,8 +23,10 @@ type migrationView struct {
 
 // MigrationsView is the state of the schema as `migrate status --json` shows it.
 type MigrationsView struct {
-	Pending    int             `json:"pending"`
-	Migrations []migrationView `json:"migrations"`
+	Pending     int             `json:"pending"`
+	Migrations  []migrationView `json:"migrations"`
+	Nodes       int             `json:"nodes"`       // of Citus, besides the coordinator; 0: there is one database
+	Distributed bool            `json:"distributed"` // over them
 }
 
 func (p *Commands) migrate() *cobra.Command {
@@ -140,12 +142,12 @@ func (p *Commands) distribute() *cobra.Command {
 }
 
 func (p *Commands) showMigrations(ctx context.Context, c *configs.Config) error {
-	steps, err := p.Migrations(ctx, c)
+	schema, err := p.Schema(ctx, c)
 	if err != nil {
 		return err
 	}
-	v := MigrationsView{Migrations: make([]migrationView, 0, len(steps))}
-	for _, s := range steps {
+	v := MigrationsView{Migrations: make([]migrationView, 0, len(schema.Steps)), Nodes: schema.Nodes, Distributed: schema.Distributed}
+	for _, s := range schema.Steps {
 		step := migrationView{Version: s.Version, Name: s.Name}
 		if s.AppliedAt != nil {
 			at := domain.FormatTime(*s.AppliedAt)
@@ -164,5 +166,20 @@ func (p *Commands) showMigrations(ctx context.Context, c *configs.Config) error 
 			}
 			term.Row(w, fmt.Sprintf("%04d", m.Version), applied, m.Name)
 		}
+		if schema.Nodes > 0 {
+			fmt.Fprintln(w, "\n"+distributionOf(schema))
+		}
 	})
+}
+
+// distributionOf is for a database on a coordinator of Citus.
+func distributionOf(schema ports.SchemaStatus) string {
+	nodes := term.Counted(schema.Nodes, "node")
+	switch {
+	case schema.Distributed:
+		return "The rows of businesses are distributed over " + nodes + " of Citus."
+	case schema.HalfDistributed:
+		return "Only some tables are distributed over " + nodes + " of Citus: run waybill migrate distribute again."
+	}
+	return "There are " + nodes + " of Citus, and all rows are on the coordinator: waybill migrate distribute moves those of businesses."
 }

@@ -84,7 +84,7 @@ func Distribute(ctx context.Context, url string, tell func(ports.TableMoved)) er
 		if err != nil {
 			return err
 		}
-		if !state.coordinates {
+		if state.workers == 0 {
 			return ErrNoCitus
 		}
 		var running int
@@ -93,8 +93,8 @@ func Distribute(ctx context.Context, url string, tell func(ports.TableMoved)) er
 			return fmt.Errorf("look for processes that run: %w", err)
 		}
 		if running > 0 && !state.distributed {
-			return fmt.Errorf("%d servers or workers still ran within the last 20 seconds: stop them all, since they would not find rows"+
-				" at their new places, and call this again", running)
+			return fmt.Errorf("processes that ran within the last 20 seconds: %d. Stop all servers and workers, which would not find rows at"+
+				" their new places, and call this again 20 seconds later", running)
 		}
 		return distribute(ctx, db, tell)
 	}
@@ -110,7 +110,7 @@ func Distribute(ctx context.Context, url string, tell func(ports.TableMoved)) er
 // businesses yet, or whose distribution was begun when it had none.
 func distributeNew(ctx context.Context, db *sql.DB) error {
 	state, err := citusOf(ctx, db)
-	if err != nil || !state.coordinates || state.distributed {
+	if err != nil || state.workers == 0 || state.distributed {
 		return err
 	}
 	var used bool
@@ -246,7 +246,7 @@ func (p place) distributed(ctx context.Context, tx *sql.Tx) (bool, error) {
 
 // citusState is what a database is to Citus.
 type citusState struct {
-	coordinates bool // it is on a coordinator, which knows workers
+	workers     int  // that its coordinator knows; 0: it is on none
 	distributed bool // all tables are at their places
 	begun       bool // some are
 }
@@ -256,10 +256,13 @@ func citusOf(ctx context.Context, db *sql.DB) (state citusState, err error) {
 	if err != nil || !there {
 		return state, err
 	}
-	const coordinator = "SELECT FROM pg_dist_node WHERE groupid <> 0 AND noderole = 'primary' AND isactive" +
-		" AND (SELECT groupid FROM pg_dist_local_group) = 0"
-	if state.coordinates, err = exists(ctx, db, coordinator); err != nil || !state.coordinates {
-		return state, err
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM pg_dist_node WHERE groupid <> 0 AND noderole = 'primary' AND isactive"+
+		" AND (SELECT groupid FROM pg_dist_local_group) = 0").Scan(&state.workers)
+	if err != nil {
+		return state, fmt.Errorf("look for workers of Citus: %w", err)
+	}
+	if state.workers == 0 {
+		return state, nil
 	}
 	names := make([]string, len(places))
 	for i, p := range places {

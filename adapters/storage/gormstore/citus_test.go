@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -149,10 +150,21 @@ func TestCitusTakesAPlainInstallation(t *testing.T) {
 	if err := gormstore.Distribute(t.Context(), url, func(ports.TableMoved) {}); !errors.Is(err, gormstore.ErrNoCitus) {
 		t.Errorf("without Citus: %v", err)
 	}
+	tells := func(when string, want ports.SchemaStatus) {
+		t.Helper()
+		got, err := gormstore.MigrationStatus(t.Context(), url)
+		got.Steps = nil
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s the status is %+v, %v; want %+v", when, got, err, want)
+		}
+	}
+	tells("without Citus", ports.SchemaStatus{})
 	form(t, databases)
 	if err := gormstore.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
+	nodes := len(databases) - 1
+	tells("before the move", ports.SchemaStatus{Nodes: nodes})
 
 	ctx, cut := context.WithCancel(t.Context())
 	tables := 0
@@ -164,6 +176,7 @@ func TestCitusTakesAPlainInstallation(t *testing.T) {
 	if err == nil || tables != 8 {
 		t.Fatalf("%d tables moved before the move was cut off: %v", tables, err)
 	}
+	tells("cut off,", ports.SchemaStatus{Nodes: nodes, HalfDistributed: true})
 	cutOff, err := gormstore.Open(t.Context(), url, gormstore.Options{})
 	if err == nil {
 		_ = cutOff.Close()
@@ -182,6 +195,7 @@ func TestCitusTakesAPlainInstallation(t *testing.T) {
 	}); err != nil || again != 8 || rows == 0 {
 		t.Fatalf("the second call moved %d rows and left %d tables where they were: %v", rows, again, err)
 	}
+	tells("after the move", ports.SchemaStatus{Nodes: nodes, Distributed: true})
 
 	moved := open(t, url)
 	got, err := moved.Read().Deliveries.Get(t.Context(), tenant, w.Delivery.ID)

@@ -128,10 +128,9 @@ func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, 
 	return true, nil
 }
 
-// MigrationStatus lists all steps by version.
-func MigrationStatus(ctx context.Context, url string) ([]ports.MigrationStep, error) {
-	var steps []ports.MigrationStep
-	err := withProvider(url, func(_ *dialect, _ *sql.DB, p *goose.Provider) error {
+// MigrationStatus lists all steps, and tells what was distributed.
+func MigrationStatus(ctx context.Context, url string) (schema ports.SchemaStatus, err error) {
+	err = withProvider(url, func(e *dialect, db *sql.DB, p *goose.Provider) error {
 		status, err := p.Status(ctx)
 		if err != nil {
 			return fmt.Errorf("read the migrations: %w", err)
@@ -142,11 +141,16 @@ func MigrationStatus(ctx context.Context, url string) ([]ports.MigrationStep, er
 				at := s.AppliedAt.UTC()
 				step.AppliedAt = &at
 			}
-			steps = append(steps, step)
+			schema.Steps = append(schema.Steps, step)
 		}
-		return nil
+		if e.dialect != goose.DialectPostgres {
+			return nil
+		}
+		state, err := citusOf(ctx, db)
+		schema.Nodes, schema.Distributed, schema.HalfDistributed = state.workers, state.distributed, state.begun && !state.distributed
+		return err
 	})
-	return steps, err
+	return schema, err
 }
 
 // MigrationsHash changes whenever a migration of either database does.

@@ -39,10 +39,11 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 				}
 			}
 			wantPending(true)
-			before, err := gormstore.MigrationStatus(t.Context(), url)
+			status, err := gormstore.MigrationStatus(t.Context(), url)
 			if err != nil {
 				t.Fatal(err)
 			}
+			before := status.Steps
 			wantPending(true) // with the table of versions, and nothing in it
 			for range 2 {
 				if err := gormstore.Migrate(t.Context(), url); err != nil {
@@ -50,10 +51,10 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 				}
 				wantPending(false)
 			}
-			after, err := gormstore.MigrationStatus(t.Context(), url)
-			if err != nil {
-				t.Fatal(err)
+			if status, err = gormstore.MigrationStatus(t.Context(), url); err != nil || status.Nodes != 0 || status.Distributed {
+				t.Fatalf("%+v, %v", status, err)
 			}
+			after := status.Steps
 			want := map[int64]string{1: "tenancy", 2: "directory", 3: "deliveries", 4: "idempotency", 5: "key pepper", 6: "key usage", 7: "bulk",
 				8: "simulations", 9: "webhooks", 10: "secret key check", 11: "operators", 12: "search", 13: "feed positions",
 				14: "operator kinds peppers",

@@ -37,6 +37,7 @@ type bench struct {
 	shelved          int             // deliveries that are there to be read
 	created          [2]atomic.Int64 // creates numbered so far, on onHTTP and sqlite
 	replays          []atomic.Int64  // per connection
+	booked           atomic.Int64    // runs of pgbench at a pace so far
 	told             []numbers       // per connection, what it created on postgres
 
 	about       string // the Postgres

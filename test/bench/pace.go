@@ -135,7 +135,6 @@ type paced struct {
 	paceOptions
 	installations []*installation
 	subjects      []*paceSubject
-	booked        int // runs of pgbench so far
 	idled         []string
 }
 
@@ -219,7 +218,8 @@ func (r *paced) openAll(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.openPgbench(ctx)
+	in := r.installations[0]
+	return in.openPgbench(ctx, in.alone[0], pgbench{clients: r.clients, protocol: r.protocol})
 }
 
 // binary is the program that is measured; it was built where none was named.
@@ -242,46 +242,6 @@ func openInstallation(ctx context.Context, b *bench, name, binary string, shared
 		}
 	}
 	return in, nil
-}
-
-// openPgbench makes a database for F, with what a create stores.
-func (r *paced) openPgbench(ctx context.Context) error {
-	path, err := findTool(ctx, "pgbench")
-	if err != nil {
-		return err
-	}
-	in := r.installations[0]
-	c, err := dial(ctx, in.serving.address, in.alone[0].key)
-	if err != nil {
-		return err
-	}
-	defer c.net.Close()
-	n := in.number()
-	if _, err := c.create(n, n); err != nil {
-		return err
-	}
-	r.pgbench = &pgbench{path: path, clients: r.clients, protocol: r.protocol, dir: r.dir, answer: c.body}
-	if err := in.db.QueryRow(ctx, "SELECT payload FROM feed_events LIMIT 1").Scan(&r.pgbench.payload); err != nil {
-		return err
-	}
-	if r.onFunc, err = r.createDatabase(ctx, "function"); err != nil {
-		return err
-	}
-	if err := command(ctx, r.binary(), r.onFunc, nil, "migrate", "up"); err != nil {
-		return err
-	}
-	if err := r.pgbench.seed(ctx, r.onFunc); err != nil {
-		return err
-	}
-	_, err = r.book(ctx, 0, 2*time.Second)
-	return err
-}
-
-// book is F at a pace.
-func (r *paced) book(ctx context.Context, perSecond float64, duration time.Duration) (measurement, error) {
-	r.booked++
-	r.pgbench.rate = int(perSecond)
-	return r.pgbench.run(ctx, r.onFunc, []string{functionSQL}, duration, r.booked)
 }
 
 func (r *paced) close() (err error) {
@@ -339,7 +299,7 @@ func (r *paced) measure(ctx context.Context, s *paceSubject, at pace) error {
 	}
 	if s.in == nil {
 		before, switches := cpuOfTree(r.master), r.switchesOfPostgres()
-		m, err := r.book(ctx, perSecond, r.duration)
+		m, err := r.book(ctx, *r.pgbench, perSecond, r.duration)
 		f := paceFigure{measurement: m, spent: spent{postgres: cpuOfTree(r.master) - before},
 			switchCounts: switchCounts{postgres: switched(r.switchesOfPostgres(), switches)}}
 		s.figures[at.name] = append(s.figures[at.name], f)

@@ -63,6 +63,45 @@ func findTool(ctx context.Context, name string) (string, error) {
 	return path, nil
 }
 
+// openPgbench makes a database for F, with what a create of an application stores.
+func (p *post) openPgbench(ctx context.Context, a application, with pgbench) error {
+	path, err := findTool(ctx, "pgbench")
+	if err != nil {
+		return err
+	}
+	c, err := dial(ctx, p.serving.address, a.key)
+	if err != nil {
+		return err
+	}
+	defer c.net.Close()
+	n := int(p.numbers.Add(1))
+	if _, err := c.create(n, n); err != nil {
+		return err
+	}
+	with.path, with.dir, with.answer = path, p.dir, c.body
+	p.pgbench = &with
+	if err := p.db.QueryRow(ctx, "SELECT payload FROM feed_events LIMIT 1").Scan(&p.pgbench.payload); err != nil {
+		return err
+	}
+	if p.onFunc, err = p.createDatabase(ctx, "function"); err != nil {
+		return err
+	}
+	if err := command(ctx, p.binary, p.onFunc, nil, "migrate", "up"); err != nil {
+		return err
+	}
+	if err := p.pgbench.seed(ctx, p.onFunc); err != nil {
+		return err
+	}
+	_, err = p.book(ctx, *p.pgbench, 0, 2*time.Second)
+	return err
+}
+
+// book is F at a pace.
+func (b *bench) book(ctx context.Context, p pgbench, perSecond float64, duration time.Duration) (measurement, error) {
+	p.rate = int(perSecond)
+	return p.run(ctx, b.onFunc, []string{functionSQL}, duration, int(b.booked.Add(1)))
+}
+
 // seed prepares a migrated database for both scripts.
 func (p *pgbench) seed(ctx context.Context, url string) error {
 	db, err := pgx.Connect(ctx, url)

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -24,7 +25,8 @@ import (
 // 1, 2 and 4 workers; the processes that a trial leaves out are held by SIGSTOP. So what
 // grows is what each process costs by itself: smaller batches, more connections, and
 // all that it asks again and again whether or not anything happens. The last is also
-// measured alone, and named.
+// measured alone, and named. As many pgbenches do F at the same paces, which tells what
+// the machine takes for sharing the same work out among processes.
 const processesArgument = "processes"
 
 // processesOptions are the flags behind it.
@@ -46,6 +48,12 @@ var (
 
 // mostGrowth is the aim for the processor time of a create with the most processes over that with one.
 const mostGrowth = 1.1
+
+// bareSessions are those of each pgbench: as many as a server uses at an ordinary pace.
+const bareSessions = 2
+
+// bareStart is how long they run before they are measured.
+const bareStart = 4 * time.Second
 
 // warmTime is how long processes work before they are measured: so long that Redis has
 // forgotten servers that are held.
@@ -71,7 +79,7 @@ func benchProcesses(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := open(ctx, options{binary: o.binary})
+	b, err := open(ctx, options{binary: o.binary, protocol: "prepared"})
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err != nil {
 		return err
@@ -142,7 +150,7 @@ func openFleet(ctx context.Context, b *bench) (f *fleet, err error) {
 			return f, err
 		}
 	}
-	return f, nil
+	return f, f.openPgbench(ctx, f.alone[0], pgbench{clients: bareSessions, protocol: b.protocol})
 }
 
 // close ends all processes; the first of each is the post's.
@@ -196,11 +204,15 @@ type fleetTrial struct {
 	pace            int
 	serves, workers int
 	hooked          bool // each create has a webhook, which is waited for
+	bare            int  // so many pgbenches do F, and all processes are held
 	figures         []paceFigure
 }
 
 func fleetTrials(paces []int) (all []*fleetTrial) {
 	for _, pace := range paces {
+		for _, n := range []int{slices.Min(serveCounts), slices.Max(serveCounts)} {
+			all = append(all, &fleetTrial{pace: pace, bare: n})
+		}
 		for _, n := range serveCounts {
 			all = append(all, &fleetTrial{pace: pace, serves: n, workers: 1})
 		}
@@ -214,7 +226,10 @@ func fleetTrials(paces []int) (all []*fleetTrial) {
 func (t *fleetTrial) title() string { return perSecondName(t.pace) + ", " + t.name() }
 
 func (t *fleetTrial) name() string {
-	if t.hooked {
+	switch {
+	case t.bare > 0:
+		return "F, by " + strconv.Itoa(t.bare) + " pgbench"
+	case t.hooked:
 		return "create + webhook, " + counted(t.workers, "worker")
 	}
 	return "create, " + counted(t.serves, "server")
@@ -243,6 +258,9 @@ func (f *fleet) load(t *fleetTrial, duration time.Duration) paceLoad {
 func (f *fleet) measure(ctx context.Context, t *fleetTrial, duration time.Duration) error {
 	if err := f.run(t.serves, t.workers); err != nil {
 		return err
+	}
+	if t.bare > 0 {
+		return f.measureBare(ctx, t, duration)
 	}
 	if _, err := f.load(t, warmTime).openLoop(ctx, float64(t.pace)); err != nil {
 		return err
@@ -274,6 +292,41 @@ func (f *fleet) measure(ctx context.Context, t *fleetTrial, duration time.Durati
 	figure.hooks = lateness(came.First)
 	t.figures = append(t.figures, figure)
 	return f.settled(ctx)
+}
+
+// measureBare is one trial of pgbenches side by side. What Postgres spends is read in the
+// middle of their run: the start of so many sessions would count as much as what they do.
+func (f *fleet) measureBare(ctx context.Context, t *fleetTrial, duration time.Duration) error {
+	var figure paceFigure
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	var failed error
+	whole := bareStart + duration + time.Second
+	for i := range t.bare {
+		p := *f.pgbench
+		p.dir = filepath.Join(f.dir, fmt.Sprintf("pgbench-%d", i))
+		if err := os.MkdirAll(p.dir, 0o700); err != nil {
+			return err
+		}
+		group.Go(func() {
+			m, err := f.book(ctx, p, float64(t.pace)/float64(t.bare), whole)
+			mu.Lock()
+			defer mu.Unlock()
+			figure.operations += m.operations
+			figure.perSecond += m.perSecond
+			figure.latencies = append(figure.latencies, m.latencies...)
+			failed = errors.Join(failed, err)
+		})
+	}
+	err := pause(ctx, bareStart)
+	before := cpuOfTree(f.master)
+	err = errors.Join(err, pause(ctx, duration))
+	figure.spent.postgres = cpuOfTree(f.master) - before
+	group.Wait()
+	figure.operations = int(float64(figure.operations) * float64(duration) / float64(whole))
+	slices.Sort(figure.latencies)
+	t.figures = append(t.figures, figure)
+	return errors.Join(err, failed)
 }
 
 // profile keeps what one server spends its time on, of the fewest and of the most, at the first pace.

@@ -56,8 +56,17 @@ func printFleet(w io.Writer, f *fleet, o processesOptions, trials []*fleetTrial,
 		}
 		fmt.Fprintln(w, t.row())
 	}
+	fmt.Fprintln(w)
+	var goals []goal
+	for _, g := range growths(trials) {
+		if g.atMost > 0 {
+			goals = append(goals, g)
+			continue
+		}
+		fmt.Fprintf(w, "%-45s %.2f (%.2f to %.2f)\n", g.name, g.value(), slices.Min(g.values), slices.Max(g.values))
+	}
 	printIdle(w, o.idle, idled)
-	return told(w, fleetGoals(trials), "", "")
+	return told(w, goals, "", "")
 }
 
 func printIdle(w io.Writer, lasting time.Duration, idled []idleFleet) {
@@ -82,12 +91,17 @@ func printIdle(w io.Writer, lasting time.Duration, idled []idleFleet) {
 	}
 }
 
-// fleetGoals compare the most processes with the fewest, round by round.
-func fleetGoals(trials []*fleetTrial) (goals []goal) {
+// growths compare more processes with the fewest, round by round. There is an aim for the
+// most of the program's own, and for those of the servers over the growth of F beside them.
+func growths(trials []*fleetTrial) (all []goal) {
 	fewest := map[string]*fleetTrial{}
+	var ofF []float64
 	for _, t := range trials {
 		kind, n, most := fmt.Sprintf("%s, servers", perSecondName(t.pace)), t.serves, slices.Max(serveCounts)
-		if t.hooked {
+		switch {
+		case t.bare > 0:
+			kind, n, most = fmt.Sprintf("%s, F", perSecondName(t.pace)), t.bare, 0
+		case t.hooked:
 			kind, n, most = fmt.Sprintf("%s, webhooks, workers", perSecondName(t.pace)), t.workers, slices.Max(workerCounts)
 		}
 		if fewest[kind] == nil {
@@ -98,8 +112,14 @@ func fleetGoals(trials []*fleetTrial) (goals []goal) {
 		if n == most {
 			aim = mostGrowth
 		}
-		goals = append(goals, atMost(fmt.Sprintf("%s: CPU with %d / with 1", kind, n), "ratio", 2, aim,
-			quotients(t.values(inAll), fewest[kind].values(inAll))))
+		grown := quotients(t.values(inAll), fewest[kind].values(inAll))
+		all = append(all, atMost(fmt.Sprintf("%s: CPU with %d / with 1", kind, n), "ratio", 2, aim, grown))
+		switch {
+		case t.bare > 0:
+			ofF = grown
+		case n == most && !t.hooked && ofF != nil:
+			all = append(all, atMost(fmt.Sprintf("%s: the same over that of F", kind), "ratio", 2, aim, quotients(grown, ofF)))
+		}
 	}
-	return slices.DeleteFunc(goals, func(g goal) bool { return g.atMost < 0 })
+	return all
 }

@@ -210,7 +210,7 @@ type fleetTrial struct {
 
 func fleetTrials(paces []int) (all []*fleetTrial) {
 	for _, pace := range paces {
-		for _, n := range []int{slices.Min(serveCounts), slices.Max(serveCounts)} {
+		for _, n := range []int{1, slices.Max(workerCounts), slices.Max(serveCounts)} {
 			all = append(all, &fleetTrial{pace: pace, bare: n})
 		}
 		for _, n := range serveCounts {

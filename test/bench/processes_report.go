@@ -92,10 +92,11 @@ func printIdle(w io.Writer, lasting time.Duration, idled []idleFleet) {
 }
 
 // growths compare more processes with the fewest, round by round. There is an aim for the
-// most of the program's own, and for those of the servers over the growth of F beside them.
+// most of the program's own, and for those over the growth of F by as many.
 func growths(trials []*fleetTrial) (all []goal) {
 	fewest := map[string]*fleetTrial{}
-	var ofF []float64
+	type trial struct{ pace, processes int }
+	ofF := map[trial][]float64{}
 	for _, t := range trials {
 		kind, n, most := fmt.Sprintf("%s, servers", perSecondName(t.pace)), t.serves, slices.Max(serveCounts)
 		switch {
@@ -116,9 +117,9 @@ func growths(trials []*fleetTrial) (all []goal) {
 		all = append(all, atMost(fmt.Sprintf("%s: CPU with %d / with 1", kind, n), "ratio", 2, aim, grown))
 		switch {
 		case t.bare > 0:
-			ofF = grown
-		case n == most && !t.hooked && ofF != nil:
-			all = append(all, atMost(fmt.Sprintf("%s: the same over that of F", kind), "ratio", 2, aim, quotients(grown, ofF)))
+			ofF[trial{t.pace, n}] = grown
+		case n == most && ofF[trial{t.pace, n}] != nil:
+			all = append(all, atMost(fmt.Sprintf("%s: the same over that of F", kind), "ratio", 2, aim, quotients(grown, ofF[trial{t.pace, n}])))
 		}
 	}
 	return all

@@ -43,7 +43,7 @@ func (p *commands) doctor() *doctor.Commands {
 			return tenancy.NewTenants(s, digest, clock, newIdentifiers(clock), local.New()), webhooks.NewSecretKey(s, sealer), nil
 		},
 		Redis: func(c *configs.Config) (doctor.Redis, func(), error) {
-			client, closeClient, err := redisOf(c, connect.RedisTimeout)
+			client, closeClient, err := redisOf(c, openRedis)
 			return connect.Probe{Client: client}, closeClient, err
 		},
 		Pricing: func(c *configs.Config) (ports.Pricing, error) {

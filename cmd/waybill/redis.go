@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,7 +16,7 @@ import (
 // where no Redis is set. It connects to nothing yet: a server starts, serves
 // and ends without its Redis.
 func newRedis(c *configs.Config) (*redis.Client, func(), error) {
-	return redisOf(c, connect.RedisTimeout)
+	return redisOf(c, openRedis)
 }
 
 // newPipelines carries the commands of limits and locks; nil without Redis.
@@ -34,19 +33,23 @@ func newPipelines(client *redis.Client) *autopipeline.Client {
 type queueRedis struct{ *redis.Client }
 
 func newQueueRedis(ctx context.Context, c *configs.Config, log *slog.Logger) (queueRedis, func(), error) {
-	client, closeClient, err := redisOf(c, connect.QueueTimeout)
+	client, closeClient, err := redisOf(c, connect.OpenQueue)
 	if client != nil {
 		connect.WarnOfEviction(ctx, client, log)
 	}
 	return queueRedis{client}, closeClient, err
 }
 
-func redisOf(c *configs.Config, timeout time.Duration) (*redis.Client, func(), error) {
+func openRedis(address string) (*redis.Client, error) {
+	return connect.Open(address, connect.RedisTimeout)
+}
+
+func redisOf(c *configs.Config, open func(address string) (*redis.Client, error)) (*redis.Client, func(), error) {
 	if c.RedisURL == "" {
 		return nil, func() {}, nil
 	}
 	connect.SilenceRedis()
-	client, err := connect.Open(c.RedisURL.Reveal(), timeout)
+	client, err := open(c.RedisURL.Reveal())
 	if err != nil {
 		return nil, nil, settings.BadSetting(c, "redis_url", err)
 	}

@@ -297,7 +297,7 @@ func (s *street) live(ctx context.Context) (n nightly, err error) {
 			for step := range steps {
 				// The connections take turns.
 				due := begun.Add(time.Duration(step)*s.interval + s.interval*time.Duration(i)/time.Duration(len(s.victim.keys)))
-				sleepUntil(due)
+				time.Sleep(time.Until(due))
 				var a answer
 				var err error
 				if c == nil {

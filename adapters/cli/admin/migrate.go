@@ -23,10 +23,11 @@ type migrationView struct {
 
 // MigrationsView is the state of the schema as `migrate status --json` shows it.
 type MigrationsView struct {
-	Pending     int             `json:"pending"`
-	Migrations  []migrationView `json:"migrations"`
-	Nodes       int             `json:"nodes"`       // of Citus, besides the coordinator; 0: there is one database
-	Distributed bool            `json:"distributed"` // over them
+	Pending         int             `json:"pending"`
+	Migrations      []migrationView `json:"migrations"`
+	Nodes           int             `json:"nodes"`            // of Citus, besides the coordinator; 0: there is one database
+	Distributed     bool            `json:"distributed"`      // over them
+	HalfDistributed bool            `json:"half_distributed"` // some tables are: the move was cut off
 }
 
 func (p *Commands) migrate() *cobra.Command {
@@ -146,7 +147,8 @@ func (p *Commands) showMigrations(ctx context.Context, c *configs.Config) error 
 	if err != nil {
 		return err
 	}
-	v := MigrationsView{Migrations: make([]migrationView, 0, len(schema.Steps)), Nodes: schema.Nodes, Distributed: schema.Distributed}
+	v := MigrationsView{Migrations: make([]migrationView, 0, len(schema.Steps)), Nodes: schema.Nodes, Distributed: schema.Distributed,
+		HalfDistributed: schema.HalfDistributed}
 	for _, s := range schema.Steps {
 		step := migrationView{Version: s.Version, Name: s.Name}
 		if s.AppliedAt != nil {

@@ -16,9 +16,11 @@ const (
 	// mostWakeUps are kept: where none is taken, no server waits, and each asks before it does.
 	mostWakeUps = 16
 	// netEvery is how often an idle server asks unless it is woken, for what was put back from a
-	// process that died. It is no more often than that: a process that still finds something due
+	// process that died or ended. It is no more often than that: a process that still finds something due
 	// notifies again, which wakes a server of its own past a connection that is silent.
 	netEvery = 5 * time.Second
+	// unreadFor is how long a wake-up is this server's that does not wait for it any more.
+	unreadFor = 20 * time.Millisecond
 )
 
 // announcer is the client by which asynq puts a task in a queue. With it, in the same
@@ -61,7 +63,7 @@ type waiting struct {
 	stop   <-chan struct{}
 	own    chan struct{} // wake-ups of this process; it keeps one
 
-	woken chan error // by Redis; nil: it is not asked to
+	woken <-chan error // by Redis; nil: it is not asked to
 }
 
 // wake lets the server ask, now or as soon as it would wait.
@@ -75,8 +77,9 @@ func (w *waiting) wake() {
 // idle waits, and tells whether the server was woken.
 func (w *waiting) idle() bool {
 	if w.woken == nil {
-		w.woken = make(chan error, 1)
-		go w.ask(w.woken)
+		woken := make(chan error)
+		w.woken = woken
+		go w.ask(woken)
 	}
 	select {
 	case <-w.stop:
@@ -93,18 +96,21 @@ func (w *waiting) idle() bool {
 }
 
 // ask asks Redis for a wake-up. A connection that is silent is given up soon after Redis was to
-// answer. A wake-up that comes after the end of the server is left to another one.
+// answer. A wake-up that comes while the server has all hands full, or after its end, is left to
+// another one; this one asks anew before it waits again.
 func (w *waiting) ask(woken chan<- error) {
+	defer close(woken)
 	ctx, cancel := context.WithTimeout(context.Background(), w.net+notifyTimeout)
 	defer cancel()
 	err := w.client.BLPop(ctx, w.net, wakeUpsPrefix+w.queue).Err()
-	woken <- err
 	select {
+	case woken <- err:
+		return
 	case <-w.stop:
-		if err == nil {
-			_ = w.client.LPush(ctx, wakeUpsPrefix+w.queue, "").Err() // a lost one is repeated
-		}
-	default:
+	case <-time.After(unreadFor):
+	}
+	if err == nil {
+		_ = w.client.LPush(ctx, wakeUpsPrefix+w.queue, "").Err() // a lost one is repeated
 	}
 }
 

@@ -70,6 +70,16 @@ func TestAnIdleServerWaitsUntilItIsWoken(t *testing.T) {
 		if client.asked != asked {
 			t.Errorf("it asked %d times anew while a question was open", client.asked-asked)
 		}
+		w.wake()
+		waits("its own process wakes it with a question open", true, 0)
+		go func() { client.answers <- nil }()
+		time.Sleep(unreadFor + time.Millisecond) // its hands are full
+		synctest.Wait()
+		if client.put != 1 {
+			t.Errorf("%d wake-ups were left to others, want the one that was not waited for", client.put)
+		}
+		client.put = 0
+		waits("it is told of one that it left to others", true, 0)
 		tell(errors.New("the connection is cut"), time.Millisecond)
 		waits("the connection is cut", false, time.Millisecond+w.every)
 		time.AfterFunc(time.Millisecond, func() { close(stop) })

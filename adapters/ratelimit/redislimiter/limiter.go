@@ -115,9 +115,7 @@ func (l *Limiter) takeTogether(ctx context.Context, buckets []ports.Bucket) (fou
 	if found, err = l.read(answer, buckets); err != nil {
 		return nil, 0, err
 	}
-	if at == 0 {
-		l.tell(take, buckets, found)
-	}
+	l.tell(take, buckets, found) // the others may have left
 	return found, int64(at), nil
 }
 

@@ -42,8 +42,8 @@ func TestOfCallersThatComeTogetherAsManyAreAdmittedAsThereIsRoomFor(t *testing.T
 			t.Errorf("%d: %+v", i, a)
 		}
 	}
-	if told != 2*2 || counted != 6 {
-		t.Errorf("told %d times, %d at last; want two buckets of two crowds, and 6", told, counted)
+	if told != 8*2 || counted != 6 { // each may be the only one that is still there
+		t.Errorf("told %d times, %d at last; want two buckets by each caller, and 6", told, counted)
 	}
 	if a, err := l.Peek(t.Context(), wide); err != nil || a.Remaining != 94 {
 		t.Errorf("%+v, %v: those who were refused were counted", a, err)

@@ -169,11 +169,9 @@ func tellLeft(t *testing.T, store *gormstore.Store, tenant domain.Tenant) {
 			if err != nil {
 				t.Error(err)
 			}
-			for i, d := range left {
+			for _, d := range left[:min(3, len(left))] {
 				attempts, err := read.Attempts(ctx, tenant, d.ID)
-				if i < 3 {
-					t.Logf("%d %s, such as %+v with the attempts %+v, %v", len(left), status, d, attempts, err)
-				}
+				t.Logf("%d %s, such as %+v with the attempts %+v, %v", len(left), status, d, attempts, err)
 			}
 		}
 	}

@@ -106,8 +106,8 @@ func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error
 	}
 }
 
-// wakeOwn wakes the server of this process where a task waits, though its connection may be silent. Those of the
-// others were told, as they are of each task that is put there or refused.
+// wakeOwn wakes the server of this process where a task waits, though its connection may be silent. One of all
+// servers was told, as one is of each task that is put there or refused.
 func (q *Queue) wakeOwn(kind ports.JobKind) {
 	if servers := q.waiting.Load(); servers != nil && (*servers)[kind] != nil {
 		(*servers)[kind].wake()

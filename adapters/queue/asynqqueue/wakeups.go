@@ -79,7 +79,7 @@ func (w *waiting) idle() bool {
 	if w.woken == nil {
 		woken := make(chan error)
 		w.woken = woken
-		go w.ask(woken)
+		go w.takeWakeUp(woken)
 	}
 	select {
 	case <-w.stop:
@@ -95,10 +95,10 @@ func (w *waiting) idle() bool {
 	}
 }
 
-// ask asks Redis for a wake-up. A connection that is silent is given up soon after Redis was to
+// takeWakeUp asks Redis for a wake-up. A connection that is silent is given up soon after Redis was to
 // answer. A wake-up that comes while the server has all hands full, or after its end, is left to
 // another one; this one asks anew before it waits again.
-func (w *waiting) ask(woken chan<- error) {
+func (w *waiting) takeWakeUp(woken chan<- error) {
 	defer close(woken)
 	ctx, cancel := context.WithTimeout(context.Background(), w.net+notifyTimeout)
 	defer cancel()

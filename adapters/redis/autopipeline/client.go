@@ -134,18 +134,15 @@ func (c *Client) send(ctx context.Context, commands []*command) []error {
 // firstOfEach gives all commands of a kind one place to be answered at, and returns the
 // first of each kind, and those of none.
 func firstOfEach(commands []*command) (firsts []*command) {
-	var kinds map[string]*sent
+	kinds := map[string]*sent{}
 	for i, own := range commands {
 		own.beside.Store(i > 0)
 		if own.sent = kinds[own.kind]; own.sent == nil {
 			own.sent = &sent{}
 			firsts = append(firsts, own)
-		}
-		if own.kind != "" {
-			if kinds == nil {
-				kinds = map[string]*sent{}
+			if own.kind != "" {
+				kinds[own.kind] = own.sent
 			}
-			kinds[own.kind] = own.sent
 		}
 		own.place = own.callers
 		own.callers++

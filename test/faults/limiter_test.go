@@ -229,3 +229,59 @@ func TestWhatASlowRedisIsToldAgainAndAgainCountsOnce(t *testing.T) {
 		t.Errorf("%d requests are counted, and there were %d", counted, made)
 	}
 }
+
+// Far below the limit each process counts ahead of Redis, and none of them knows what the
+// others have counted.
+func TestProcessesThatCountAheadAdmitTheLimitAndNoMore(t *testing.T) {
+	t.Parallel()
+	const limit, processes = 800, 8
+	url, b := redis.URL(t), aLimit(t, limit)
+	admitted := make([]int, processes)
+	var all sync.WaitGroup
+	for i := range processes {
+		c := newCounting(t, url)
+		all.Go(func() {
+			for range 2 * limit / processes {
+				admitted[i] += c.take(t, 1, b)
+			}
+			if c.fallbacks(t) > 0 {
+				t.Log("a process has not always asked Redis")
+			}
+		})
+	}
+	all.Wait()
+	sum := 0
+	for _, n := range admitted {
+		sum += n
+	}
+	if sum < limit-limit/100 || sum > limit+limit/100 {
+		t.Errorf("%d were admitted, %v by each, and the limit is %d", sum, admitted, limit)
+	}
+}
+
+// A process that has just heard that the limit is far admits a hundredth of it at
+// most, though others use up all of it in that moment; and Redis hears of it.
+func TestAProcessThatHasNotHeardOfOthersAdmitsAHundredthMoreAtMost(t *testing.T) {
+	t.Parallel()
+	const limit = 800
+	url, b := redis.URL(t), aLimit(t, limit)
+	one, other := newCounting(t, url), newCounting(t, url)
+	ahead := one.take(t, 1, b)
+	for range 3 { // counted ahead, too few to be told yet
+		ahead += one.take(t, 1, b)
+	}
+	rest := 0
+	for range limit + 10 {
+		rest += other.take(t, 1, b)
+	}
+	if ahead != 4 || rest > limit-1 || rest < limit-4 { // by what Redis has heard of by then
+		t.Fatalf("%d and %d were admitted; want 4, and what is left of %d", ahead, rest, limit)
+	}
+	if more := one.take(t, 50, b); more > limit/100 {
+		t.Errorf("%d more were admitted, and a hundredth of the limit is %d", more, limit/100)
+	}
+	time.Sleep(100 * time.Millisecond) // what is owed by now is told, and finds no room
+	if late := one.take(t, 5, b) + other.take(t, 5, b); late > 0 {
+		t.Errorf("%d were admitted when all had heard", late)
+	}
+}

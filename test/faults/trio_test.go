@@ -66,7 +66,7 @@ func TestThreeProcessesActAsOne(t *testing.T) {
 // time says nothing.
 func (s *shop) shareLimit(t *testing.T) {
 	t.Helper()
-	const limit, tries = 300, 5
+	const limit, tries = 600, 5 // of which each server counts the first half ahead of Redis
 	for range tries {
 		until(t, "the servers ask Redis", 20*time.Second, func() bool {
 			before := s.fallbacks(t)

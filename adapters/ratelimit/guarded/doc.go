@@ -1,8 +1,16 @@
-// Package guarded goes on limiting when the limiter that all processes share
-// is slow or gone: the request is then counted by a limiter inside the process.
+// Package guarded asks the limiter that all processes share no more often than it has
+// to, and goes on limiting when that one is slow or gone: the request is then counted by
+// a limiter inside the process.
 //
 // Decisions that bind this package:
 //
+//   - A request for which there is ample room is counted by the process, which tells
+//     the shared limiter afterwards, once for many. Room is ample while half of the
+//     limit is left by what the shared limiter told in the last two seconds, and while the
+//     process owes it no more than a hundredth of the limit. Fifty processes owe no more
+//     than the half that is left; where there are more of them, or where others use up that
+//     half within the two seconds, each admits a hundredth too many at most. Limits under 400
+//     are always counted together. A process that dies takes what it owes with it.
 //   - No request fails or waits longer than 30 ms because of the shared limiter.
 //     After five failures in a row a circuit breaker opens and requests are
 //     counted locally at once; every second one of them tries the shared limiter

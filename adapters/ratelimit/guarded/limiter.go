@@ -31,6 +31,13 @@ type Shared interface {
 // Local is the limiter of the process.
 type Local interface {
 	ports.RateLimiter
+	// TakeAmple counts one request where every bucket has ample room by what the
+	// shared limiter told a moment ago, and reports whether it did, and of which buckets the
+	// shared limiter is due to be told what it is owed.
+	TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due []ports.Bucket, counted bool)
+	// GiveBackOwed takes one request off buckets that all owe one, and reports whether
+	// it did.
+	GiveBackOwed(buckets ...ports.Bucket) bool
 	// Remember makes a bucket go on from what the shared limiter told of it.
 	Remember(b ports.Bucket, age time.Duration, count, previous int64)
 	// Owed is how many requests of a bucket were counted here alone. Until they are
@@ -68,9 +75,14 @@ func New(shared Shared, local Local, r prometheus.Registerer, log *slog.Logger) 
 	return l
 }
 
-// Take counts a request, here if not there. The only errors are those of the
-// local limiter.
+// Take counts a request: here where there is ample room, else there, and here if that
+// fails. The only errors are those of the local limiter.
 func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (a ports.Allowance, err error) {
+	a, due, counted := l.local.TakeAmple(buckets...)
+	if counted {
+		l.payBeside(ctx, due)
+		return a, nil
+	}
 	if l.ask(ctx, buckets, func(ctx context.Context) (err error) {
 		a, err = l.shared.Take(ctx, buckets...)
 		return err
@@ -93,7 +105,7 @@ func (l *Limiter) Peek(ctx context.Context, buckets ...ports.Bucket) (a ports.Al
 
 // GiveBack undoes a Take where one would be counted now.
 func (l *Limiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
-	if l.ask(ctx, buckets, func(ctx context.Context) error { return l.shared.GiveBack(ctx, buckets...) }) {
+	if l.local.GiveBackOwed(buckets...) || l.ask(ctx, buckets, func(ctx context.Context) error { return l.shared.GiveBack(ctx, buckets...) }) {
 		return nil
 	}
 	return l.local.GiveBack(ctx, buckets...)
@@ -152,6 +164,22 @@ func (l *Limiter) pay(ctx, bounded context.Context, b ports.Bucket, over func())
 		l.local.Settle(b, owed)
 	}
 	return told
+}
+
+// payBeside tells the shared limiter what it is owed for buckets while their requests go on.
+func (l *Limiter) payBeside(ctx context.Context, buckets []ports.Bucket) {
+	for _, b := range buckets {
+		mine, _ := l.turn(b)
+		if mine == nil {
+			continue // another request sees to it
+		}
+		go func() {
+			ctx := context.WithoutCancel(ctx)
+			bounded, cancel := context.WithTimeout(ctx, timeout)
+			defer cancel()
+			l.pay(ctx, bounded, b, mine)
+		}()
+	}
 }
 
 // turn is to end with mine, or after that of another request, which is over when

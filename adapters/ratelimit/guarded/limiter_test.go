@@ -41,6 +41,8 @@ type counter struct {
 	told  func(ports.Bucket, time.Duration, int64, int64)
 	added atomic.Int64 // of a shared one
 	owed  atomic.Int64 // of a local one
+	ample atomic.Bool  // so has a local one
+	due   atomic.Bool  // so finds a local one
 }
 
 func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, error) {
@@ -73,6 +75,25 @@ func (c *counter) Add(ctx context.Context, _ ports.Bucket, n int, _ uint64) erro
 func (c *counter) Remember(_ ports.Bucket, _ time.Duration, count, _ int64) { c.taken.Store(count) }
 func (c *counter) Owed(ports.Bucket) (int, uint64)                          { return int(c.owed.Load()), 1 }
 func (c *counter) Settle(_ ports.Bucket, n int)                             { c.owed.Add(int64(-n)) }
+
+func (c *counter) TakeAmple(b ...ports.Bucket) (a ports.Allowance, due []ports.Bucket, counted bool) {
+	if !c.ample.Load() {
+		return ports.Allowance{}, nil, false
+	}
+	if c.due.Load() {
+		due = b
+	}
+	c.owed.Add(1)
+	return ports.Allowance{Admitted: true, Scope: "ample"}, due, true
+}
+
+func (c *counter) GiveBackOwed(...ports.Bucket) bool {
+	if c.owed.Load() == 0 {
+		return false
+	}
+	c.owed.Add(-1)
+	return true
+}
 
 type besideError struct{ error }
 
@@ -371,6 +392,58 @@ func TestAPanicWhileWhatIsOwedIsToldKeepsNoCallerWaiting(t *testing.T) {
 		s.answers("shared", 1)
 		if owed := s.local.owed.Load(); owed != 0 {
 			s.Errorf("%d are owed still", owed)
+		}
+	})
+}
+
+func TestWhereThereIsAmpleRoomNobodyWaitsForTheSharedLimiter(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.ample.Store(true)
+		s.shared.hangs.Store(true)
+		s.answers("ample", 10)
+		s.local.due.Store(true)
+		began := time.Now()
+		s.answers("ample", 10) // one of them tells what is owed, and hangs
+		if synctest.Wait(); time.Since(began) != 0 || s.shared.asked.Load() != 1 {
+			s.Errorf("took %v, the shared limiter was asked %d times", time.Since(began), s.shared.asked.Load())
+		}
+		time.Sleep(31 * time.Millisecond)
+		s.shared.hangs.Store(false)
+		s.answers("ample", 1)
+		if synctest.Wait(); s.shared.taken.Load() != 21 || s.local.owed.Load() != 0 || s.fallbacks() != 0 {
+			s.Errorf("%d counted, %d owed, %d fallbacks; want 21 and none", s.shared.taken.Load(), s.local.owed.Load(), s.fallbacks())
+		}
+	})
+}
+
+// Telling what is owed opens the breaker too, where no request asks.
+func TestTellingWhatIsOwedSeesThatTheSharedLimiterIsGone(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.ample.Store(true)
+		s.local.due.Store(true)
+		s.shared.hangs.Store(true)
+		for range 5 {
+			s.answers("ample", 1)
+			time.Sleep(31 * time.Millisecond)
+		}
+		s.answers("ample", 1)
+		if synctest.Wait(); s.shared.asked.Load() != 5 || s.lines() != 1 {
+			s.Errorf("asked %d times, logged %q", s.shared.asked.Load(), s.logged.String())
+		}
+	})
+}
+
+func TestWhatIsGivenBackIsOwedNoMore(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.ample.Store(true)
+		s.answers("ample", 2)
+		for range 3 { // of which the last one was told already
+			if err := s.GiveBack(s.Context(), bucket); err != nil {
+				s.Error(err)
+			}
+		}
+		if s.local.owed.Load() != 0 || s.shared.taken.Load() != -1 {
+			s.Errorf("%d owed, the shared limiter counts %d", s.local.owed.Load(), s.shared.taken.Load())
 		}
 	})
 }

@@ -25,7 +25,15 @@ const (
 	// overtaken is, in microseconds, how long a remembered answer of the limiter
 	// may arrive after a later answer: longer than any caller waits for one.
 	overtaken = 50_000
-	never     = -overtaken
+
+	// Ample room is that of a bucket of which half its limit is left, as the other
+	// limiter told a moment ago; a hundredth of the limit may be owed then.
+	ampleLeft  = 2
+	ampleOwed  = 100
+	worthOwing = 4         // fewer requests are not worth a call of their own
+	moment     = 2_000_000 // in microseconds, and never more than a tenth of the window
+
+	never = -moment // when a bucket was told of that was not: before anything that counts
 )
 
 // Limiter counts requests in memory.
@@ -76,6 +84,53 @@ func (l *Limiter) Take(_ context.Context, buckets ...ports.Bucket) (ports.Allowa
 // Peek tells what Take would answer.
 func (l *Limiter) Peek(_ context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
 	return l.ask(buckets, false)
+}
+
+// TakeAmple counts one request where every bucket has ample room for it, and else
+// counts nothing: what others count meanwhile does not fill such a bucket. It also names
+// those of which the other limiter is to hear what it is owed: half of what may be, or
+// half of the moment is over.
+func (l *Limiter) TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due []ports.Bucket, counted bool) {
+	if len(buckets) == 0 || valid(buckets) != nil {
+		return ports.Allowance{}, nil, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.time()
+	for _, b := range buckets {
+		f := l.find(b, now)
+		if f.entry == nil {
+			return ports.Allowance{}, nil, false
+		}
+		limit, owed, age := int64(b.Limit.Limit), f.window.owed(now)+1, now-f.entry.Value.(*bucket).told
+		most, fresh := limit/ampleOwed, min(moment, f.window.length/10)
+		if most < worthOwing || owed > most || age >= fresh || f.window.remaining(now, limit)*ampleLeft < limit {
+			return ports.Allowance{}, nil, false
+		}
+		if 2*owed >= most || 2*age >= fresh {
+			due = append(due, b)
+		}
+	}
+	return l.decide(buckets, true, now), due, true
+}
+
+// GiveBackOwed takes one request off every bucket, where each has one that is owed, and
+// reports whether it did.
+func (l *Limiter) GiveBackOwed(buckets ...ports.Bucket) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.time()
+	for _, b := range buckets {
+		if l.find(b, now).window.own == 0 {
+			return false
+		}
+	}
+	for _, b := range buckets {
+		f := l.find(b, now)
+		f.window = f.window.less()
+		l.keep(b, f)
+	}
+	return true
 }
 
 // GiveBack takes one request off every bucket that has one.
@@ -166,7 +221,10 @@ func (l *Limiter) ask(buckets []ports.Bucket, count bool) (ports.Allowance, erro
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.time()
+	return l.decide(buckets, count, l.time()), nil
+}
+
+func (l *Limiter) decide(buckets []ports.Bucket, count bool, now int64) ports.Allowance {
 	var buffer [4]found // on the stack: this is on the path of every request
 	states := buffer[:0]
 	answer := ports.Allowance{Admitted: true}
@@ -179,7 +237,7 @@ func (l *Limiter) ask(buckets []ports.Bucket, count bool) (ports.Allowance, erro
 		}
 	}
 	if answer.RetryAfter > 0 {
-		return answer, nil
+		return answer
 	}
 	for i, b := range buckets {
 		f := states[i]
@@ -197,7 +255,7 @@ func (l *Limiter) ask(buckets []ports.Bucket, count bool) (ports.Allowance, erro
 			l.forget(b.Scope, now)
 		}
 	}
-	return answer, nil
+	return answer
 }
 
 func allowance(b ports.Bucket, w window, now int64) ports.Allowance {

@@ -18,9 +18,7 @@ local kept = redis.call('MGET', unpack(KEYS))
 local asked = tonumber(ARGV[2 * buckets + 3])
 if adds then
   local added = tonumber(kept[2] or 0)
-  if asked > added then
-    redis.call('SET', KEYS[2], asked, 'PX', 2 * ARGV[4])
-  end
+  redis.call('SET', KEYS[2], math.max(asked, added), 'PX', math.min(2 * ARGV[4], 10000))
   asked = math.max(0, asked - added)
 end
 local answer = {asked, now}

@@ -2,6 +2,7 @@ package redislimiter_test
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -76,8 +77,8 @@ func TestWhatIsAddedIsCountedAsFarAsThereIsRoom(t *testing.T) {
 // A caller without an answer adds again, and more may be owed by then.
 func TestADebtThatIsAddedAgainCountsOnce(t *testing.T) {
 	t.Parallel()
-	c := start()
-	l := redislimiter.New(redislimiter.Single{shared(t)}, redislimiter.Options{Now: c.Now})
+	c, client := start(), shared(t)
+	l := redislimiter.New(redislimiter.Single{client}, redislimiter.Options{Now: c.Now})
 	b := bucket(20, time.Hour)
 	var counted int64
 	l.Tell(func(_ ports.Bucket, _ time.Duration, count, _ int64) { counted = count })
@@ -89,5 +90,10 @@ func TestADebtThatIsAddedAgainCountsOnce(t *testing.T) {
 		if err := l.Add(t.Context(), b, a.add, a.debt); err != nil || counted != int64(a.want) {
 			t.Errorf("%d of a debt: %d are counted, %v; want %d", a.add, counted, err, a.want)
 		}
+	}
+	// A process has a new debt every second or so, and repeats one within a few.
+	key := "waybill:{limit}:debt:" + strconv.FormatUint(one, 36)
+	if left := client.PTTL(t.Context(), key).Val(); left <= 0 || left > 10*time.Second {
+		t.Errorf("the debt is known for %v, want ten seconds at most", left)
 	}
 }

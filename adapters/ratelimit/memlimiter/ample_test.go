@@ -1,0 +1,127 @@
+package memlimiter
+
+import (
+	"testing"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+func limited(limit int, window time.Duration) ports.Bucket {
+	return ports.Bucket{Scope: "key", Name: "a", Limit: domain.RateLimit{Limit: limit, Window: window}}
+}
+
+// ample takes as many as there is ample room for, and tells before which of them the other limiter is
+// first due to hear of it; 0: of none.
+func (h *hand) ample(b ...ports.Bucket) (n, due int) {
+	h.Helper()
+	for n < 1000 {
+		_, tell, counted := h.TakeAmple(b...)
+		if !counted {
+			break
+		}
+		if n++; len(tell) > 0 && due == 0 {
+			due = n
+		}
+	}
+	return n, due
+}
+
+func TestRoomIsAmpleForAHundredthOfTheLimitWhileHalfOfItIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit     int
+		window    time.Duration
+		counted   int64
+		later     time.Duration
+		want, due int
+	}{
+		"just told of":                      {1000, time.Minute, 1, 0, 10, 5},
+		"a second ago":                      {1000, time.Minute, 1, time.Second, 10, 1},
+		"two seconds ago":                   {1000, time.Minute, 1, 2 * time.Second, 0, 0},
+		"half of it left":                   {1000, time.Minute, 496, 0, 5, 5},
+		"less left":                         {1000, time.Minute, 501, 0, 0, 0},
+		"too few to be worth it":            {399, time.Minute, 1, 0, 0, 0},
+		"enough":                            {400, time.Minute, 1, 0, 4, 2},
+		"a short window":                    {1000, time.Second, 1, 49 * time.Millisecond, 10, 5},
+		"half of a tenth of a short window": {1000, time.Second, 1, 50 * time.Millisecond, 10, 1},
+		"a tenth of a short window":         {1000, time.Second, 1, 100 * time.Millisecond, 0, 0},
+	} {
+		h, b := newHand(t), limited(c.limit, c.window)
+		h.Remember(b, time.Millisecond, c.counted, 0)
+		h.at = h.at.Add(c.later)
+		if got, due := h.ample(b); got != c.want || due != c.due {
+			t.Errorf("%s: %d were counted, the other limiter is due at %d; want %d and %d", name, got, due, c.want, c.due)
+		}
+		if owed, _ := h.Owed(b); owed != c.want {
+			t.Errorf("%s: %d are owed, want %d", name, owed, c.want)
+		}
+	}
+}
+
+func TestRoomThatNobodyToldOfIsNotAmple(t *testing.T) {
+	t.Parallel()
+	h, b := newHand(t), limited(1000, time.Minute)
+	if n, _ := h.ample(b); n != 0 {
+		t.Errorf("%d were counted of a bucket that is not known", n)
+	}
+	if _, err := h.Take(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := h.ample(b); n != 0 {
+		t.Errorf("%d were counted of a bucket that is known here alone", n)
+	}
+	if n, _ := h.ample(); n != 0 {
+		t.Errorf("%d were counted against no bucket", n)
+	}
+	if n, _ := h.ample(limited(0, time.Minute)); n != 0 {
+		t.Errorf("%d were counted against a limit that cannot be meant", n)
+	}
+}
+
+func TestARequestNeedsAmpleRoomInEachOfItsBuckets(t *testing.T) {
+	t.Parallel()
+	h, narrow, wide := newHand(t), limited(1000, time.Minute), limited(5000, time.Hour)
+	h.Remember(narrow, time.Millisecond, 1, 0)
+	if n, _ := h.ample(narrow, wide); n != 0 {
+		t.Errorf("%d were counted, and one bucket is not known", n)
+	}
+	h.Remember(wide, time.Millisecond, 1, 0)
+	for range 5 {
+		_, due, counted := h.TakeAmple(wide, narrow)
+		if owed, _ := h.Owed(narrow); !counted || (len(due) > 0) != (owed == 5) || len(due) > 0 && due[0] != narrow {
+			t.Errorf("%d owed: counted %v, due %v", owed, counted, due)
+		}
+	}
+	// What was told is settled, and there is room for as many again.
+	h.Remember(narrow, time.Millisecond, 6, 0)
+	h.Settle(narrow, 5)
+	if n, _ := h.ample(narrow, wide); n != 10 {
+		t.Errorf("%d more were counted, want 10", n)
+	}
+	if owed, _ := h.Owed(wide); owed != 15 {
+		t.Errorf("the other bucket owes %d, want 15", owed)
+	}
+}
+
+func TestWhatIsGivenBackOfWhatIsOwedIsNeverTold(t *testing.T) {
+	t.Parallel()
+	h, narrow, wide := newHand(t), limited(1000, time.Minute), limited(5000, time.Hour)
+	h.Remember(narrow, time.Millisecond, 1, 0)
+	h.Remember(wide, time.Millisecond, 1, 0)
+	for range 2 {
+		h.TakeAmple(narrow, wide)
+	}
+	h.Settle(narrow, 1)
+	for i, want := range []bool{true, false} { // one is owed of the one, and one is left then of the other
+		if got := h.GiveBackOwed(narrow, wide); got != want {
+			t.Errorf("%d: given back is %v", i, got)
+		}
+	}
+	few, _ := h.Owed(narrow)
+	many, _ := h.Owed(wide)
+	if few != 0 || many != 1 {
+		t.Errorf("%d and %d are owed, want 0 and 1", few, many)
+	}
+}

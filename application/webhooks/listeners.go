@@ -43,6 +43,7 @@ type Listeners struct {
 	mu    sync.Mutex
 	waits map[domain.ID]*wait
 	of    map[domain.Tenant]int // waits
+	some  chan struct{}         // one: a listener has begun to wait
 }
 
 // wait is a listener that waits.
@@ -56,7 +57,7 @@ func NewListeners(s ports.Storage, o ports.WebhookOutbox, g *idempotency.Gate, s
 	c ports.Clock, ids ports.Identifiers, schedules Schedules,
 ) *Listeners {
 	return &Listeners{storage: s, outbox: o, gate: g, sealer: sealer, clock: c, ids: ids, schedules: schedules, waits: map[domain.ID]*wait{},
-		of: map[domain.Tenant]int{}}
+		of: map[domain.Tenant]int{}, some: make(chan struct{}, 1)}
 }
 
 // Get is NOT_FOUND for what is no listener of the application.
@@ -188,6 +189,24 @@ func (l *Listeners) Await(ctx context.Context, e domain.WebhookEndpoint) ([]Fetc
 	}
 }
 
+// Awaited returns true as soon as a listener waits, and false when ctx ends. One caller at a time
+// asks.
+func (l *Listeners) Awaited(ctx context.Context) bool {
+	for {
+		l.mu.Lock()
+		waits := len(l.waits)
+		l.mu.Unlock()
+		if waits > 0 {
+			return ctx.Err() == nil
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-l.some:
+		}
+	}
+}
+
 // Notify makes the listeners among these endpoints that wait look at once. It is a
 // ports.FanoutListener.
 func (l *Listeners) Notify(endpoints []domain.ID) {
@@ -244,6 +263,10 @@ func (l *Listeners) enter(e domain.WebhookEndpoint) (mine *wait, leave func(), e
 	}
 	mine = &wait{displaced: make(chan struct{}), woken: make(chan struct{}, 1)}
 	l.waits[e.ID] = mine
+	select {
+	case l.some <- struct{}{}:
+	default: // it was told already
+	}
 	return mine, func() { l.leave(e, mine) }, nil
 }
 

@@ -139,3 +139,34 @@ func TestTheListenersOfOneApplicationTakeNoPlaceOfAnothers(t *testing.T) {
 		}
 	}))
 }
+
+func TestListenersAreAwaitedWhileOneWaits(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	id := s.listen()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if s.listeners.Awaited(ended) {
+		t.Error("awaited, and nobody waits")
+	}
+	awaited := make(chan bool)
+	go func() { awaited <- s.listeners.Awaited(t.Context()) }()
+	e, err := s.listeners.Get(t.Context(), s.tenant, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		_, _ = s.listeners.Await(waiting, e)
+	}()
+	if !<-awaited || !s.listeners.Awaited(t.Context()) {
+		t.Error("not awaited, and a listener waits")
+	}
+	leave()
+	<-left
+	if s.listeners.Awaited(ended) {
+		t.Error("awaited still, and nobody waits any more")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
@@ -53,12 +54,14 @@ type service struct {
 	news          ports.FanoutNews
 }
 
-// hearFanouts wakes listeners here for what other processes commit.
+// hearFanouts wakes listeners here for what other processes commit. It hears nothing while none
+// waits: every word would wake every server.
 func (s *service) hearFanouts(ctx context.Context) {
-	if s.news != nil {
-		s.news.Listen(ctx, func(endpoints []domain.ID) {
-			s.products.each(func(u httpapi.UseCases) { u.Listeners.Notify(endpoints) })
-		})
+	listeners := s.products.sandbox.Listeners // live has none
+	for s.news != nil && listeners.Awaited(ctx) {
+		awhile, stop := context.WithTimeout(ctx, time.Minute)
+		s.news.Listen(awhile, listeners.Notify)
+		stop()
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,15 +28,25 @@ var fanouts = subject{
 
 // Fanouts carry word of fan-outs, many endpoints to a message. Messages that a
 // lost connection missed are not repeated: listeners look by themselves.
-type Fanouts struct{ on *PubSub }
+type Fanouts struct {
+	on      *PubSub
+	silence atomic.Pointer[time.Time] // until then: nobody heard the last word
+}
+
+// silence is how long nothing is announced where nobody hears it: a listener that
+// comes in between looks by itself as often.
+const silence = time.Second
 
 // NewFanouts needs what New does.
 func NewFanouts(client *redis.Client, log *slog.Logger) *Fanouts {
 	return &Fanouts{on: about(fanouts, client, log)}
 }
 
-// Announce tells every process that is connected.
+// Announce tells every process that listens.
 func (f *Fanouts) Announce(ctx context.Context, endpoints []domain.ID) {
+	if until := f.silence.Load(); until != nil && time.Now().Before(*until) {
+		return
+	}
 	var all strings.Builder
 	for i, id := range endpoints {
 		if i > 0 {
@@ -42,7 +54,10 @@ func (f *Fanouts) Announce(ctx context.Context, endpoints []domain.ID) {
 		}
 		all.WriteString(string(id))
 	}
-	f.on.Announce(ctx, domain.ID(all.String()))
+	if f.on.announce(ctx, all.String()) == 0 {
+		until := time.Now().Add(silence)
+		f.silence.Store(&until)
+	}
 }
 
 // Listen calls heard, one call at a time, until ctx ends.

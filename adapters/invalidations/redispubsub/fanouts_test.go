@@ -4,8 +4,11 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"waybill/domain"
 	"waybill/test/redis"
@@ -41,5 +44,40 @@ func TestAFanOutIsHeardInAnotherProcess(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("heard %q", heard)
 		}
+	}
+}
+
+// words counts what is published.
+type words struct{ published atomic.Int64 }
+
+func (*words) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (w *words) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if cmd.Name() == "publish" {
+			w.published.Add(1)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (*words) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+func TestWhereNobodyListensOneWordASecondIsSaid(t *testing.T) {
+	t.Parallel()
+	client, said := connect(t, redis.Own(t).URL), &words{}
+	client.AddHook(said)
+	f := NewFanouts(client, silent)
+	began := time.Now()
+	for range 1000 {
+		f.Announce(t.Context(), []domain.ID{"whe_1"})
+	}
+	if seconds := int64(time.Since(began)/silence) + 1; said.published.Load() > seconds {
+		t.Errorf("%d words in %d s, and nobody listens", said.published.Load(), seconds)
+	}
+	if said.published.Load() == 0 {
+		t.Error("nothing was said")
 	}
 }

@@ -61,11 +61,18 @@ func about(s subject, client *redis.Client, log *slog.Logger) *PubSub {
 
 // Announce tells every process that is connected.
 func (p *PubSub) Announce(ctx context.Context, application domain.ID) {
+	p.announce(ctx, string(application))
+}
+
+// announce returns how many processes were told.
+func (p *PubSub) announce(ctx context.Context, what string) (processes int64) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.announceTimeout)
 	defer cancel()
-	if err := p.client.Publish(bounded, p.channel, string(application)).Err(); err != nil {
-		p.log.Log(ctx, p.unannouncedAt, p.unannounced, p.names, application, "error", err)
+	processes, err := p.client.Publish(bounded, p.channel, what).Result()
+	if err != nil {
+		p.log.Log(ctx, p.unannouncedAt, p.unannounced, p.names, what, "error", err)
 	}
+	return processes
 }
 
 // Listen calls forget, one call at a time, until ctx ends. While Redis is gone

@@ -138,7 +138,26 @@ func (r *paced) print(w io.Writer, paces []int) error {
 	if len(r.idled) > 0 {
 		fmt.Fprintf(w, "\nIdle for %s, %% of a core:\n  %s\n", r.idle, strings.Join(r.idled, "\n  "))
 	}
+	r.printBesideF(w)
 	return told(w, r.goals(), "", "")
+}
+
+// printBesideF tells how much more processor time one takes at an ordinary load than at full load, beside
+// what the machine has bare Postgres take more for the same.
+func (r *paced) printBesideF(w io.Writer) {
+	f := quotients(r.subjects[0].values(ordinary, inAll), r.subjects[0].values(atFull, inAll))
+	if len(f) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nProcessor time for one at %s over that at full load, and that ratio over F's, round by round:\n", ordinary)
+	fmt.Fprintf(w, "  %-32s %5.2f (%.2f to %.2f)\n", r.subjects[0].name, median(f), slices.Min(f), slices.Max(f))
+	for _, s := range r.subjects[1:] {
+		own := quotients(s.values(ordinary, inAll), s.values(atFull, inAll))
+		if over := quotients(own, f); len(over) > 0 {
+			fmt.Fprintf(w, "  %-32s %5.2f (%.2f to %.2f)   over F's %.2f (%.2f to %.2f)\n", s.name, median(own), slices.Min(own), slices.Max(own),
+				median(over), slices.Min(over), slices.Max(over))
+		}
+	}
 }
 
 func (s *paceSubject) hookText(at string) string {
@@ -177,9 +196,12 @@ func (r *paced) besideF(s *paceSubject, at string, of func(paceFigure) float64) 
 	return quotients(s.values(at, of), r.subjects[0].values(at, of))
 }
 
+// ordinary is the name of the pace that most installations have.
+const ordinary = "200/s"
+
 // goals are those of the ordinary load, of this build.
 func (r *paced) goals() (goals []goal) {
-	const ordinary, share = "200/s", 0.7
+	const share = 0.7
 	for _, s := range r.subjects {
 		if s.in == nil {
 			continue

@@ -102,6 +102,8 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 	if h := by[byFramework].median(serverCost); h > 0 {
 		line("processor time of a create, no database / of H", by[profiledName].median(costOf(shares.forProgram))/h, "")
 	}
+	line("get / G", median(ratios(by[readName], by[byDriver])), "beside a server that reads the row alone and checks nothing")
+	line("G / R", median(ratios(by[byDriver], by[byRow])), "what such a server reaches of the aim")
 	line("get / R asked by arrays", median(ratios(by[readName], by[byArrays])), "as the program asks, for all that wait at a time")
 	everybody := func(m measurement) float64 { return float64(m.each(m.server + m.postgres + m.client)) }
 	if c := by[createName].median(work); c > 0 {

@@ -23,6 +23,7 @@ const (
 	byRow        = "R  pgbench, row by its ID"
 	byFramework  = "H  gin, no work"
 	byArrays     = "R  asked by arrays"
+	byDriver     = "G  gin and pgx, row by its ID"
 	readName     = "get over HTTP"
 )
 
@@ -71,6 +72,7 @@ func (b *bench) subjects() []*subject {
 	all = append(all, of(byFramework, b.hello, func(ctx context.Context, _ int) (measurement, error) {
 		return b.hello.load.send(ctx, b.duration, false, func(int) int { return 1 })
 	}))
+	all = append(all, of(byDriver, b.hello, func(ctx context.Context, _ int) (measurement, error) { return b.read(ctx, b.hello, b.duration) }))
 	if b.sqlite != nil {
 		all = append(all, of(embeddedName, b.sqlite, func(ctx context.Context, round int) (measurement, error) {
 			create := func() (measurement, error) { return b.create(ctx, b.sqlite, b.duration) }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // paceArgument makes this program measure what a create takes and costs at an ordinary
@@ -287,8 +289,24 @@ func (s *paceSubject) load(duration time.Duration) paceLoad {
 	return paceLoad{addresses: []string{s.in.serving.address}, of: of, number: s.in.number, duration: duration}
 }
 
-// measure is one subject at one pace, from peace to peace.
+// measure is one subject at one pace, from peace to peace: what it left to be cleaned is cleaned before the
+// next one is measured, to which Postgres's own cleaning would be counted.
 func (r *paced) measure(ctx context.Context, s *paceSubject, at pace) error {
+	if err := r.load(ctx, s, at); err != nil {
+		return err
+	}
+	if s.in != nil {
+		return clean(ctx, s.in.db)
+	}
+	return r.on(ctx, r.onFunc, func(db *pgx.Conn) error { return clean(ctx, db) })
+}
+
+func clean(ctx context.Context, db *pgx.Conn) error {
+	_, err := db.Exec(ctx, "VACUUM ANALYZE")
+	return err
+}
+
+func (r *paced) load(ctx context.Context, s *paceSubject, at pace) error {
 	perSecond := at.perSecond
 	if at.share > 0 {
 		full := s.figures[atFull]

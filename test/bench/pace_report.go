@@ -50,6 +50,11 @@ func (s *paceSubject) countCalls(ctx context.Context, r *paced, perSecond float6
 
 // measureIdle measures each installation while no request comes.
 func (r *paced) measureIdle(ctx context.Context) error {
+	for _, in := range r.installations { // of what the loads before left
+		if err := clean(ctx, in.db); err != nil {
+			return err
+		}
+	}
 	for _, in := range r.installations {
 		if err := r.only(in); err != nil {
 			return err

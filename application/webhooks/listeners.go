@@ -44,6 +44,7 @@ type Listeners struct {
 	waits map[domain.ID]*wait
 	of    map[domain.Tenant]int // waits
 	some  chan struct{}         // one: a listener has begun to wait
+	moves uint64                // beginnings and ends of waits so far
 }
 
 // wait is a listener that waits.
@@ -207,6 +208,24 @@ func (l *Listeners) Awaited(ctx context.Context) bool {
 	}
 }
 
+// Unawaited returns when no listener has waited for so long, or twice as long at most, or ctx ends.
+func (l *Listeners) Unawaited(ctx context.Context, lasting time.Duration) {
+	for before := uint64(0); ; {
+		l.mu.Lock()
+		moves, waits := l.moves, len(l.waits)
+		l.mu.Unlock()
+		if waits == 0 && moves == before {
+			return
+		}
+		before = moves
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lasting):
+		}
+	}
+}
+
 // Notify makes the listeners among these endpoints that wait look at once. It is a
 // ports.FanoutListener.
 func (l *Listeners) Notify(endpoints []domain.ID) {
@@ -263,6 +282,7 @@ func (l *Listeners) enter(e domain.WebhookEndpoint) (mine *wait, leave func(), e
 	}
 	mine = &wait{displaced: make(chan struct{}), woken: make(chan struct{}, 1)}
 	l.waits[e.ID] = mine
+	l.moves++
 	select {
 	case l.some <- struct{}{}:
 	default: // it was told already
@@ -276,6 +296,7 @@ func (l *Listeners) leave(e domain.WebhookEndpoint, mine *wait) {
 	if l.waits[e.ID] != mine {
 		return // the place is another call's
 	}
+	l.moves++
 	delete(l.waits, e.ID)
 	if l.of[e.Tenant]--; l.of[e.Tenant] == 0 {
 		delete(l.of, e.Tenant)

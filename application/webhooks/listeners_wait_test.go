@@ -170,3 +170,30 @@ func TestListenersAreAwaitedWhileOneWaits(t *testing.T) {
 		t.Error("awaited still, and nobody waits any more")
 	}
 }
+
+func TestListenersAreUnawaitedWhenNoneHasWaitedForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, waiting(func(t *testing.T, l *webhooks.Listeners, _ *duties) {
+		wait := func(lasting time.Duration) {
+			ctx, leave := context.WithTimeout(t.Context(), lasting)
+			defer leave()
+			_, _ = l.Await(ctx, listenerOf(1, 1))
+		}
+		began := time.Now()
+		go func() {
+			wait(90 * time.Second)
+			time.Sleep(55 * time.Second)
+			wait(time.Second) // between two looks
+		}()
+		synctest.Wait()
+		l.Unawaited(t.Context(), time.Minute)
+		if took := time.Since(began); took != 4*time.Minute {
+			t.Errorf("unawaited after %v, want a minute without a wait behind the one of the third", took)
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		go wait(time.Hour)
+		synctest.Wait()
+		l.Unawaited(ended, time.Minute) // returns, as its caller has gone
+	}))
+}

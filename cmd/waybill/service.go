@@ -59,8 +59,12 @@ type service struct {
 func (s *service) hearFanouts(ctx context.Context) {
 	listeners := s.products.sandbox.Listeners // live has none
 	for s.news != nil && listeners.Awaited(ctx) {
-		awhile, stop := context.WithTimeout(ctx, time.Minute)
-		s.news.Listen(awhile, listeners.Notify)
+		hearing, stop := context.WithCancel(ctx)
+		go func() {
+			listeners.Unawaited(hearing, time.Minute)
+			stop()
+		}()
+		s.news.Listen(hearing, listeners.Notify)
 		stop()
 	}
 }

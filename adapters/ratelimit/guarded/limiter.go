@@ -57,7 +57,13 @@ type Limiter struct {
 	cause     atomic.Pointer[error] // the last failure, for the log
 
 	mu       sync.Mutex
-	settling map[ports.Bucket]chan struct{} // closed when what is owed was told, or could not be
+	settling map[ports.Bucket]*payment
+}
+
+// payment tells the shared limiter what it is owed for a bucket.
+type payment struct {
+	over chan struct{}
+	told bool // to be read when it is over
 }
 
 // New guards the limiter that processes share with one that cannot fail. It
@@ -65,7 +71,7 @@ type Limiter struct {
 // answered, and logs when they begin and when they end.
 func New(shared Shared, local Local, r prometheus.Registerer, log *slog.Logger) *Limiter {
 	shared.Tell(local.Remember)
-	l := &Limiter{shared: shared, local: local, log: log, settling: map[ports.Bucket]chan struct{}{},
+	l := &Limiter{shared: shared, local: local, log: log, settling: map[ports.Bucket]*payment{},
 		fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "waybill_rate_limiter_fallbacks_total", Help: "Calls that the process's own rate limiter answered because Redis was slow or gone.",
 		})}
@@ -130,22 +136,23 @@ func (l *Limiter) ask(ctx context.Context, buckets []ports.Bucket, call func(ctx
 }
 
 // settle tells the shared limiter what it is owed for a bucket: one request does,
-// the others wait for it. It reports whether nothing is owed any more.
+// the others wait for it. It reports whether that was told. What is counted ahead
+// meanwhile may be owed: where it had to be told too, there would be more each time.
 func (l *Limiter) settle(ctx, bounded context.Context, b ports.Bucket) bool {
 	for {
 		if owed, _ := l.local.Owed(b); owed == 0 {
 			return true
 		}
 		mine, before := l.turn(b)
-		if before != nil {
-			select {
-			case <-before:
-				continue
-			case <-bounded.Done():
-				return false
-			}
+		if mine != nil {
+			return l.pay(ctx, bounded, b, mine)
 		}
-		if !l.pay(ctx, bounded, b, mine) {
+		select {
+		case <-before.over:
+			if before.told {
+				return true
+			}
+		case <-bounded.Done():
 			return false
 		}
 	}
@@ -153,17 +160,18 @@ func (l *Limiter) settle(ctx, bounded context.Context, b ports.Bucket) bool {
 
 // pay reports whether the shared limiter was told. One that does not answer may
 // have counted all the same: the debt keeps its name then, and is counted once.
-func (l *Limiter) pay(ctx, bounded context.Context, b ports.Bucket, over func()) bool {
-	defer over()
+func (l *Limiter) pay(ctx, bounded context.Context, b ports.Bucket, p *payment) bool {
+	defer l.end(b, p)
 	owed, debt := l.local.Owed(b)
 	if owed == 0 {
-		return true // the request before has paid
+		p.told = true // by the request before
+		return true
 	}
-	told := l.try(ctx, bounded, func(ctx context.Context) error { return l.shared.Add(ctx, b, owed, debt) })
-	if told {
+	p.told = l.try(ctx, bounded, func(ctx context.Context) error { return l.shared.Add(ctx, b, owed, debt) })
+	if p.told {
 		l.local.Settle(b, owed)
 	}
-	return told
+	return p.told
 }
 
 // payBeside tells the shared limiter what it is owed for buckets while their requests go on.
@@ -182,22 +190,22 @@ func (l *Limiter) payBeside(ctx context.Context, buckets []ports.Bucket) {
 	}
 }
 
-// turn is to end with mine, or after that of another request, which is over when
-// before is closed.
-func (l *Limiter) turn(b ports.Bucket) (mine func(), before <-chan struct{}) {
+// turn is a payment that the caller is to make, or the one that another request makes.
+func (l *Limiter) turn(b ports.Bucket) (mine, before *payment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if taken := l.settling[b]; taken != nil {
-		return nil, taken
+	if before = l.settling[b]; before == nil {
+		mine = &payment{over: make(chan struct{})}
+		l.settling[b] = mine
 	}
-	over := make(chan struct{})
-	l.settling[b] = over
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.settling, b)
-		close(over)
-	}, nil
+	return mine, before
+}
+
+func (l *Limiter) end(b ports.Bucket, p *payment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.settling, b)
+	close(p.over)
 }
 
 // try reports whether the shared limiter answered before bounded, which is of ctx,

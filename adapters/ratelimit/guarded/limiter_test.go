@@ -36,7 +36,8 @@ type counter struct {
 	hangs  atomic.Bool
 	panics atomic.Bool
 
-	beside atomic.Bool // its failures are told by other calls too
+	beside atomic.Bool  // its failures are told by other calls too
+	slow   atomic.Int64 // until it answers
 
 	told  func(ports.Bucket, time.Duration, int64, int64)
 	added atomic.Int64 // of a shared one
@@ -50,6 +51,13 @@ func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, err
 	if c.hangs.Load() {
 		<-ctx.Done()
 		return ports.Allowance{}, ctx.Err()
+	}
+	if slow := time.Duration(c.slow.Load()); slow > 0 {
+		select {
+		case <-time.After(slow):
+		case <-ctx.Done():
+			return ports.Allowance{}, ctx.Err()
+		}
 	}
 	c.taken.Add(taken) // a limiter that fails may have counted
 	switch {
@@ -393,6 +401,37 @@ func TestAPanicWhileWhatIsOwedIsToldKeepsNoCallerWaiting(t *testing.T) {
 		if owed := s.local.owed.Load(); owed != 0 {
 			s.Errorf("%d are owed still", owed)
 		}
+	})
+}
+
+// Other requests are counted ahead all the time, so that something is owed whenever anyone looks.
+func TestWhatIsOwedAgainMeanwhileKeepsNoCallerFromTheSharedLimiter(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.owed.Store(5)
+		s.shared.slow.Store(int64(5 * time.Millisecond))
+		done := make(chan struct{})
+		go func() {
+			for ahead := time.NewTicker(time.Millisecond); ; {
+				select {
+				case <-ahead.C:
+					s.local.owed.Add(1)
+				case <-done:
+					ahead.Stop()
+					return
+				}
+			}
+		}()
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				began := time.Now()
+				if a, err := s.Take(s.Context(), bucket); err != nil || a.Scope != "shared" || time.Since(began) > 15*time.Millisecond {
+					s.Errorf("got %+v, %v after %v", a, err, time.Since(began))
+				}
+			})
+		}
+		all.Wait()
+		close(done)
 	})
 }
 

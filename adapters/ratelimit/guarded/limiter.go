@@ -35,8 +35,8 @@ type Local interface {
 	// shared limiter told a moment ago, and reports whether it did, and of which buckets the
 	// shared limiter is due to be told what it is owed.
 	TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due []ports.Bucket, counted bool)
-	// GiveBackOwed takes one request off buckets that all owe one, and reports whether
-	// it did.
+	// GiveBackOwed takes one request off buckets that all owe one which the shared limiter
+	// is not being told of, and reports whether it did.
 	GiveBackOwed(buckets ...ports.Bucket) bool
 	// Remember makes a bucket go on from what the shared limiter told of it.
 	Remember(b ports.Bucket, age time.Duration, count, previous int64)

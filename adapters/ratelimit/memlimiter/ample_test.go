@@ -125,3 +125,32 @@ func TestWhatIsGivenBackOfWhatIsOwedIsNeverTold(t *testing.T) {
 		t.Errorf("%d and %d are owed, want 0 and 1", few, many)
 	}
 }
+
+func TestWhatTheOtherLimiterIsBeingToldIsGivenBackThere(t *testing.T) {
+	t.Parallel()
+	h, b := newHand(t), limited(1000, time.Minute)
+	h.Remember(b, time.Millisecond, 1, 0)
+	h.TakeAmple(b)
+	told, _ := h.Owed(b)
+	if h.GiveBackOwed(b) {
+		t.Error("what the other limiter may count by now was given back here alone")
+	}
+	h.Settle(b, told)
+	h.TakeAmple(b)
+	if !h.GiveBackOwed(b) {
+		t.Error("what is owed since was not given back")
+	}
+}
+
+func TestABucketNamedTwiceIsGivenBackOnce(t *testing.T) {
+	t.Parallel()
+	h, b := newHand(t), limited(1000, time.Minute)
+	h.Remember(b, time.Millisecond, 1, 0)
+	for range 3 {
+		h.TakeAmple(b, b)
+	}
+	h.GiveBackOwed(b, b)
+	if owed, _ := h.Owed(b); owed != 2 {
+		t.Errorf("%d are owed, want 2", owed)
+	}
+}

@@ -114,19 +114,24 @@ func (l *Limiter) TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due []p
 	return l.decide(buckets, true, now), due, true
 }
 
-// GiveBackOwed takes one request off every bucket, where each has one that is owed, and
-// reports whether it did.
+// GiveBackOwed takes one request off every bucket, where each has one that is owed and that
+// the other limiter has not heard of, and reports whether it did. A debt that has a name may
+// be counted there by now: to be owed less would not undo that.
 func (l *Limiter) GiveBackOwed(buckets ...ports.Bucket) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.time()
-	for _, b := range buckets {
-		if l.find(b, now).window.own == 0 {
-			return false
-		}
-	}
+	var buffer [4]found
+	states := buffer[:0]
 	for _, b := range buckets {
 		f := l.find(b, now)
+		if f.window.own == 0 || f.entry.Value.(*bucket).debt != 0 {
+			return false
+		}
+		states = append(states, f)
+	}
+	for i, b := range buckets { // one that is named twice gives one back
+		f := states[i]
 		f.window = f.window.less()
 		l.keep(b, f)
 	}

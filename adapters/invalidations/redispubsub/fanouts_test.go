@@ -2,7 +2,9 @@ package redispubsub
 
 import (
 	"context"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"waybill/domain"
 	"waybill/test/redis"
+	"waybill/test/stage"
 )
 
 func TestAFanOutIsHeardInAnotherProcess(t *testing.T) {
@@ -79,5 +82,28 @@ func TestWhereNobodyListensOneWordASecondIsSaid(t *testing.T) {
 	}
 	if said.published.Load() == 0 {
 		t.Error("nothing was said")
+	}
+}
+
+// One outage is two lines, also where listening ends and begins again within it.
+func TestAnOutageIsLoggedOnceHoweverOftenListeningBegins(t *testing.T) {
+	t.Parallel()
+	server, logged := redis.Own(t), &stage.Log{}
+	f := NewFanouts(connect(t, server.URL), slog.New(slog.NewTextHandler(logged, nil)))
+	server.Kill()
+	for range 2 {
+		awhile, stop := context.WithTimeout(t.Context(), reconnectPause/2)
+		f.Listen(awhile, func([]domain.ID) {})
+		stop()
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	listening, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	f.Listen(listening, func([]domain.ID) { stop() }) // it hears that it is connected
+	lost, heard := strings.Count(logged.String(), fanouts.lost), strings.Count(logged.String(), fanouts.heard)
+	if lost != 1 || heard != 1 {
+		t.Errorf("the outage was logged %d times and its end %d times:\n%s", lost, heard, logged.String())
 	}
 }

@@ -3,6 +3,7 @@ package redispubsub
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -47,6 +48,7 @@ type PubSub struct {
 	log             *slog.Logger
 	announceTimeout time.Duration
 	pingAfter       time.Duration
+	gone            atomic.Bool // as the log has it
 }
 
 // New needs a client that obeys the deadlines of contexts. It connects to
@@ -77,13 +79,11 @@ func (p *PubSub) announce(ctx context.Context, what string) (processes int64) {
 
 // Listen calls forget, one call at a time, until ctx ends. While Redis is gone
 // it tries to connect again and again; that it went, and that it is back, is
-// logged once each.
+// logged once each, also where one call heard that it went and the next that it is back.
 func (p *PubSub) Listen(ctx context.Context, forget func(application domain.ID)) {
-	gone := false
 	for {
 		tell := func(application string) {
-			if gone {
-				gone = false
+			if p.gone.Swap(false) {
 				p.log.Info(p.subject.heard)
 			}
 			forget(domain.ID(application))
@@ -93,8 +93,7 @@ func (p *PubSub) Listen(ctx context.Context, forget func(application domain.ID))
 		if ctx.Err() != nil {
 			return
 		}
-		if !gone {
-			gone = true
+		if !p.gone.Swap(true) {
 			p.log.Warn(p.lost, "error", err)
 		}
 		select {

@@ -15,7 +15,11 @@ import (
 
 var _ ports.RateLimiter = (*Limiter)(nil)
 
-const timeout = 30 * time.Millisecond
+const (
+	timeout = 30 * time.Millisecond
+	// payWithin is how long the shared limiter is owed something at most while it answers.
+	payWithin = time.Second
+)
 
 // Shared is the limiter that processes share.
 type Shared interface {
@@ -32,9 +36,9 @@ type Shared interface {
 type Local interface {
 	ports.RateLimiter
 	// TakeAmple counts one request where every bucket has ample room by what the
-	// shared limiter told a moment ago, and reports whether it did, and of which buckets the
-	// shared limiter is due to be told what it is owed.
-	TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due []ports.Bucket, counted bool)
+	// shared limiter told a moment ago, and reports whether it did, of which buckets the
+	// shared limiter is due to be told what it is owed, and which others have just begun to owe.
+	TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due, begun []ports.Bucket, counted bool)
 	// GiveBackOwed takes one request off buckets that all owe one which the shared limiter
 	// is not being told of, and reports whether it did.
 	GiveBackOwed(buckets ...ports.Bucket) bool
@@ -84,9 +88,12 @@ func New(shared Shared, local Local, r prometheus.Registerer, log *slog.Logger) 
 // Take counts a request: here where there is ample room, else there, and here if that
 // fails. The only errors are those of the local limiter.
 func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (a ports.Allowance, err error) {
-	a, due, counted := l.local.TakeAmple(buckets...)
+	a, due, begun, counted := l.local.TakeAmple(buckets...)
 	if counted {
-		l.payBeside(ctx, due)
+		l.payBeside(due)
+		if len(begun) > 0 {
+			time.AfterFunc(payWithin, func() { l.payBeside(begun) })
+		}
 		return a, nil
 	}
 	if l.ask(ctx, buckets, func(ctx context.Context) (err error) {
@@ -174,15 +181,16 @@ func (l *Limiter) pay(ctx, bounded context.Context, b ports.Bucket, p *payment) 
 	return p.told
 }
 
-// payBeside tells the shared limiter what it is owed for buckets while their requests go on.
-func (l *Limiter) payBeside(ctx context.Context, buckets []ports.Bucket) {
+// payBeside tells the shared limiter what it is owed for buckets while requests go on and
+// end, whose contexts are therefore not used.
+func (l *Limiter) payBeside(buckets []ports.Bucket) {
 	for _, b := range buckets {
 		mine, _ := l.turn(b)
 		if mine == nil {
 			continue // another request sees to it
 		}
 		go func() {
-			ctx := context.WithoutCancel(ctx)
+			ctx := context.Background()
 			bounded, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
 			l.pay(ctx, bounded, b, mine)

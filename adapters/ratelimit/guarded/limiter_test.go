@@ -84,15 +84,17 @@ func (c *counter) Remember(_ ports.Bucket, _ time.Duration, count, _ int64) { c.
 func (c *counter) Owed(ports.Bucket) (int, uint64)                          { return int(c.owed.Load()), 1 }
 func (c *counter) Settle(_ ports.Bucket, n int)                             { c.owed.Add(int64(-n)) }
 
-func (c *counter) TakeAmple(b ...ports.Bucket) (a ports.Allowance, due []ports.Bucket, counted bool) {
+func (c *counter) TakeAmple(b ...ports.Bucket) (a ports.Allowance, due, begun []ports.Bucket, counted bool) {
 	if !c.ample.Load() {
-		return ports.Allowance{}, nil, false
+		return ports.Allowance{}, nil, nil, false
 	}
-	if c.due.Load() {
+	switch owed := c.owed.Add(1); {
+	case c.due.Load():
 		due = b
+	case owed == 1:
+		begun = b
 	}
-	c.owed.Add(1)
-	return ports.Allowance{Admitted: true, Scope: "ample"}, due, true
+	return ports.Allowance{Admitted: true, Scope: "ample"}, due, begun, true
 }
 
 func (c *counter) GiveBackOwed(...ports.Bucket) bool {
@@ -451,6 +453,21 @@ func TestWhereThereIsAmpleRoomNobodyWaitsForTheSharedLimiter(t *testing.T) {
 		s.answers("ample", 1)
 		if synctest.Wait(); s.shared.taken.Load() != 21 || s.local.owed.Load() != 0 || s.fallbacks() != 0 {
 			s.Errorf("%d counted, %d owed, %d fallbacks; want 21 and none", s.shared.taken.Load(), s.local.owed.Load(), s.fallbacks())
+		}
+	})
+}
+
+func TestWhatIsOwedIsToldWithinASecondThoughNobodyAsks(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.ample.Store(true)
+		s.answers("ample", 3)
+		time.Sleep(time.Second - time.Millisecond)
+		if synctest.Wait(); s.shared.asked.Load() != 0 {
+			s.Errorf("asked %d times before", s.shared.asked.Load())
+		}
+		time.Sleep(time.Millisecond)
+		if synctest.Wait(); s.shared.added.Load() != 3 || s.shared.asked.Load() != 1 || s.local.owed.Load() != 0 {
+			s.Errorf("told %d, asked %d times, %d owed", s.shared.added.Load(), s.shared.asked.Load(), s.local.owed.Load())
 		}
 	})
 }

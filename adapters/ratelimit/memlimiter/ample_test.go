@@ -17,12 +17,15 @@ func limited(limit int, window time.Duration) ports.Bucket {
 func (h *hand) ample(b ...ports.Bucket) (n, due int) {
 	h.Helper()
 	for n < 1000 {
-		_, tell, counted := h.TakeAmple(b...)
+		_, tell, begun, counted := h.TakeAmple(b...)
 		if !counted {
 			break
 		}
 		if n++; len(tell) > 0 && due == 0 {
 			due = n
+		}
+		if (len(begun) == 1) != (n == 1 && due != 1) {
+			h.Errorf("at the request %d, due at %d, %d have begun to owe", n, due, len(begun))
 		}
 	}
 	return n, due
@@ -89,7 +92,7 @@ func TestARequestNeedsAmpleRoomInEachOfItsBuckets(t *testing.T) {
 	}
 	h.Remember(wide, time.Millisecond, 1, 0)
 	for range 5 {
-		_, due, counted := h.TakeAmple(wide, narrow)
+		_, due, _, counted := h.TakeAmple(wide, narrow)
 		if owed, _ := h.Owed(narrow); !counted || (len(due) > 0) != (owed == 5) || len(due) > 0 && due[0] != narrow {
 			t.Errorf("%d owed: counted %v, due %v", owed, counted, due)
 		}

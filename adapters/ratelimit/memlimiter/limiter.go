@@ -88,11 +88,11 @@ func (l *Limiter) Peek(_ context.Context, buckets ...ports.Bucket) (ports.Allowa
 
 // TakeAmple counts one request where every bucket has ample room for it, and else
 // counts nothing: what others count meanwhile does not fill such a bucket. It also names
-// those of which the other limiter is to hear what it is owed: half of what may be, or
-// half of the moment is over.
-func (l *Limiter) TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due []ports.Bucket, counted bool) {
+// those of which the other limiter is due to hear what it is owed, which is half of what may
+// be, or half of the moment is over, and those that have just begun to owe.
+func (l *Limiter) TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due, begun []ports.Bucket, counted bool) {
 	if len(buckets) == 0 || valid(buckets) != nil {
-		return ports.Allowance{}, nil, false
+		return ports.Allowance{}, nil, nil, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,18 +100,21 @@ func (l *Limiter) TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due []p
 	for _, b := range buckets {
 		f := l.find(b, now)
 		if f.entry == nil {
-			return ports.Allowance{}, nil, false
+			return ports.Allowance{}, nil, nil, false
 		}
 		limit, owed, age := int64(b.Limit.Limit), f.window.owed(now)+1, now-f.entry.Value.(*bucket).told
 		most, fresh := limit/ampleOwed, min(moment, f.window.length/10)
 		if most < worthOwing || owed > most || age >= fresh || f.window.remaining(now, limit)*ampleLeft < limit {
-			return ports.Allowance{}, nil, false
+			return ports.Allowance{}, nil, nil, false
 		}
-		if 2*owed >= most || 2*age >= fresh {
+		switch {
+		case 2*owed >= most || 2*age >= fresh:
 			due = append(due, b)
+		case owed == 1:
+			begun = append(begun, b)
 		}
 	}
-	return l.decide(buckets, true, now), due, true
+	return l.decide(buckets, true, now), due, begun, true
 }
 
 // GiveBackOwed takes one request off every bucket, where each has one that is owed and that

@@ -22,6 +22,7 @@ const (
 
 // findRedis returns a Redis that tests may write to.
 func findRedis(ctx context.Context) (*server, error) {
+	redis.SetLogger(silent{}) // it tells of the server that is not here
 	if named := os.Getenv(redisEnv); named != "" {
 		if err := probeRedis(ctx, named); err != nil {
 			return nil, fmt.Errorf("the Redis of %s: %w; correct the variable, or unset it to use another server", redisEnv, err)
@@ -49,6 +50,10 @@ func findRedis(ctx context.Context) (*server, error) {
 		stop: own.Stop,
 	}, nil
 }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 func runningRedis(url, from string) *server {
 	return &server{env: redisEnv, url: url, from: from, stop: func() error { return nil }}

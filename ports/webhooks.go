@@ -137,8 +137,8 @@ type FanoutListener func(endpoints []domain.ID)
 // are a courtesy: a listener finds missed webhooks a second later.
 type FanoutNews interface {
 	// Announce tells those that listen, in this process and in others. It gives up
-	// within 100 milliseconds and reports nothing. Where nobody listens it may tell
-	// nobody for a second.
+	// within 100 milliseconds and reports nothing. Where none listens it may tell
+	// none for a second.
 	Announce(ctx context.Context, endpoints []domain.ID)
 	// Listen calls heard for each announcement until ctx ends.
 	Listen(ctx context.Context, heard FanoutListener)

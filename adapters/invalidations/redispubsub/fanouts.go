@@ -30,10 +30,10 @@ var fanouts = subject{
 // lost connection missed are not repeated: listeners look by themselves.
 type Fanouts struct {
 	on      *PubSub
-	silence atomic.Pointer[time.Time] // until then: nobody heard the last word
+	silence atomic.Pointer[time.Time] // until then: no process heard the last word
 }
 
-// silence is how long nothing is announced where nobody hears it: a listener that
+// silence is how long nothing is announced where no process hears it: a listener that
 // comes in between looks by itself as often.
 const silence = time.Second
 

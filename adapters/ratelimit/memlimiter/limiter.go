@@ -32,6 +32,7 @@ const (
 	ampleOwed  = 100
 	worthOwing = 4         // fewer requests are not worth a call of their own
 	moment     = 2_000_000 // in microseconds, and never more than a tenth of the window
+	begunEvery = 1_000_000 // in microseconds
 
 	never = -moment // when a bucket was told of that was not: before anything that counts
 )
@@ -65,6 +66,7 @@ type bucket struct {
 	window window
 	told   int64  // when the window was told by another limiter, in microseconds since began
 	debt   uint64 // names what is owed by now and not settled; 0: not asked for yet
+	begun  int64  // before then TakeAmple has named it as begun, in microseconds since began
 }
 
 // New makes a limiter whose counters are empty. now is time.Now, or a test's
@@ -89,7 +91,8 @@ func (l *Limiter) Peek(_ context.Context, buckets ...ports.Bucket) (ports.Allowa
 // TakeAmple counts one request where every bucket has ample room for it, and else
 // counts nothing: what others count meanwhile does not fill such a bucket. It also names
 // those of which the other limiter is due to hear what it is owed, which is half of what may
-// be, or half of the moment is over, and those that have just begun to owe.
+// be, or half of the moment is over, and those that have begun to owe, once in a second. Where
+// half of the moment is over and nothing is owed, one call for all buckets does as much.
 func (l *Limiter) TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due, begun []ports.Bucket, counted bool) {
 	if len(buckets) == 0 || valid(buckets) != nil {
 		return ports.Allowance{}, nil, nil, false
@@ -104,15 +107,19 @@ func (l *Limiter) TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due, be
 		}
 		limit, owed, age := int64(b.Limit.Limit), f.window.owed(now)+1, now-f.entry.Value.(*bucket).told
 		most, fresh := limit/ampleOwed, min(moment, f.window.length/10)
-		if most < worthOwing || owed > most || age >= fresh || f.window.remaining(now, limit)*ampleLeft < limit {
+		late := 2*age >= fresh
+		if most < worthOwing || owed > most || age >= fresh || late && owed == 1 || f.window.remaining(now, limit)*ampleLeft < limit {
 			return ports.Allowance{}, nil, nil, false
 		}
 		switch {
-		case 2*owed >= most || 2*age >= fresh:
+		case 2*owed >= most || late:
 			due = append(due, b)
-		case owed == 1:
+		case now >= f.entry.Value.(*bucket).begun:
 			begun = append(begun, b)
 		}
+	}
+	for _, b := range begun {
+		l.find(b, now).entry.Value.(*bucket).begun = now + begunEvery
 	}
 	return l.decide(buckets, true, now), due, begun, true
 }

@@ -66,7 +66,7 @@ type bucket struct {
 	window window
 	told   int64  // when the window was told by another limiter, in microseconds since began
 	debt   uint64 // names what is owed by now and not settled; 0: not asked for yet
-	begun  int64  // before then TakeAmple has named it as begun, in microseconds since began
+	begun  int64  // until then TakeAmple does not name it as begun again, in microseconds since began
 }
 
 // New makes a limiter whose counters are empty. now is time.Now, or a test's

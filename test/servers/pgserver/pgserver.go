@@ -160,7 +160,7 @@ func (s *Server) launch(ctx context.Context) error {
 		"-p", fmt.Sprint(s.Port),
 		"-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=", // a socket's path may not exceed 107 bytes; TMPDIR is longer on macOS
-		"-c", "max_connections=200",
+		"-c", "max_connections=400",
 	)
 	for _, setting := range s.settings {
 		cmd.Args = append(cmd.Args, "-c", setting)

@@ -98,7 +98,7 @@ func TestTheServerIsDurableAndListensOnLoopbackOnly(t *testing.T) {
 	conn := connect(t, server.URL)
 	for setting, want := range map[string]string{
 		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
-		"listen_addresses": "127.0.0.1", "server_encoding": "UTF8", "max_connections": "200",
+		"listen_addresses": "127.0.0.1", "server_encoding": "UTF8", "max_connections": "400",
 	} {
 		var got string
 		if err := conn.QueryRow(t.Context(), "SELECT current_setting($1)", setting).Scan(&got); err != nil || got != want {

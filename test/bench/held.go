@@ -81,7 +81,7 @@ func (p *post) throughPhases(ctx context.Context, perSecond int, each time.Durat
 	if err := p.settled(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := p.db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+	if err := clean(ctx, p.db); err != nil {
 		return nil, err
 	}
 	if _, err := p.receiver.ask(askTake); err != nil {

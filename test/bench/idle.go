@@ -71,7 +71,7 @@ func (p *post) idle(ctx context.Context, endpoints int, duration time.Duration) 
 		return o, err
 	}
 	defer func() { err = errors.Join(err, putBack()) }()
-	if _, err := p.db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+	if err := clean(ctx, p.db); err != nil {
 		return o, err
 	}
 	if err := pause(ctx, quiet); err != nil {

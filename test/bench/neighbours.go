@@ -203,8 +203,7 @@ func (s *street) happen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make events: %w", err)
 	}
-	_, err = s.db.Exec(ctx, "VACUUM ANALYZE")
-	return err
+	return clean(ctx, s.db)
 }
 
 func (s *street) close() error {

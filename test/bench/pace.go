@@ -301,11 +301,6 @@ func (r *paced) measure(ctx context.Context, s *paceSubject, at pace) error {
 	return r.on(ctx, r.onFunc, func(db *pgx.Conn) error { return clean(ctx, db) })
 }
 
-func clean(ctx context.Context, db *pgx.Conn) error {
-	_, err := db.Exec(ctx, "VACUUM ANALYZE")
-	return err
-}
-
 func (r *paced) load(ctx context.Context, s *paceSubject, at pace) error {
 	perSecond := at.perSecond
 	if at.share > 0 {

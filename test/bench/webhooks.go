@@ -284,7 +284,7 @@ func (p *post) measure(ctx context.Context, t *trial) error {
 	// Each trial starts after the work that autovacuum does by the minute.
 	// Without it Postgres knows nothing of tables that are so recent, and goes by
 	// any index.
-	if _, err := p.db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+	if err := clean(ctx, p.db); err != nil {
 		return err
 	}
 	if _, err := p.receiver.ask(askTake); err != nil {

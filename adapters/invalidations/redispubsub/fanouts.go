@@ -29,8 +29,8 @@ var fanouts = subject{
 // Fanouts carry word of fan-outs, many endpoints to a message. Messages that a
 // lost connection missed are not repeated: listeners look by themselves.
 type Fanouts struct {
-	on      *PubSub
-	silence atomic.Pointer[time.Time] // until then: no process heard the last word
+	on    *PubSub
+	quiet atomic.Pointer[time.Time] // until then: no process heard the last word
 }
 
 // silence is how long nothing is announced where no process hears it: a listener that
@@ -44,7 +44,7 @@ func NewFanouts(client *redis.Client, log *slog.Logger) *Fanouts {
 
 // Announce tells every process that listens.
 func (f *Fanouts) Announce(ctx context.Context, endpoints []domain.ID) {
-	if until := f.silence.Load(); until != nil && time.Now().Before(*until) {
+	if until := f.quiet.Load(); until != nil && time.Now().Before(*until) {
 		return
 	}
 	var all strings.Builder
@@ -56,7 +56,7 @@ func (f *Fanouts) Announce(ctx context.Context, endpoints []domain.ID) {
 	}
 	if f.on.announce(ctx, all.String()) == 0 {
 		until := time.Now().Add(silence)
-		f.silence.Store(&until)
+		f.quiet.Store(&until)
 	}
 }
 

@@ -1,0 +1,106 @@
+package guarded_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Other requests are counted ahead all the time, so that something is owed whenever anyone looks.
+func TestWhatIsOwedAgainMeanwhileKeepsNoCallerFromTheSharedLimiter(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.owed.Store(5)
+		s.shared.slow.Store(int64(5 * time.Millisecond))
+		done := make(chan struct{})
+		go func() {
+			for ahead := time.NewTicker(time.Millisecond); ; {
+				select {
+				case <-ahead.C:
+					s.local.owed.Add(1)
+				case <-done:
+					ahead.Stop()
+					return
+				}
+			}
+		}()
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				began := time.Now()
+				if a, err := s.Take(s.Context(), bucket); err != nil || a.Scope != "shared" || time.Since(began) > 15*time.Millisecond {
+					s.Errorf("got %+v, %v after %v", a, err, time.Since(began))
+				}
+			})
+		}
+		all.Wait()
+		close(done)
+	})
+}
+
+func TestWhereThereIsAmpleRoomNobodyWaitsForTheSharedLimiter(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.ample.Store(true)
+		s.shared.hangs.Store(true)
+		s.answers("ample", 10)
+		s.local.due.Store(true)
+		began := time.Now()
+		s.answers("ample", 10) // one of them tells what is owed, and hangs
+		if synctest.Wait(); time.Since(began) != 0 || s.shared.asked.Load() != 1 {
+			s.Errorf("took %v, the shared limiter was asked %d times", time.Since(began), s.shared.asked.Load())
+		}
+		time.Sleep(31 * time.Millisecond)
+		s.shared.hangs.Store(false)
+		s.answers("ample", 1)
+		if synctest.Wait(); s.shared.taken.Load() != 21 || s.local.owed.Load() != 0 || s.fallbacks() != 0 {
+			s.Errorf("%d counted, %d owed, %d fallbacks; want 21 and none", s.shared.taken.Load(), s.local.owed.Load(), s.fallbacks())
+		}
+	})
+}
+
+func TestWhatIsOwedIsToldWithinASecondThoughNobodyAsks(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.ample.Store(true)
+		s.answers("ample", 3)
+		time.Sleep(time.Second - time.Millisecond)
+		if synctest.Wait(); s.shared.asked.Load() != 0 {
+			s.Errorf("asked %d times before", s.shared.asked.Load())
+		}
+		time.Sleep(time.Millisecond)
+		if synctest.Wait(); s.shared.added.Load() != 3 || s.shared.asked.Load() != 1 || s.local.owed.Load() != 0 {
+			s.Errorf("told %d, asked %d times, %d owed", s.shared.added.Load(), s.shared.asked.Load(), s.local.owed.Load())
+		}
+	})
+}
+
+// Telling what is owed opens the breaker too, where no request asks.
+func TestTellingWhatIsOwedSeesThatTheSharedLimiterIsGone(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.ample.Store(true)
+		s.local.due.Store(true)
+		s.shared.hangs.Store(true)
+		for range 5 {
+			s.answers("ample", 1)
+			time.Sleep(31 * time.Millisecond)
+		}
+		s.answers("ample", 1)
+		if synctest.Wait(); s.shared.asked.Load() != 5 || s.lines() != 1 {
+			s.Errorf("asked %d times, logged %q", s.shared.asked.Load(), s.logged.String())
+		}
+	})
+}
+
+func TestWhatIsGivenBackIsOwedNoMore(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.ample.Store(true)
+		s.answers("ample", 2)
+		for range 3 { // of which the last one was told already
+			if err := s.GiveBack(s.Context(), bucket); err != nil {
+				s.Error(err)
+			}
+		}
+		if s.local.owed.Load() != 0 || s.shared.taken.Load() != -1 {
+			s.Errorf("%d owed, the shared limiter counts %d", s.local.owed.Load(), s.shared.taken.Load())
+		}
+	})
+}

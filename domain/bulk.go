@@ -1,9 +1,8 @@
 package domain
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
+	"sort"
 )
 
 // BulkItem is the outcome of one item of a bulk, kept until all are there.
@@ -61,7 +60,7 @@ func DuplicateExternalIDs(externalIDs []string) []BulkProblem {
 // BulkInvalid refuses a bulk of so many items for all of its problems, which
 // it tells by item.
 func BulkInvalid(items int, problems []BulkProblem) *Error {
-	slices.SortStableFunc(problems, func(a, b BulkProblem) int { return cmp.Compare(a.Index, b.Index) })
+	sort.SliceStable(problems, func(i, j int) bool { return problems[i].Index < problems[j].Index })
 	entries := make([]map[string]any, 0, len(problems))
 	broken := 0
 	for i, p := range problems {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -126,13 +127,7 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 // recent are the runs to show, those of people first: a dispatch system begins one every
 // few seconds, and a person looks for their own among them.
 func recent(runs []domain.MoveRun) []domain.MoveRun {
-	byProgram := func(r domain.MoveRun) int {
-		if r.By.IsPerson() {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(runs, func(a, b domain.MoveRun) int { return byProgram(a) - byProgram(b) })
+	sort.SliceStable(runs, func(i, j int) bool { return runs[i].By.IsPerson() && !runs[j].By.IsPerson() })
 	return runs[:min(len(runs), recentRuns)]
 }
 
@@ -232,7 +227,7 @@ func tally(tiles []tileView, fate string) []tileView {
 // otherwise they keep their order.
 func staysFirst(lines []lineView) {
 	order := []string{"bad", "over", "me", "good"}
-	slices.SortStableFunc(lines, func(a, b lineView) int { return slices.Index(order, a.Tone) - slices.Index(order, b.Tone) })
+	sort.SliceStable(lines, func(i, j int) bool { return slices.Index(order, lines[i].Tone) < slices.Index(order, lines[j].Tone) })
 }
 
 // foreseen is what a move would come to now.

@@ -2,7 +2,7 @@ package console
 
 import (
 	"net/http"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -173,7 +173,7 @@ func (p *Console) alarms(c *call, v *homeView) {
 		}
 		v.Endpoints = append(v.Endpoints, shown)
 	}
-	slices.SortStableFunc(v.Endpoints, func(a, b endpointView) int { return a.Since.Compare(b.Since) })
+	sort.SliceStable(v.Endpoints, func(i, j int) bool { return v.Endpoints[i].Since.Before(v.Endpoints[j].Since) })
 	pauses, err := p.Machinery.Pauses(c.Ctx()) // the frame shows them on every page
 	v.Unknown = v.Unknown || err != nil
 	v.Quiet = v.Quiet && len(pauses) == 0 && len(v.Down) == 0 && len(v.Endpoints) == 0 && !v.Unknown

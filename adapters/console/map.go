@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -238,7 +239,9 @@ func (a *mapAsk) marks(open []domain.OpenDelivery, now time.Time) (marks []markV
 		}
 		marks = append(marks, *m)
 	}
-	slices.SortFunc(marks, func(a, b markView) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.ID, b.ID)) })
+	sort.Slice(marks, func(i, j int) bool {
+		return cmp.Or(marks[j].Count-marks[i].Count, cmp.Compare(marks[i].ID, marks[j].ID)) < 0
+	})
 	return marks, shown
 }
 
@@ -386,7 +389,7 @@ func (p *Console) showMark(c *call) error {
 		return err
 	}
 	open = slices.DeleteFunc(open, func(d domain.OpenDelivery) bool { return cellOf(a.where(&d), k.zoom) != k })
-	slices.SortStableFunc(open, func(x, y domain.OpenDelivery) int { return x.Since.Compare(y.Since) })
+	sort.SliceStable(open, func(i, j int) bool { return open[i].Since.Before(open[j].Since) })
 	middle := unproject((float64(k.x)+.5)*cellSize, (float64(k.y)+.5)*cellSize, k.zoom)
 	for _, name := range []string{"lat", "lon", "zoom", "page"} {
 		a.parameter(c, name)

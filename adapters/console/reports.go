@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -238,7 +239,7 @@ func (p *Console) showReport(c *call) error {
 			v.Reasons = append(v.Reasons, reasonView{Text: reasonText(reason), Count: n, Share: percent(n, r.Total.Failures())})
 		}
 	}
-	slices.SortStableFunc(v.Reasons, func(a, b reasonView) int { return int(b.Count - a.Count) })
+	sort.SliceStable(v.Reasons, func(i, j int) bool { return v.Reasons[i].Count > v.Reasons[j].Count })
 	return p.Show(c, http.StatusOK, "reports", "Reports", v)
 }
 

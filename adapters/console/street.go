@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -71,7 +72,7 @@ func (p *Console) showStreet(c *call) error {
 		return err
 	}
 	a.look(c, open, p.Map.Area())
-	slices.SortStableFunc(open, func(x, y domain.OpenDelivery) int { return x.Since.Compare(y.Since) })
+	sort.SliceStable(open, func(i, j int) bool { return open[i].Since.Before(open[j].Since) })
 	page, err := strconv.Atoi(c.Query("page"))
 	if err != nil || page < 1 || page > len(open)/mostBeside+1 {
 		page = 1

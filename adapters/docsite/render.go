@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/DataDog/datadog-agent/pkg/template/html"
@@ -265,6 +266,6 @@ func codePages(d *description) []codePage {
 				StatusLine: fmt.Sprintf("%d %s", c.Status, http.StatusText(c.Status))})
 		}
 	}
-	slices.SortStableFunc(pages, func(a, b codePage) int { return a.Status - b.Status })
+	sort.SliceStable(pages, func(i, j int) bool { return pages[i].Status < pages[j].Status })
 	return pages
 }

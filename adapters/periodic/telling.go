@@ -1,12 +1,11 @@
 package periodic
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"log/slog"
 	"os"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -72,7 +71,7 @@ func (t *Teller) now(ended bool) domain.Process {
 		p.Pools = append(p.Pools, domain.PoolState{Name: name, Open: s.OpenConnections, InUse: s.InUse, Most: s.MaxOpenConnections,
 			Waited: s.WaitDuration})
 	}
-	slices.SortFunc(p.Pools, func(a, b domain.PoolState) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(p.Pools, func(i, j int) bool { return p.Pools[i].Name < p.Pools[j].Name })
 	return p
 }
 
@@ -99,6 +98,6 @@ func (j *Jobs) told() []domain.JobRun {
 	for _, r := range j.runs {
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b domain.JobRun) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
 }

@@ -2,7 +2,7 @@ package portal
 
 import (
 	"net/http"
-	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -69,7 +69,9 @@ func (p *Portal) listErrors(c *call) error {
 				pages.Kept{Name: "code", Value: u.Code}, pages.Kept{Name: "status", Value: strconv.Itoa(u.Status)}),
 		})
 	}
-	slices.SortStableFunc(v.Groups, func(a, b errorView) int { return moreCalls(a.Calls, b.Calls, a.ID, b.ID) })
+	sort.SliceStable(v.Groups, func(i, j int) bool {
+		return moreCalls(v.Groups[i].Calls, v.Groups[j].Calls, v.Groups[i].ID, v.Groups[j].ID)
+	})
 	if v.More = len(v.Groups) - mostErrors; v.More > 0 {
 		v.Groups = v.Groups[:mostErrors]
 	}

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"cmp"
 	"net/url"
 	"time"
 
@@ -113,6 +112,6 @@ const appsWithKeys = 50
 type keyName struct{ LastFour, Application, Environment, Href string }
 
 // moreCalls orders sums: most calls first, and then by their text.
-func moreCalls(aCalls, bCalls int64, a, b string) int {
-	return cmp.Or(cmp.Compare(bCalls, aCalls), cmp.Compare(a, b))
+func moreCalls(aCalls, bCalls int64, a, b string) bool {
+	return aCalls > bCalls || aCalls == bCalls && a < b
 }

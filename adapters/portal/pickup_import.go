@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -236,7 +236,7 @@ func previewOf(text string, fates []pickuplocations.Fate, refused pickupcsv.Erro
 		v.Refused++
 		v.Rows = append(v.Rows, fateView{Line: w.Line, Name: w.Name, Fate: "refused", Tone: "bad", Lines: []string{why}})
 	}
-	slices.SortStableFunc(v.Rows, func(a, b fateView) int { return cmp.Compare(a.Line, b.Line) })
+	sort.SliceStable(v.Rows, func(i, j int) bool { return v.Rows[i].Line < v.Rows[j].Line })
 	v.Marks, v.Changes = strings.Join(marks, ","), v.Created+v.Updated
 	return v
 }

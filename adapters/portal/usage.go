@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -137,7 +138,7 @@ const mostListed = 25
 
 // mostCalled are those with the most calls, in order.
 func mostCalled(all []sumView) []sumView {
-	slices.SortFunc(all, func(a, b sumView) int { return moreCalls(a.Calls, b.Calls, a.ID, b.ID) })
+	sort.Slice(all, func(i, j int) bool { return moreCalls(all[i].Calls, all[j].Calls, all[i].ID, all[j].ID) })
 	return all[:min(len(all), mostListed)]
 }
 
@@ -202,7 +203,7 @@ func (p *Portal) near(c *call, f *figures, names map[domain.ID]keyName, sums []d
 		}
 		list = append(list, n)
 	}
-	slices.SortStableFunc(list, func(a, b nearView) int { return moreCalls(a.Most, b.Most, a.ID, b.ID) })
+	sort.SliceStable(list, func(i, j int) bool { return moreCalls(list[i].Most, list[j].Most, list[i].ID, list[j].ID) })
 	return list[:min(len(list), mostListed)], nil
 }
 

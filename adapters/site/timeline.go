@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +60,9 @@ func (t Timeline) Steps() (steps []Step) {
 	for _, w := range t.Webhooks {
 		steps = append(steps, t.sent(w)...)
 	}
-	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.order, b.order)) })
+	sort.SliceStable(steps, func(i, j int) bool {
+		return cmp.Or(steps[i].At.Compare(steps[j].At), cmp.Compare(steps[i].order, steps[j].order)) < 0
+	})
 	return steps
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 	"time"
 
@@ -144,7 +144,7 @@ func isHeld(ctx context.Context, err error) bool {
 func (a *Admission) redigest(ctx context.Context) error {
 	left := a.uses.takeOld()
 	// In one order everywhere, so that two processes never wait for each other.
-	slices.SortFunc(left, func(x, y tenancy.FoundDigest) int { return strings.Compare(string(x.ID), string(y.ID)) })
+	sort.Slice(left, func(i, j int) bool { return left[i].ID < left[j].ID })
 	for batch := range slices.Chunk(left, usesBatch) {
 		err := a.uses.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 			changes, err := tenancy.Redigestible(ctx, tx, a.digest, batch)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -135,10 +136,11 @@ func (r *Reports) readReport(ctx context.Context, q domain.ReportQuery) (report 
 			report.Lines[i].Customer = cmp.Or(names[id], string(id))
 		}
 	}
-	slices.SortFunc(report.Lines, func(a, b Line) int {
+	sort.Slice(report.Lines, func(i, j int) bool {
+		a, b := &report.Lines[i], &report.Lines[j]
 		return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(b.Booked, a.Booked), cmp.Compare(b.Delivered, a.Delivered),
 			strings.Compare(a.Customer, b.Customer), strings.Compare(string(a.Vehicle), string(b.Vehicle)),
-			strings.Compare(a.Municipality, b.Municipality))
+			strings.Compare(a.Municipality, b.Municipality)) < 0
 	})
 	return report, nil
 }
@@ -177,8 +179,8 @@ func (r *Reports) readCustomers(ctx context.Context) ([]domain.Business, error) 
 		last := all[len(all)-1]
 		p.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 	}
-	slices.SortFunc(all, func(a, b domain.Business) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(strings.Compare(all[i].Name, all[j].Name), cmp.Compare(all[i].ID, all[j].ID)) < 0
 	})
 	return all, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -212,7 +213,9 @@ func (p *inboxPoll) tell(received []ReceivedWebhook, open bool, err error) {
 		return
 	}
 	all := slices.Concat(fresh, before.Webhooks)
-	slices.SortStableFunc(all, func(a, b ReceivedWebhook) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
+	sort.SliceStable(all, func(i, j int) bool {
+		return cmp.Or(all[j].At.Compare(all[i].At), cmp.Compare(all[j].ID, all[i].ID)) < 0
+	})
 	p.latest = InboxNews{Inbox: Inbox{Open: open, Webhooks: all[:min(len(all), InboxRows)]}, Version: before.Version + 1, Err: err}
 	close(p.news)
 	p.news = make(chan struct{})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -208,8 +209,9 @@ func (f *attemptTail) look(ctx context.Context, endpoint string, log *attemptLog
 		}
 	}
 	log.prune(recent, present)
-	slices.SortFunc(fresh, func(a, b AttemptRecord) int {
-		return cmp.Or(a.view.StartedAt.Compare(b.view.StartedAt), strings.Compare(a.view.ID, b.view.ID))
+	sort.Slice(fresh, func(i, j int) bool {
+		a, b := &fresh[i].view, &fresh[j].view
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), strings.Compare(a.ID, b.ID)) < 0
 	})
 	return fresh, nil
 }

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 )
@@ -236,6 +236,6 @@ func find(pages []*page, question string) []hit {
 		}
 		hits = append(hits, c.hit)
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	sort.SliceStable(hits, func(i, j int) bool { return hits[i].score > hits[j].score })
 	return hits
 }

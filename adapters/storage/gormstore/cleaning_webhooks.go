@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -119,9 +120,10 @@ func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err erro
 // moveHorizons records the last deleted position of each application, in the order
 // of applications so that no two processes wait for each other.
 func (s feed) moveHorizons(ctx context.Context, deleted []feedEventRow) error {
-	slices.SortFunc(deleted, func(a, b feedEventRow) int {
+	sort.Slice(deleted, func(i, j int) bool {
+		a, b := &deleted[i], &deleted[j]
 		return cmp.Or(cmp.Compare(a.ApplicationID, b.ApplicationID), cmp.Compare(a.Environment, b.Environment),
-			cmp.Compare(b.Position, a.Position))
+			cmp.Compare(b.Position, a.Position)) < 0
 	})
 	deleted = slices.DeleteFunc(deleted, func(e feedEventRow) bool { return e.DeliveryID == nil })
 	for i, e := range deleted {

@@ -3,7 +3,7 @@ package gormstore
 import (
 	"cmp"
 	"context"
-	"slices"
+	"sort"
 	"time"
 
 	"waybill/domain"
@@ -71,8 +71,8 @@ func (s mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]do
 			return nil, err
 		}
 	}
-	slices.SortFunc(leased, func(a, b domain.Mail) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+	sort.Slice(leased, func(i, j int) bool {
+		return cmp.Or(leased[i].At.Compare(leased[j].At), cmp.Compare(leased[i].ID, leased[j].ID)) < 0
 	})
 	return leased, nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"slices"
+	"sort"
 	"time"
 
 	"waybill/domain"
@@ -88,7 +88,7 @@ func (s *Sweeper) look(ctx context.Context) ([]ports.WaitingEndpoint, error) {
 // endpoints of the last moments.
 func (s *Sweeper) notify(ctx context.Context, waiting []ports.WaitingEndpoint, notified map[domain.ID]time.Time) {
 	maps.DeleteFunc(notified, func(_ domain.ID, at time.Time) bool { return s.clock.Now().Sub(at).Abs() >= sweepAgain })
-	slices.SortStableFunc(waiting, func(a, b ports.WaitingEndpoint) int { return a.From.Compare(b.From) })
+	sort.SliceStable(waiting, func(i, j int) bool { return waiting[i].From.Before(waiting[j].From) })
 	for _, w := range waiting {
 		if at, lately := notified[w.ID]; lately && !w.From.After(at) {
 			continue

@@ -33,7 +33,7 @@ export CGO_ENABLED := 0
 # grpc, of which the exporter of traces takes a few types, pages of its own: their
 # templates make the linker keep every exported method, 15 MB. What debuggers read is a
 # seventh of the time of a build, and not in the program, which is stripped.
-export GOFLAGS := $(GOFLAGS) -tags=nomsgpack,grpcnotrace -gcflags=all=-dwarf=false
+export GOFLAGS := $(GOFLAGS) -tags=nomsgpack -gcflags=all=-dwarf=false
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -105,10 +105,11 @@ $(GOLANGCI):
 	@GOBIN=$(CURDIR)/.bin/.install go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv .bin/.install/golangci-lint $@ && rmdir .bin/.install
 
-generate: ## generate the mocks of ports, the wiring of cmd/waybill and the clients of the API
+generate: ## generate the mocks of ports, the wiring of cmd/waybill and the clients of the API, and pack its description
 	.tools/mocks.sh
 	$(TOOL) wire ./cmd/waybill
 	.tools/clients.sh
+	.tools/pack.sh
 
 picture: ## take the README's picture of the portal again; needs Chromium
 	WAYBILL_PICTURE=take go test ./adapters/portal -run '^TestThePictureOfThePortal$$' -count=1

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 // Sources are where settings may come from.
@@ -36,8 +37,12 @@ func Load(s Sources) (*Config, error) {
 	c := &Config{sources: l.sources, warnings: l.warnings}
 	problems := l.problems
 	for _, f := range fields() {
+		value := l.merged[f.name]
+		if value == nil {
+			value = ""
+		}
 		var found Problems
-		if err := c.assign(f.name, text(l.merged[f.name]), c.Source(f.name)); errors.As(err, &found) {
+		if err := c.assign(f.name, value, c.Source(f.name)); errors.As(err, &found) {
 			problems = append(problems, found...)
 		}
 	}
@@ -89,8 +94,8 @@ func (l *loader) addFile(path string, byFlag bool) {
 		l.problem("the configuration file cannot be read: "+err.Error(), setIn, "name a YAML file that this user may read")
 		return
 	}
-	var settings map[string]any
-	if err := yaml.Unmarshal(content, &settings); err != nil {
+	settings, err := settingsOf(content)
+	if err != nil {
 		// yaml's own text may repeat a value, and that a secret.
 		l.problem("the configuration file is not YAML of the form name: value"+yamlLine(err), path, "see waybill config --docs for the names")
 		return
@@ -111,13 +116,55 @@ func (l *loader) addFile(path string, byFlag bool) {
 	l.add(known, func(string) string { return path })
 }
 
+// settingsOf are the values of a file: texts, tables, or nil where nothing is written.
+func settingsOf(file []byte) (map[string]any, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(file, &document); err != nil {
+		return nil, err
+	}
+	var settings map[string]any
+	if err := document.Decode(&settings); err != nil || len(settings) == 0 { // finds names that stand there twice, at any depth
+		return nil, err
+	}
+	texts, _ := written(&document).(map[string]any)
+	return texts, nil
+}
+
+// written is a value with its scalars as they stand in the file: what YAML makes of the
+// digits of a key is no longer that key. A list is written as in a variable.
+func written(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return written(n.Content[0])
+	case yaml.AliasNode:
+		return written(n.Alias)
+	case yaml.MappingNode:
+		table := map[string]any{}
+		for i := 0; i < len(n.Content); i += 2 {
+			table[n.Content[i].Value] = written(n.Content[i+1])
+		}
+		return table
+	case yaml.SequenceNode:
+		parts := make([]string, len(n.Content))
+		for i, part := range n.Content {
+			parts[i] = fmt.Sprint(written(part))
+		}
+		return strings.Join(parts, ",")
+	}
+	if n.ShortTag() == "!!null" {
+		return nil
+	}
+	return n.Value
+}
+
+var lineOfError = regexp.MustCompile(`line \d+`)
+
 // yamlLine is the place of a YAML error, without its text.
 func yamlLine(err error) string {
-	var at yaml.Error
-	if !errors.As(err, &at) || at.GetToken() == nil {
-		return ""
+	if at := lineOfError.FindString(err.Error()); at != "" {
+		return " (" + at + ")"
 	}
-	return fmt.Sprintf(" (line %d)", at.GetToken().Position.Line)
+	return ""
 }
 
 func (l *loader) addEnvironment() {
@@ -213,24 +260,4 @@ func variables(environ []string) map[string]string {
 
 func mayBeEmpty(variable string) bool {
 	return slices.ContainsFunc(fields(), func(f field) bool { return f.mayEmpty && f.env() == variable })
-}
-
-// text renders what YAML made of a value as it would stand in a variable;
-// tables stay what they are.
-func text(value any) any {
-	switch v := value.(type) {
-	case nil:
-		return ""
-	case map[string]any:
-		return v
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case []any:
-		parts := make([]string, len(v))
-		for i, part := range v {
-			parts[i] = fmt.Sprint(part)
-		}
-		return strings.Join(parts, ",")
-	}
-	return fmt.Sprint(value)
 }

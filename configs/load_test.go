@@ -143,6 +143,19 @@ tariff:
 	}
 }
 
+// YAML would make numbers and times of these, and a key of 40 digits one of 17.
+func TestAValueOfAFileIsTakenAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	digits := strings.Repeat("1234567890", 4)
+	c := load(t, configs.Sources{File: write(t, "waybill.yaml", "key_pepper: "+digits+"\nsecret_key_previous: [&one "+digits+"1, *one]\n")})
+	if got := c.KeyPepper.Reveal(); got != digits {
+		t.Errorf("pepper %s", got)
+	}
+	if len(c.SecretKeyPrevious) != 2 || c.SecretKeyPrevious[1].Reveal() != digits+"1" {
+		t.Errorf("previous keys: %d of them", len(c.SecretKeyPrevious))
+	}
+}
+
 func TestASecretMayComeFromAFileOfItsOwn(t *testing.T) {
 	t.Parallel()
 	pepper := strings.Repeat("p", 40)
@@ -255,6 +268,9 @@ func TestAFileIsHeldToTheNamesAndFormsThereAre(t *testing.T) {
 		{"- a\n- b\n", "is not YAML", "names"},
 		{"key_pepper: [hunter22\n", "name: value (line 1)", "names"},
 		{"log_level: info\nlog_level: warn\n", "name: value (line 2)", "names"},
+		{"tariff: {step: 1, step: 2}\n", "name: value (line 1)", "names"},
+		{"trusted_proxies: &all [*all]\n", "name: value", "names"},
+		{"3\n", "name: value (line 1)", "names"},
 		{"tariff: 3\n", "and prices no vehicle", "a line per vehicle"},
 		{"tariff: {vehicles: {bike: {base: 1.005, per_km: 1, minimum: 1, range_km: 1}}}\n", "no amount in bike.base", "two decimals"},
 		{"tariff: {vehicles: {bike: {base: -1, per_km: 1, minimum: 1, range_km: 1}}}\n", "no amount in bike.base", "two decimals"},

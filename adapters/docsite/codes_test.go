@@ -37,7 +37,7 @@ func TestEveryCodeHasAPageAndNoPageIsAboutNothing(t *testing.T) {
 	}
 	documented := map[string]bool{}
 	for _, pattern := range []*regexp.Regexp{reConst, reListed} {
-		for _, m := range pattern.FindAllStringSubmatch(string(httpapi.OpenAPIYAML), -1) {
+		for _, m := range pattern.FindAllStringSubmatch(string(httpapi.OpenAPI.YAML()), -1) {
 			documented[m[1]] = true
 		}
 	}

@@ -30,7 +30,7 @@ const (
 
 func newSite(change ...func(*docsite.Options)) *docsite.Site {
 	o := docsite.Options{
-		Description:    func() []byte { return httpapi.Described(httpapi.OpenAPIJSON(), live, sandbox) },
+		Description:    func() []byte { return httpapi.Described(httpapi.OpenAPI.JSON(), live, sandbox) },
 		SandboxBaseURL: sandbox, LiveBaseURL: live, PortalURL: portal,
 		PerKey:      domain.RateLimit{Limit: 601, Window: time.Minute},
 		PerBusiness: domain.RateLimit{Limit: 1203, Window: 90 * time.Second},

@@ -101,8 +101,8 @@ type API struct {
 func New(u UseCases, o Options) *API {
 	a := &API{UseCases: u, Options: o, cursors: web.NewCursors(o.CursorKeys...), tags: newTagBox(o.CursorKeys[0]),
 		closing: make(chan struct{})}
-	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPIJSON()) })
-	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPIYAML) })
+	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPI.JSON()) })
+	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPI.YAML()) })
 	handler := a.beside(a.router())
 	if o.Around != nil {
 		handler = o.Around(handler)

@@ -1,40 +1,19 @@
 package httpapi
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
-	"fmt"
 	"strings"
-	"sync"
 
-	"github.com/goccy/go-yaml"
-
+	"waybill/adapters/web"
 	"waybill/domain"
 )
 
-// OpenAPIYAML is the description of the public API; under /v1/openapi.yaml it is
-// served with the addresses of the servers it is about. Treat it as read-only.
-//
-//go:embed openapi.yaml
-var OpenAPIYAML []byte
+//go:embed openapi.yaml.gz
+var packedOpenAPI []byte
 
-// OpenAPIJSON is the same document in JSON, its members in the order of the
-// YAML. The conversion happens on the first call; treat the result as read-only.
-func OpenAPIJSON() []byte { return openAPIJSON() }
-
-var openAPIJSON = sync.OnceValue(func() []byte {
-	var compact bytes.Buffer
-	document, err := yaml.YAMLToJSON(OpenAPIYAML)
-	if err == nil {
-		err = json.Compact(&compact, document)
-	}
-	if err != nil {
-		// The document is part of the program, and the tests read it.
-		panic(fmt.Errorf("openapi.yaml: %w", err))
-	}
-	return compact.Bytes()
-})
+// OpenAPI is the description of the public API; under /v1/openapi.yaml and .json it is
+// served with the addresses of the servers it is about.
+var OpenAPI = web.DescriptionOf(packedOpenAPI)
 
 // The addresses that the document has for each environment.
 const (

@@ -21,7 +21,7 @@ type Operation struct {
 
 // Operations are those of the description. Treat the result as read-only.
 var Operations = sync.OnceValue(func() []Operation {
-	operations, err := readOperations(OpenAPIJSON())
+	operations, err := readOperations(OpenAPI.JSON())
 	if err != nil {
 		panic(fmt.Errorf("openapi.yaml: %w", err)) // it is part of the program, and the tests read it
 	}

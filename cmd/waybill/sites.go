@@ -34,7 +34,7 @@ func newTrackingSites(pages *trackingpage.Pages, urls settings.PublicURLs) track
 func newDocs(c *configs.Config, urls settings.PublicURLs) []httpapi.Site {
 	limits := newLimits(c)
 	site := docsite.New(docsite.Options{
-		Description:    func() []byte { return httpapi.Described(httpapi.OpenAPIJSON(), urls.Live, urls.Sandbox) },
+		Description:    func() []byte { return httpapi.Described(httpapi.OpenAPI.JSON(), urls.Live, urls.Sandbox) },
 		SandboxBaseURL: urls.Sandbox, LiveBaseURL: urls.Live, PortalURL: settings.PortalFor(c, urls),
 		PerKey: limits.PerKey, PerBusiness: limits.PerBusiness, PerAddress: limits.PerAddress,
 		Schedules: newSchedules(c), IdempotencyRetention: c.IdempotencyRetention,

@@ -143,7 +143,7 @@ func operations(t *testing.T) map[string]operation {
 	var doc struct {
 		Paths map[string]map[string]yaml.Node
 	}
-	if err := yaml.Unmarshal(httpapi.OpenAPIYAML, &doc); err != nil {
+	if err := yaml.Unmarshal(httpapi.OpenAPI.YAML(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]operation{}

@@ -43,7 +43,7 @@ func letters(t *testing.T) []letter {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(httpapi.OpenAPIYAML, &doc); err != nil {
+	if err := yaml.Unmarshal(httpapi.OpenAPI.YAML(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	v := doc.Webhooks.Event.Post.Vector

@@ -27,8 +27,9 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"waybill/adapters/web"
 )
 
 // Operation is one documented call; Path has its parameters in braces and is
@@ -354,7 +355,7 @@ type compiler struct {
 const documentURL = "https://waybill.invalid/openapi.json"
 
 func newCompiler(text []byte) (*compiler, error) {
-	asJSON, err := yaml.YAMLToJSON(text)
+	asJSON, err := web.JSONOf(text)
 	if err != nil {
 		return nil, err
 	}

@@ -62,11 +62,11 @@ func TestAnswersWithoutAnExampleAreAcceptedToo(t *testing.T) {
 	notModified.fails(t, d, "a body where none is documented")
 
 	asJSON := example(t, doc, "GET", "/openapi.json", 200, "")
-	asJSON.text = string(httpapi.OpenAPIJSON())
+	asJSON.text = string(httpapi.OpenAPI.JSON())
 	asJSON.passes(t, d)
 
 	asYAML := example(t, doc, "GET", "/openapi.yaml", 200, "")
-	asYAML.text = string(httpapi.OpenAPIYAML)
+	asYAML.text = string(httpapi.OpenAPI.YAML())
 	asYAML.passes(t, d)
 
 	malformedID := example(t, doc, "GET", "/deliveries/{delivery_id}", 404, "notFound")

@@ -39,7 +39,7 @@ func TestTheDocumentIsValid(t *testing.T) {
 func TestTheJSONFormSaysWhatTheYAMLSays(t *testing.T) {
 	t.Parallel()
 	var fromYAML any
-	if err := yaml.Unmarshal(httpapi.OpenAPIYAML, &fromYAML); err != nil { // another parser than the server's
+	if err := yaml.Unmarshal(httpapi.OpenAPI.YAML(), &fromYAML); err != nil { // as values, where the server goes by what is written
 		t.Fatal(err)
 	}
 	want, err := json.Marshal(fromYAML)
@@ -47,16 +47,16 @@ func TestTheJSONFormSaysWhatTheYAMLSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asYAML, asJSON any
-	if err := errors.Join(json.Unmarshal(want, &asYAML), json.Unmarshal(httpapi.OpenAPIJSON(), &asJSON)); err != nil {
+	if err := errors.Join(json.Unmarshal(want, &asYAML), json.Unmarshal(httpapi.OpenAPI.JSON(), &asJSON)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(asYAML, asJSON); diff != "" {
 		t.Fatalf("the JSON differs (-YAML +JSON):\n%s", diff)
 	}
-	if !bytes.HasPrefix(httpapi.OpenAPIJSON(), []byte(`{"openapi":"3.1.0","info":{"title":`)) {
+	if !bytes.HasPrefix(httpapi.OpenAPI.JSON(), []byte(`{"openapi":"3.1.0","info":{"title":`)) {
 		t.Fatal("the order is not that of the YAML")
 	}
-	if !bytes.Equal(httpapi.OpenAPIJSON(), httpapi.OpenAPIJSON()) {
+	if !bytes.Equal(httpapi.OpenAPI.JSON(), httpapi.OpenAPI.JSON()) {
 		t.Fatal("two calls give different bytes")
 	}
 }
@@ -348,7 +348,7 @@ func TestEveryExampleFitsItsSchema(t *testing.T) {
 
 func raw(t *testing.T) any {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(httpapi.OpenAPIJSON()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(httpapi.OpenAPI.JSON()))
 	if err != nil {
 		t.Fatal(err)
 	}

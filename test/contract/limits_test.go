@@ -16,7 +16,7 @@ import (
 // in domain/limits.go.
 func TestTheDescriptionsHaveTheLimitsThatTheProgramJudgesBy(t *testing.T) {
 	t.Parallel()
-	public, ops := described(t, httpapi.OpenAPIYAML), described(t, opsapi.OpenAPIYAML)
+	public, ops := described(t, httpapi.OpenAPI.YAML()), described(t, opsapi.OpenAPI.YAML())
 	for _, c := range []struct {
 		document *openapi3.T
 		schema   string // Name, or Name.property

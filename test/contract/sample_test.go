@@ -89,7 +89,7 @@ func description(t *testing.T) *openapi3.T {
 }
 
 var loadDescription = sync.OnceValues(func() (*openapi3.T, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(httpapi.OpenAPIYAML)
+	doc, err := openapi3.NewLoader().LoadFromData(httpapi.OpenAPI.YAML())
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func publishedLetter(t *testing.T) letter {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(httpapi.OpenAPIYAML, &doc); err != nil {
+	if err := yaml.Unmarshal(httpapi.OpenAPI.YAML(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	v := doc.Webhooks.Event.Post.Vector

@@ -43,7 +43,7 @@ func TestTheDescriptionIsServedWithoutAKey(t *testing.T) {
 		// It is the one of the sources, for the addresses of this server.
 		want := strings.NewReplacer("http://127.0.0.1:8080/v1", s.base(live), "http://127.0.0.1:8081/v1", s.base(sandbox),
 			"http://127.0.0.1:8081/docs", strings.TrimSuffix(s.base(sandbox), "/v1")+"/docs", " (development default)", "").
-			Replace(string(httpapi.OpenAPIYAML))
+			Replace(string(httpapi.OpenAPI.YAML()))
 		if string(asYAML.body) != want {
 			t.Error("openapi.yaml is not the one of the sources")
 		}

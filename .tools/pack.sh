@@ -1,0 +1,9 @@
+#!/bin/sh
+# Packs the descriptions of the APIs, which the program carries, where they are not packed
+# as they stand: another gzip would pack the same text into other bytes.
+set -eu
+cd "$(dirname "$0")/.."
+
+for text in adapters/httpapi/openapi.yaml adapters/opsapi/openapi.yaml; do
+	gzip -dc "$text.gz" | cmp -s - "$text" || gzip -9nc "$text" >"$text.gz"
+done

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Description is the document that describes an API. Treat what it returns as read-only.
+type Description struct {
+	YAML func() []byte
+	JSON func() []byte // the same document, its members in the order of the YAML
+}
+
+// DescriptionOf is a document that the program carries: YAML, packed by gzip. It is unpacked
+// and converted when it is first asked for.
+func DescriptionOf(packed []byte) Description {
+	must := func(content []byte, err error) []byte {
+		if err != nil {
+			// The document is part of the program, and the tests read it.
+			panic(fmt.Errorf("openapi.yaml: %w", err))
+		}
+		return content
+	}
+	text := sync.OnceValue(func() []byte { return must(unpacked(packed)) })
+	return Description{YAML: text, JSON: sync.OnceValue(func() []byte { return must(JSONOf(text())) })}
+}
+
+func unpacked(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+// JSONOf is a document in YAML as JSON, its members in the order in which they stand.
+// Dates and times are texts there.
+func JSONOf(document []byte) ([]byte, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(document, &root); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := appendJSON(&b, &root); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func appendJSON(b *bytes.Buffer, n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return appendJSON(b, n.Content[0])
+	case yaml.SequenceNode:
+		return appendAll(b, '[', ']', len(n.Content), func(i int) error { return appendJSON(b, n.Content[i]) })
+	case yaml.MappingNode:
+		return appendAll(b, '{', '}', len(n.Content)/2, func(i int) error {
+			if err := appendValue(b, n.Content[2*i].Value); err != nil { // a name is a text, though 404 is none
+				return err
+			}
+			b.WriteByte(':')
+			return appendJSON(b, n.Content[2*i+1])
+		})
+	}
+	var value any = n.Value
+	switch n.ShortTag() {
+	case "!!null", "!!bool", "!!int", "!!float":
+		if err := n.Decode(&value); err != nil {
+			return err
+		}
+	}
+	return appendValue(b, value)
+}
+
+func appendAll(b *bytes.Buffer, begin, end byte, n int, one func(i int) error) error {
+	b.WriteByte(begin)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := one(i); err != nil {
+			return err
+		}
+	}
+	b.WriteByte(end)
+	return nil
+}
+
+func appendValue(b *bytes.Buffer, value any) error {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	b.Truncate(len(bytes.TrimSuffix(b.Bytes(), []byte("\n")))) // the encoder ends each value by a new line
+	return err
+}

@@ -1,10 +1,7 @@
 package docsite
 
 import (
-	"bytes"
-	"compress/gzip"
 	"embed"
-	"io"
 	"path"
 	"strings"
 	"sync"
@@ -51,7 +48,7 @@ func assetAnswers() map[string]*answer {
 		if strings.HasSuffix(file, ".gz") {
 			a = plainAnswer(mediaTypes[path.Ext(name)], body)
 			a.gzipped = body
-			a.plain = sync.OnceValue(func() []byte { return unpack(body) }) // rarely asked for, and large
+			a.plain = sync.OnceValue(func() []byte { return pages.Unpack(body) }) // rarely asked for, and large
 		} else {
 			a = newAnswer(mediaTypes[path.Ext(name)], body)
 		}
@@ -86,18 +83,6 @@ func readAsset(file string) []byte {
 	}
 	if file == "base.css" {
 		return append(pages.Tokens(), body...)
-	}
-	return body
-}
-
-func unpack(packed []byte) []byte {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		panic(err)
-	}
-	body, err := io.ReadAll(r)
-	if err != nil {
-		panic(err)
 	}
 	return body
 }

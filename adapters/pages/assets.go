@@ -77,12 +77,13 @@ var assets = sync.OnceValue(func() map[string]asset {
 	}
 	for file, sum := range libraries {
 		packed := read(file + ".gz")
-		add(file, sum, packed, sync.OnceValue(func() []byte { return unpacked(packed) })) // hardly ever asked for
+		add(file, sum, packed, sync.OnceValue(func() []byte { return Unpack(packed) })) // hardly ever asked for
 	}
 	return all
 })
 
-func unpacked(packed []byte) []byte {
+// Unpack is a file that the program carries packed by gzip, as it was.
+func Unpack(packed []byte) []byte {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		panic(err) // it is embedded

@@ -5,16 +5,20 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// standardQueue is how many spans wait where OTEL_BSP_MAX_QUEUE_SIZE says nothing.
-const standardQueue = 2048
+// What counts where no variable says otherwise, by the specification of OpenTelemetry.
+const (
+	standardQueue   = 2048   // spans
+	standardTimeout = 10_000 // ms
+)
 
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
@@ -29,10 +33,19 @@ func variables(environ []string) map[string]string {
 	return v
 }
 
-// check refuses the variables that OpenTelemetry would pass over, with a line on
-// stderr that shows their values, and returns the size of the queue. Errors name
-// the variable and never its value where that may be a secret.
-func check(v map[string]string) (queue int, err error) {
+// settings are what the variables say of sending.
+type settings struct {
+	queue   int // spans that may wait
+	url     string
+	header  http.Header
+	packed  bool
+	timeout time.Duration // of a request
+	tls     *tls.Config   // nil: as ever
+}
+
+// read refuses what it cannot read, since a collector that is never reached is found out too
+// late. Errors name the variable and never its value where that may be a secret.
+func read(v map[string]string) (settings, error) {
 	var problems []error
 	bad := func(variable, what string) { problems = append(problems, errors.New(variable+" "+what)) }
 	exporter := func(name string) (value, variable string) { // the one for traces wins
@@ -44,26 +57,40 @@ func check(v map[string]string) (queue int, err error) {
 		return "", "OTEL_EXPORTER_OTLP_" + name
 	}
 
-	if protocol, variable := exporter("PROTOCOL"); !slices.Contains([]string{"", "http/protobuf", "http/json"}, protocol) {
-		bad(variable, fmt.Sprintf("is %q; only http/protobuf and http/json are spoken here, on the collector's port 4318", protocol))
+	if protocol, variable := exporter("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+		bad(variable, fmt.Sprintf("is %q; only http/protobuf is spoken here, on the collector's port 4318", protocol))
 	}
 	endpoint, variable := exporter("ENDPOINT")
-	switch u, err := url.Parse(endpoint); {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	collector, err := url.Parse(endpoint)
+	switch {
+	case err != nil || collector.Scheme != "http" && collector.Scheme != "https" || collector.Host == "":
 		bad(variable, "is no address of a collector; write http://host:4318")
-	case u.User != nil || u.RawQuery != "":
+	case collector.User != nil || collector.RawQuery != "":
 		bad(variable, "holds a name, a password or a query, which would not be sent; OTEL_EXPORTER_OTLP_HEADERS is")
+	case variable == "OTEL_EXPORTER_OTLP_ENDPOINT":
+		collector = collector.JoinPath("v1", "traces")
 	}
+	header := http.Header{}
 	headers, variable := exporter("HEADERS")
 	for pair := range strings.SplitSeq(headers, ",") {
 		name, value, ok := strings.Cut(pair, "=")
-		if _, err := url.PathUnescape(value); !ok && strings.TrimSpace(pair) != "" || ok && !headerName.MatchString(strings.TrimSpace(name)) ||
-			err != nil {
+		name = strings.TrimSpace(name)
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if !ok && name != "" || ok && !headerName.MatchString(name) || err != nil {
 			bad(variable, "cannot be read; write name=value,name=value")
 			break
 		}
+		if ok {
+			header.Set(name, value)
+		}
 	}
-	if compression, variable := exporter("COMPRESSION"); !slices.Contains([]string{"", "none", "gzip"}, compression) {
+	header.Set("Content-Type", "application/x-protobuf")
+	compression, variable := exporter("COMPRESSION")
+	switch compression {
+	case "", "none":
+	case "gzip":
+		header.Set("Content-Encoding", "gzip")
+	default:
 		bad(variable, "is none of the values there are: none, gzip")
 	}
 
@@ -78,36 +105,48 @@ func check(v map[string]string) (queue int, err error) {
 		}
 		return n
 	}
-	_, variable = exporter("TIMEOUT")
-	for _, variable := range []string{variable, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT"} {
+	for _, variable := range []string{"OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT"} {
 		number(variable, 0)
 	}
-	queue = number("OTEL_BSP_MAX_QUEUE_SIZE", standardQueue)
+	_, variable = exporter("TIMEOUT")
+	timeout := time.Duration(number(variable, standardTimeout)) * time.Millisecond
+	queue := number("OTEL_BSP_MAX_QUEUE_SIZE", standardQueue)
 
 	authorities, variable := exporter("CERTIFICATE")
 	certificate, _ := exporter("CLIENT_CERTIFICATE")
 	key, _ := exporter("CLIENT_KEY")
-	if err := readable(authorities, certificate, key); err != nil {
+	encryption, err := encryptionOf(authorities, certificate, key)
+	if err != nil {
 		bad(variable, "or the client's certificate or key cannot be used: "+err.Error())
 	}
-	return queue, errors.Join(problems...)
+	if len(problems) > 0 {
+		return settings{}, errors.Join(problems...)
+	}
+	return settings{queue: queue, url: collector.String(), header: header, packed: compression == "gzip", timeout: timeout,
+		tls: encryption}, nil
 }
 
-// readable reports whether the files hold what they should; empty names no file.
-func readable(authorities, certificate, key string) error {
+// encryptionOf reads the files; empty names none. It is nil where none is named.
+func encryptionOf(authorities, certificate, key string) (*tls.Config, error) {
+	if authorities == "" && certificate == "" && key == "" {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if authorities != "" {
 		pem, err := os.ReadFile(authorities) //nolint:gosec // the file that the variable names
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-			return fmt.Errorf("%s holds no certificate", authorities)
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", authorities)
 		}
 	}
 	if certificate != "" || key != "" {
-		if _, err := tls.LoadX509KeyPair(certificate, key); err != nil {
-			return err
+		pair, err := tls.LoadX509KeyPair(certificate, key)
+		if err != nil {
+			return nil, err
 		}
+		c.Certificates = []tls.Certificate{pair}
 	}
-	return nil
+	return c, nil
 }

@@ -1,12 +1,17 @@
 package otlp
 
 import (
+	"encoding/pem"
+	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -43,12 +48,12 @@ func TestSpansGoWhereTheVariablesSay(t *testing.T) {
 	} {
 		t.Setenv(variable, value)
 	}
-	size, err := check(variables(os.Environ()))
+	s, err := read(variables(os.Environ()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size != 100 {
-		t.Fatalf("size: %d, want 100", size)
+	if s.queue != 100 {
+		t.Fatalf("s.queue: %d, want 100", s.queue)
 	}
 	tracing, err := Open(t.Context(), Options{Environ: os.Environ(), Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -79,7 +84,7 @@ func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
 	for variable, want := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=c:4318":                        "OTEL_EXPORTER_OTLP_ENDPOINT is no address",
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=ftp://user:hidden@c":    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no address",
-		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc":                          "only http/protobuf and http/json",
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc":                          "only http/protobuf",
 		"OTEL_EXPORTER_OTLP_HEADERS=hidden":                         "OTEL_EXPORTER_OTLP_HEADERS cannot be read",
 		"OTEL_EXPORTER_OTLP_COMPRESSION=lz4":                        "none, gzip",
 		"OTEL_EXPORTER_OTLP_TIMEOUT=10s":                            `OTEL_EXPORTER_OTLP_TIMEOUT is "10s"`,
@@ -94,12 +99,47 @@ func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
 		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=many":                       `"many"`,
 		"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT=-1":                      "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
 	} {
-		_, err := check(variables([]string{endpoint, variable}))
+		_, err := read(variables([]string{endpoint, variable}))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("%s: %v, want %q in it", variable, err, want)
 		}
 		if strings.Contains(err.Error(), "hidden") {
 			t.Fatalf("err.Error(): %q has hidden", err.Error())
+		}
+	}
+}
+
+func TestAnAddressForTracesIsTakenAsItIs(t *testing.T) {
+	t.Parallel()
+	for variable, want := range map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=https://c:4318":            "https://c:4318/v1/traces",
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c/":          "http://c/",
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c:4318/in/v": "http://c:4318/in/v",
+	} {
+		s, err := read(variables([]string{variable}))
+		if err != nil || s.url != want || s.timeout != 10*time.Second || s.packed || s.tls != nil {
+			t.Errorf("%s: %+v, %v, want %s, 10 s, not packed and as ever", variable, s, err, want)
+		}
+	}
+}
+
+func TestACollectorIsTrustedByTheCertificateThatIsNamed(t *testing.T) {
+	t.Parallel()
+	collector := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer collector.Close()
+	collector.Config.ErrorLog = log.New(io.Discard, "", 0)
+	file := filepath.Join(t.TempDir(), "collector.pem")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: collector.Certificate().Raw})
+	if err := os.WriteFile(file, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for named, trusted := range map[string]bool{file: true, "": false} {
+		s, err := read(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_CERTIFICATE": named})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := newClient(s).UploadTraces(t.Context(), nil); (err == nil) != trusted {
+			t.Errorf("with the certificate %q: %v", named, err)
 		}
 	}
 }

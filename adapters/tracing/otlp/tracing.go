@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -24,8 +24,6 @@ import (
 
 // scope names this program's instrumentation.
 const scope = "waybill"
-
-const maxReply = 64 << 10 // bytes of an answer of the collector, which the log may show
 
 // Options say what is traced. Where it goes stands in the variables that
 // OpenTelemetry defines.
@@ -53,10 +51,10 @@ func Wanted(environ []string) bool {
 }
 
 // Open begins to trace. It connects to nothing yet: a collector that is gone is
-// no reason not to start. The exporter, the batcher, the sampler and the resource
-// read the variables of the process.
+// no reason not to start. The batcher, the sampler and the resource read the
+// variables of the process.
 func Open(ctx context.Context, o Options) (*Tracing, error) {
-	size, err := check(variables(o.Environ))
+	s, err := read(variables(o.Environ))
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +64,12 @@ func Open(ctx context.Context, o Options) (*Tracing, error) {
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES cannot be read; write key=value,key=value")
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithMaxResponseSize(maxReply))
+	exporter, err := otlptrace.New(ctx, newClient(s))
 	if err != nil {
 		return nil, err
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Log.Warn("traces", "error", err) }))
-	return start(newQueue(exporter, size, o.Registry, o.Log), what), nil
+	return start(newQueue(exporter, s.queue, o.Registry, o.Log), what), nil
 }
 
 // start is Open on any processor.

@@ -55,12 +55,8 @@ import (
 // This file chooses the adapter of each port: one function per port, by the
 // settings where there is a choice. A new adapter is added here.
 
-const (
-	// connectTimeout is how long a start waits for the database.
-	connectTimeout = 10 * time.Second
-	// startProbes is how many failures make the limiter give Redis up.
-	startProbes = 5
-)
+// connectTimeout is how long a start waits for the database.
+const connectTimeout = 10 * time.Second
 
 // limitPerAddress is how often an address may present no valid key.
 var limitPerAddress = domain.RateLimit{Limit: 60, Window: time.Minute}
@@ -276,18 +272,16 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 }
 
 // newRateLimiter counts in Redis where there is one, and in the process where
-// there is none or it fails. A few calls at the start open connections, and log a
-// Redis that is gone before a customer waits for it.
-func newRateLimiter(ctx context.Context, pipelines *autopipeline.Client, r prometheus.Registerer, log *slog.Logger) ports.RateLimiter {
+// there is none or it fails.
+func newRateLimiter(ctx context.Context, pipelines *autopipeline.Client, r prometheus.Registerer, log *slog.Logger) (ports.RateLimiter,
+	func()) {
 	inProcess := memlimiter.New(time.Now)
 	if pipelines == nil {
-		return inProcess
+		return inProcess, func() {}
 	}
 	limiter := guarded.New(redislimiter.New(pipelines, redislimiter.Options{}), inProcess, r, log)
-	for range startProbes {
-		_, _ = limiter.Peek(ctx, ports.Bucket{Scope: "start", Limit: domain.RateLimit{Limit: 1, Window: time.Second}})
-	}
-	return limiter
+	limiter.Open(ctx)
+	return limiter, limiter.Close
 }
 
 // newLocks shares locks between processes where a create asks another service for its

@@ -71,17 +71,18 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		return nil, nil, err
 	}
 	autopipelineClient := newPipelines(client)
-	rateLimiter := newRateLimiter(ctx, autopipelineClient, registry, log)
+	rateLimiter, cleanup4 := newRateLimiter(ctx, autopipelineClient, registry, log)
 	limits := newLimits(c)
 	keyDigester, err := newKeyDigester(c)
 	if err != nil {
+		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
 	database := backgroundOf(mainDatabases)
-	clock, cleanup4 := newClock(ctx, database, log)
+	clock, cleanup5 := newClock(ctx, database, log)
 	identifiers := newIdentifiers(clock)
 	locks := newLocks(c, autopipelineClient, log)
 	retention := newRetention(c)
@@ -90,8 +91,9 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	requestLog := requestLogIn(mainDatabases)
 	mode := newRequestLogMode(c)
 	outages := gauges.NewOutages(registry, log)
-	mainRoutingEngine, cleanup5, err := tracedRoutingEngine(c, mainTracing, outages)
+	mainRoutingEngine, cleanup6, err := tracedRoutingEngine(c, mainTracing, outages)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -100,6 +102,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	routing, err := newRouting(mainRoutingEngine, registry, mainTracing)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -109,6 +112,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	area, err := newServiceArea(c)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -118,6 +122,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	pricing, err := newPricing(c, routing, area, registry, mainTracing, outages)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -127,6 +132,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	normalizer, err := newNormalizer(c)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -137,6 +143,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	eventRenderer := newEventRenderer(urls)
 	sealer, err := newSealer(c)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -144,7 +151,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	webhookSender, cleanup6 := newWebhookSender(c, mainTracing)
+	webhookSender, cleanup7 := newWebhookSender(c, mainTracing)
 	schedules := newSchedules(c)
 	allowPrivate := newAllowPrivate(c)
 	mainParts := &parts{
@@ -172,6 +179,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	mainProducts := newProducts(mainDatabases, mainParts)
 	mainCursorKeys, err := newCursorKeys(c)
 	if err != nil {
+		cleanup7()
 		cleanup6()
 		cleanup5()
 		cleanup4()
@@ -191,8 +199,9 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	mainConnectionBounds := newConnectionBounds(c, registry)
 	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainTracing, proxyWatch, mainConnectionBounds, registry)
 	v := allOf(mainDatabases)
-	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
+	mainQueueRedis, cleanup8, err := newQueueRedis(ctx, c, log)
 	if err != nil {
+		cleanup7()
 		cleanup6()
 		cleanup5()
 		cleanup4()
@@ -241,6 +250,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	passkeys, err := newPasskeys(urls)
 	if err != nil {
+		cleanup8()
 		cleanup7()
 		cleanup6()
 		cleanup5()
@@ -268,6 +278,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
 	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clock, identifiers, normalizer, log)
 	if err != nil {
+		cleanup8()
 		cleanup7()
 		cleanup6()
 		cleanup5()
@@ -335,6 +346,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		news:          fanoutNews,
 	}
 	return mainService, func() {
+		cleanup8()
 		cleanup7()
 		cleanup6()
 		cleanup5()

@@ -73,6 +73,29 @@ func TestWhatIsOwedIsToldWithinASecondThoughNobodyAsks(t *testing.T) {
 	})
 }
 
+func TestTheEndOfTheProcessTellsWhatIsOwed(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.ample.Store(true)
+		s.answers("ample", 3)
+		began := time.Now()
+		s.Close()
+		if s.shared.added.Load() != 3 || s.local.owed.Load() != 0 || time.Since(began) != 0 {
+			s.Errorf("told %d, %d owed, after %v", s.shared.added.Load(), s.local.owed.Load(), time.Since(began))
+		}
+		time.Sleep(2 * time.Second)
+		if synctest.Wait(); s.shared.asked.Load() != 1 {
+			s.Errorf("asked %d times, want once", s.shared.asked.Load())
+		}
+		s.answers("ample", 3)
+		s.shared.hangs.Store(true)
+		began = time.Now()
+		if s.Close(); time.Since(began) != time.Second {
+			s.Errorf("waited for %v where no answer comes, want a second", time.Since(began))
+		}
+		time.Sleep(2 * time.Second)
+	})
+}
+
 // Telling what is owed opens the breaker too, where no request asks.
 func TestTellingWhatIsOwedSeesThatTheSharedLimiterIsGone(t *testing.T) {
 	play(t, func(s *scene) {

@@ -3,6 +3,8 @@ package guarded
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/upstream"
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -19,6 +22,10 @@ const (
 	timeout = 30 * time.Millisecond
 	// payWithin is how long the shared limiter is owed something at most while it answers.
 	payWithin = time.Second
+	// closeWithin is how long the end of the process waits until that is told.
+	closeWithin = time.Second
+	// openingCalls is how many failures in a row open the breaker.
+	openingCalls = 5
 )
 
 // Shared is the limiter that processes share.
@@ -62,6 +69,7 @@ type Limiter struct {
 
 	mu       sync.Mutex
 	settling map[ports.Bucket]*payment
+	owing    map[ports.Bucket]bool // of which it is told when payWithin is over
 }
 
 // payment tells the shared limiter what it is owed for a bucket.
@@ -75,7 +83,7 @@ type payment struct {
 // answered, and logs when they begin and when they end.
 func New(shared Shared, local Local, r prometheus.Registerer, log *slog.Logger) *Limiter {
 	shared.Tell(local.Remember)
-	l := &Limiter{shared: shared, local: local, log: log, settling: map[ports.Bucket]*payment{},
+	l := &Limiter{shared: shared, local: local, log: log, settling: map[ports.Bucket]*payment{}, owing: map[ports.Bucket]bool{},
 		fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "waybill_rate_limiter_fallbacks_total", Help: "Calls that the process's own rate limiter answered because Redis was slow or gone.",
 		})}
@@ -85,15 +93,21 @@ func New(shared Shared, local Local, r prometheus.Registerer, log *slog.Logger) 
 	return l
 }
 
+// Open opens connections by a few calls, and logs a shared limiter that is gone before a
+// customer waits for it.
+func (l *Limiter) Open(ctx context.Context) {
+	for range openingCalls {
+		_, _ = l.Peek(ctx, ports.Bucket{Scope: "start", Limit: domain.RateLimit{Limit: 1, Window: time.Second}})
+	}
+}
+
 // Take counts a request: here where there is ample room, else there, and here if that
 // fails. The only errors are those of the local limiter.
 func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (a ports.Allowance, err error) {
 	a, due, begun, counted := l.local.TakeAmple(buckets...)
 	if counted {
 		l.payBeside(due)
-		if len(begun) > 0 {
-			time.AfterFunc(payWithin, func() { l.payBeside(begun) })
-		}
+		l.payLater(begun)
 		return a, nil
 	}
 	if l.ask(ctx, buckets, func(ctx context.Context) (err error) {
@@ -103,6 +117,21 @@ func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (a ports.Al
 		return a, nil
 	}
 	return l.local.Take(ctx, buckets...)
+}
+
+// Close tells the shared limiter what it is owed, when no more requests come.
+func (l *Limiter) Close() {
+	l.mu.Lock()
+	owing := slices.Collect(maps.Keys(l.owing))
+	l.mu.Unlock()
+	ctx := context.Background()
+	bounded, cancel := context.WithTimeout(ctx, closeWithin)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, b := range owing {
+		all.Go(func() { l.settle(ctx, bounded, b) })
+	}
+	all.Wait()
 }
 
 // Peek tells what Take would answer.
@@ -196,6 +225,26 @@ func (l *Limiter) payBeside(buckets []ports.Bucket) {
 			l.pay(ctx, bounded, b, mine)
 		}()
 	}
+}
+
+// payLater tells the shared limiter what it is owed for buckets that have just begun to owe.
+func (l *Limiter) payLater(buckets []ports.Bucket) {
+	if len(buckets) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, b := range buckets {
+		l.owing[b] = true
+	}
+	time.AfterFunc(payWithin, func() {
+		l.mu.Lock()
+		for _, b := range buckets {
+			delete(l.owing, b)
+		}
+		l.mu.Unlock()
+		l.payBeside(buckets)
+	})
 }
 
 // turn is a payment that the caller is to make, or the one that another request makes.

@@ -26,7 +26,8 @@ func TestEveryShellGetsAScriptThatItCanRead(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{"completion": "needs one of: bash, fish, powershell, zsh",
-		"completion tcsh": `has no command "tcsh"`, "completion bash x": "takes no arguments"} {
+		"completion tcsh": `has no command "tcsh"`, "completion bash x": "takes no arguments",
+		"help kye": `waybill has no command "kye"; did you mean key?`, "help key nothing": `waybill key has no command "nothing"`} {
 		if o := command(t, nil, strings.Fields(args)...); o.code != term.ExitUsage || !strings.Contains(o.stderr, want) {
 			t.Errorf("%s: exit code %d\n%s", args, o.code, o.stderr)
 		}
@@ -39,7 +40,7 @@ func TestEveryShellGetsAScriptThatItCanRead(t *testing.T) {
 
 func TestTheScriptsAskTheProgramForWords(t *testing.T) {
 	t.Parallel()
-	for line, want := range map[string]string{"do": "doctor", "completion b": "bash", "healthcheck --u": "--url",
+	for line, want := range map[string]string{"do": "doctor", "completion b": "bash", "healthcheck --u": "--url", "help key cr": "create",
 		"serve --routing-": "--routing-url"} {
 		if o := command(t, nil, append([]string{"__complete"}, strings.Fields(line)...)...); o.code != term.ExitOK ||
 			!strings.Contains(o.stdout, want) {

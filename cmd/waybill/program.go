@@ -49,6 +49,7 @@ func (p *commands) root() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetUsageFunc(term.PrintUsage)
+	root.SetHelpCommand(term.Help())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // the name of a function in Go says nothing to people
 		return term.Usagef(cmd, "%s", problem)

@@ -64,3 +64,31 @@ func KnownSubcommand(cmd *cobra.Command, args []string) error {
 	}
 	return Usagef(cmd, "%s has no command %q%s", cmd.CommandPath(), args[0], hint)
 }
+
+// Help is the command that shows how another one is used.
+func Help() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]...", Short: "Show how a command is used", Hidden: true,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+			if of, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, c := range of.Commands() {
+					if c.IsAvailableCommand() && strings.HasPrefix(c.Name(), typed) {
+						names = append(names, c.Name())
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if err == nil {
+				err = KnownSubcommand(of, rest)
+			}
+			if err != nil {
+				return err
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	}
+}

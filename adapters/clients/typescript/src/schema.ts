@@ -3462,7 +3462,7 @@ export interface components {
          */
         "RateLimit-Limit": number;
         /**
-         * @description How many of them are left.
+         * @description How many of them are left. While many are, it may be off by a hundredth of the limit for a second.
          * @example 598
          */
         "RateLimit-Remaining": number;

@@ -291,6 +291,9 @@ func TestTrafficGoesOnWhileTheKeysAreChanged(t *testing.T) {
 // trafficGoesOn migrates to a version beside traffic, from another one or the rows as they were.
 func trafficGoesOn(t *testing.T, from, to int64) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("fills large tables; left out in short mode")
+	}
 	many := 20_000
 	if rows, err := strconv.Atoi(os.Getenv("WAYBILL_ROWS")); err == nil {
 		many = rows

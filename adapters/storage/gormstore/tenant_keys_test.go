@@ -102,6 +102,9 @@ const built = `SELECT i.relname, i.relfilenode::text FROM pg_index x JOIN pg_cla
 	WHERE x.indisvalid AND x.indisunique AND b.attnum = ANY (x.indkey::smallint[]) AND i.relname NOT LIKE '%\_of\_business'`
 
 func TestKeysAreChangedThoughTheMigrationIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills large tables; left out in short mode")
+	}
 	t.Parallel()
 	url := emptyDatabases["Postgres"](t)
 	for _, version := range []int64{beforeTenantColumns, beforeTenantKeys} {

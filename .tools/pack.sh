@@ -5,5 +5,9 @@ set -eu
 cd "$(dirname "$0")/.."
 
 for text in adapters/httpapi/openapi.yaml adapters/opsapi/openapi.yaml; do
-	gzip -dc "$text.gz" | cmp -s - "$text" || gzip -9nc "$text" >"$text.gz"
+	if gzip -t "$text.gz" 2>/dev/null && gzip -dc "$text.gz" | cmp -s - "$text"; then
+		continue
+	fi
+	gzip -9nc "$text" >"$text.gz.tmp"
+	mv "$text.gz.tmp" "$text.gz"
 done

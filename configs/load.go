@@ -37,12 +37,8 @@ func Load(s Sources) (*Config, error) {
 	c := &Config{sources: l.sources, warnings: l.warnings}
 	problems := l.problems
 	for _, f := range fields() {
-		value := l.merged[f.name]
-		if value == nil {
-			value = ""
-		}
 		var found Problems
-		if err := c.assign(f.name, value, c.Source(f.name)); errors.As(err, &found) {
+		if err := c.assign(f.name, text(l.merged[f.name]), c.Source(f.name)); errors.As(err, &found) {
 			problems = append(problems, found...)
 		}
 	}
@@ -116,43 +112,40 @@ func (l *loader) addFile(path string, byFlag bool) {
 	l.add(known, func(string) string { return path })
 }
 
-// settingsOf are the values of a file: texts, tables, or nil where nothing is written.
+// settingsOf are the values of a file by name. Secrets are what stands there: what YAML makes
+// of the digits of a key is no longer that key.
 func settingsOf(file []byte) (map[string]any, error) {
 	var document yaml.Node
-	if err := yaml.Unmarshal(file, &document); err != nil {
-		return nil, err
-	}
 	var settings map[string]any
-	if err := document.Decode(&settings); err != nil || len(settings) == 0 { // finds names that stand there twice, at any depth
+	var nodes map[string]yaml.Node
+	if err := yaml.Unmarshal(file, &document); err != nil || document.IsZero() {
 		return nil, err
 	}
-	texts, _ := written(&document).(map[string]any)
-	return texts, nil
+	if err := errors.Join(document.Decode(&settings), document.Decode(&nodes)); err != nil {
+		return nil, err
+	}
+	for name, n := range nodes {
+		if f, _ := fieldNamed(name); f.secret != "" && settings[name] != nil {
+			settings[name] = written(&n)
+		}
+	}
+	return settings, nil
 }
 
-// written is a value with its scalars as they stand in the file: what YAML makes of the
-// digits of a key is no longer that key. A list is written as in a variable.
+// written is a scalar as it stands in the file, and a list of them as it would stand in a
+// variable. A table is none of these.
 func written(n *yaml.Node) any {
 	switch n.Kind {
-	case yaml.DocumentNode:
-		return written(n.Content[0])
 	case yaml.AliasNode:
 		return written(n.Alias)
-	case yaml.MappingNode:
-		table := map[string]any{}
-		for i := 0; i < len(n.Content); i += 2 {
-			table[n.Content[i].Value] = written(n.Content[i+1])
-		}
-		return table
 	case yaml.SequenceNode:
 		parts := make([]string, len(n.Content))
 		for i, part := range n.Content {
 			parts[i] = fmt.Sprint(written(part))
 		}
 		return strings.Join(parts, ",")
-	}
-	if n.ShortTag() == "!!null" {
-		return nil
+	case yaml.MappingNode:
+		return map[string]any{}
 	}
 	return n.Value
 }
@@ -260,4 +253,24 @@ func variables(environ []string) map[string]string {
 
 func mayBeEmpty(variable string) bool {
 	return slices.ContainsFunc(fields(), func(f field) bool { return f.mayEmpty && f.env() == variable })
+}
+
+// text renders what YAML made of a value as it would stand in a variable;
+// tables stay what they are.
+func text(value any) any {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case map[string]any:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		parts := make([]string, len(v))
+		for i, part := range v {
+			parts[i] = fmt.Sprint(part)
+		}
+		return strings.Join(parts, ",")
+	}
+	return fmt.Sprint(value)
 }

@@ -144,7 +144,7 @@ tariff:
 }
 
 // YAML would make numbers and times of these, and a key of 40 digits one of 17.
-func TestAValueOfAFileIsTakenAsItIsWritten(t *testing.T) {
+func TestASecretOfAFileIsTakenAsItIsWritten(t *testing.T) {
 	t.Parallel()
 	digits := strings.Repeat("1234567890", 4)
 	c := load(t, configs.Sources{File: write(t, "waybill.yaml", "key_pepper: "+digits+"\nsecret_key_previous: [&one "+digits+"1, *one]\n")})
@@ -153,6 +153,19 @@ func TestAValueOfAFileIsTakenAsItIsWritten(t *testing.T) {
 	}
 	if len(c.SecretKeyPrevious) != 2 || c.SecretKeyPrevious[1].Reveal() != digits+"1" {
 		t.Errorf("previous keys: %d of them", len(c.SecretKeyPrevious))
+	}
+}
+
+func TestAFileMayShareWhatIsAlike(t *testing.T) {
+	t.Parallel()
+	c := load(t, configs.Sources{File: write(t, "waybill.yaml", "max_connections: 8_192\ntariff:\n  vehicles:\n"+
+		"    bike: &small {base: .5, per_km: 2.500, minimum: 1, range_km: 5.0}\n    car: *small\n    van: {<<: *small, base: 3}\n")})
+	small := configs.TariffRow{Base: 50, PerKM: 250, Minimum: 100, RangeKM: 5}
+	if v := c.Tariff.Vehicles; v["bike"] != small || v["car"] != small || v["van"] != (configs.TariffRow{Base: 300, PerKM: 250, Minimum: 100, RangeKM: 5}) {
+		t.Errorf("tariff %+v", v)
+	}
+	if c.MaxConnections != 8192 {
+		t.Errorf("connections %d", c.MaxConnections)
 	}
 }
 
@@ -271,6 +284,8 @@ func TestAFileIsHeldToTheNamesAndFormsThereAre(t *testing.T) {
 		{"tariff: {step: 1, step: 2}\n", "name: value (line 1)", "names"},
 		{"trusted_proxies: &all [*all]\n", "name: value", "names"},
 		{"3\n", "name: value (line 1)", "names"},
+		{"tariff: {x: 1, <<: &m {x: [*m]}}\n", `unknown entry "x"`, "entries"},
+		{"secret_key_previous: {a: hunter22}\n", "table", "value"},
 		{"tariff: 3\n", "and prices no vehicle", "a line per vehicle"},
 		{"tariff: {vehicles: {bike: {base: 1.005, per_km: 1, minimum: 1, range_km: 1}}}\n", "no amount in bike.base", "two decimals"},
 		{"tariff: {vehicles: {bike: {base: -1, per_km: 1, minimum: 1, range_km: 1}}}\n", "no amount in bike.base", "two decimals"},

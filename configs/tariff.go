@@ -87,7 +87,7 @@ func parseTariffRow(vehicle string, columns map[string]any) (TariffRow, error) {
 			return TariffRow{}, bad("has no amount in "+vehicle+"."+name, "a number from 0 to 1000000 with at most two decimals")
 		}
 	}
-	written, _ := columns["range_km"].(string)
+	written, _ := text(columns["range_km"]).(string)
 	kilometres, err := strconv.ParseInt(written, 10, 64)
 	if err != nil || kilometres < 1 {
 		return TariffRow{}, bad("has no distance in "+vehicle+".range_km", "whole kilometres, 1 or more")
@@ -98,7 +98,7 @@ func parseTariffRow(vehicle string, columns map[string]any) (TariffRow, error) {
 // minorUnits reads an amount with at most two decimals from its digits: 2.29
 // times 100 as a float is 228.
 func minorUnits(value any) (int64, bool) {
-	written, _ := value.(string)
+	written, _ := text(value).(string)
 	whole, decimals, _ := strings.Cut(written, ".")
 	if len(decimals) > 2 || whole == "" || strings.ContainsAny(written, "+-") {
 		return 0, false

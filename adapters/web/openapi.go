@@ -61,12 +61,19 @@ func appendJSON(b *bytes.Buffer, n *yaml.Node) error {
 		return appendAll(b, '[', ']', len(n.Content), func(i int) error { return appendJSON(b, n.Content[i]) })
 	case yaml.MappingNode:
 		return appendAll(b, '{', '}', len(n.Content)/2, func(i int) error {
-			if err := appendValue(b, n.Content[2*i].Value); err != nil { // a name is a text, though 404 is none
+			name := n.Content[2*i]
+			if name.Kind != yaml.ScalarNode || name.ShortTag() == "!!merge" {
+				return fmt.Errorf("line %d: a name is no text", name.Line)
+			}
+			if err := appendValue(b, name.Value); err != nil { // a text, though 404 is none
 				return err
 			}
 			b.WriteByte(':')
 			return appendJSON(b, n.Content[2*i+1])
 		})
+	}
+	if n.Kind != yaml.ScalarNode {
+		return fmt.Errorf("line %d: an alias has no form in JSON", n.Line)
 	}
 	var value any = n.Value
 	switch n.ShortTag() {

@@ -18,7 +18,9 @@ func TestJSONOfYAMLKeepsOrderAndTexts(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if _, err := web.JSONOf([]byte("a: [1\n")); err == nil {
-		t.Error("a document that is cut off is taken")
+	for _, broken := range []string{"a: [1\n", "a: &x 1\nb: *x\n", "a: &x {b: 1}\nc: {<<: *x}\n", "? [1, 2]\n: 3\n"} {
+		if got, err := web.JSONOf([]byte(broken)); err == nil {
+			t.Errorf("%q is taken for %s", broken, got)
+		}
 	}
 }

@@ -73,7 +73,7 @@ func Help() *cobra.Command {
 			if of, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
 				for _, c := range of.Commands() {
 					if c.IsAvailableCommand() && strings.HasPrefix(c.Name(), typed) {
-						names = append(names, c.Name())
+						names = append(names, c.Name()+"\t"+c.Short)
 					}
 				}
 			}

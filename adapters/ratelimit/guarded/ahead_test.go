@@ -96,6 +96,29 @@ func TestTheEndOfTheProcessTellsWhatIsOwed(t *testing.T) {
 	})
 }
 
+// Three are being told when one more is counted, which is not part of that.
+func TestWhatIsCountedDuringAPaymentIsToldAfterIt(t *testing.T) {
+	for what, end := range map[string]func(s *scene){
+		"by the end of the process": func(s *scene) { s.Close() },
+		"within a second":           func(*scene) { time.Sleep(1100 * time.Millisecond) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			play(t, func(s *scene) {
+				s.local.ample.Store(true)
+				s.answers("ample", 3)
+				s.shared.slow.Store(int64(20 * time.Millisecond))
+				time.Sleep(time.Second)
+				synctest.Wait()
+				s.local.owed.Add(1)
+				if end(s); s.shared.added.Load() != 4 || s.local.owed.Load() != 0 {
+					s.Errorf("told %d, %d owed", s.shared.added.Load(), s.local.owed.Load())
+				}
+				time.Sleep(2 * time.Second)
+			})
+		})
+	}
+}
+
 // Telling what is owed opens the breaker too, where no request asks.
 func TestTellingWhatIsOwedSeesThatTheSharedLimiterIsGone(t *testing.T) {
 	play(t, func(s *scene) {

@@ -123,13 +123,21 @@ func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (a ports.Al
 func (l *Limiter) Close() {
 	l.mu.Lock()
 	owing := slices.Collect(maps.Keys(l.owing))
+	owing = slices.AppendSeq(owing, maps.Keys(l.settling)) // what was counted meanwhile is not part of a payment
 	l.mu.Unlock()
 	ctx := context.Background()
 	bounded, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, b := range owing {
-		all.Go(func() { l.settle(ctx, bounded, b) })
+		all.Go(func() {
+			for told := true; told && bounded.Err() == nil; {
+				if told = l.settle(ctx, bounded, b); told {
+					owed, _ := l.local.Owed(b)
+					told = owed > 0
+				}
+			}
+		})
 	}
 	all.Wait()
 }
@@ -206,6 +214,9 @@ func (l *Limiter) pay(ctx, bounded context.Context, b ports.Bucket, p *payment) 
 	p.told = l.try(ctx, bounded, func(ctx context.Context) error { return l.shared.Add(ctx, b, owed, debt) })
 	if p.told {
 		l.local.Settle(b, owed)
+		if more, _ := l.local.Owed(b); more > 0 { // was counted meanwhile
+			l.payLater([]ports.Bucket{b})
+		}
 	}
 	return p.told
 }
@@ -227,13 +238,15 @@ func (l *Limiter) payBeside(buckets []ports.Bucket) {
 	}
 }
 
-// payLater tells the shared limiter what it is owed for buckets that have just begun to owe.
+// payLater tells the shared limiter what it is owed for buckets that have begun to owe, once
+// for all that is owed until then.
 func (l *Limiter) payLater(buckets []ports.Bucket) {
 	if len(buckets) == 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	buckets = slices.DeleteFunc(slices.Clone(buckets), func(b ports.Bucket) bool { return l.owing[b] })
 	for _, b := range buckets {
 		l.owing[b] = true
 	}

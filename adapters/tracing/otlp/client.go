@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,7 +23,10 @@ import (
 	"waybill/domain"
 )
 
-const maxReply = 64 << 10 // bytes of an answer of the collector, which the log may show
+const (
+	maxReply = 64 << 10 // bytes of an answer of the collector
+	maxTold  = 1000     // of these in the log
+)
 
 // retries are for a collector that says it is busy. The batcher gives up after
 // OTEL_BSP_EXPORT_TIMEOUT, 30 s where it is not set.
@@ -39,8 +45,13 @@ var _ otlptrace.Client = (*client)(nil)
 func newClient(s settings) *client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = s.tls
+	transport.MaxResponseHeaderBytes = maxReply
 	running, stop := context.WithCancel(context.Background())
-	return &client{settings: s, http: http.Client{Transport: transport, Timeout: s.timeout}, running: running, stop: stop}
+	return &client{settings: s, running: running, stop: stop, http: http.Client{
+		Transport: transport, Timeout: s.timeout,
+		// Elsewhere the headers, which may be secrets, are for others.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 // Start connects to nothing: the first batch does.
@@ -75,7 +86,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 			return err
 		}
 		wait, some := retries.Wait(failures, retryAfter, rand.Float64()) //nolint:gosec // spreads retries
-		if !some {
+		if end, bounded := ctx.Deadline(); !some || bounded && time.Until(end) < wait {
 			return err
 		}
 		select {
@@ -95,48 +106,65 @@ func (c *client) post(ctx context.Context, body []byte) (retryAfter time.Duratio
 	request.Header = c.header.Clone()
 	response, err := c.http.Do(request)
 	if err != nil {
-		return 0, false, err
+		var slow net.Error
+		return 0, errors.As(err, &slow) && slow.Timeout() && ctx.Err() == nil, err
 	}
 	defer response.Body.Close()
 	reply, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
 	if response.StatusCode/100 == 2 {
-		if rejected, why := partialSuccess(reply); rejected > 0 {
-			err = fmt.Errorf("the collector rejected %d spans of a batch: %s", rejected, why)
+		if rejected, why := partialSuccess(reply); rejected > 0 && response.Header.Get("Content-Type") == protobufType {
+			err = fmt.Errorf("the collector rejected %d spans of a batch: %q", rejected, why)
 		}
 		return 0, false, err
 	}
-	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		busy = true
 	}
-	return time.Duration(seconds) * time.Second, busy,
-		fmt.Errorf("the collector answers %s: %q", response.Status, strings.TrimSpace(string(reply)))
+	return retryAfterOf(response.Header.Get("Retry-After")), busy, fmt.Errorf("the collector answers %d %s: %q", response.StatusCode,
+		http.StatusText(response.StatusCode), strings.TrimSpace(string(reply[:min(len(reply), maxTold)])))
+}
+
+// retryAfterOf reads seconds or a date; 0 is none that can be read.
+func retryAfterOf(value string) time.Duration {
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return time.Until(at)
+	}
+	return 0
 }
 
 // partialSuccess reads how many spans the answer of a collector says it rejected: the first
 // field of a message that is the first field of the answer.
-func partialSuccess(reply []byte) (rejected uint64, why string) {
-	for field, value := range fields(reply) {
-		if field != 1 {
+func partialSuccess(reply []byte) (rejected int64, why string) {
+	for f := range fields(reply) {
+		if f.number != 1 || f.kind != protowire.BytesType {
 			continue
 		}
-		for field, value := range fields(value) {
-			switch field {
-			case 1:
-				rejected, _ = protowire.ConsumeVarint(value)
-			case 2:
-				why = string(value)
+		for f := range fields(f.content) {
+			switch {
+			case f.number == 1 && f.kind == protowire.VarintType:
+				n, _ := protowire.ConsumeVarint(f.content)
+				rejected = int64(n) //nolint:gosec // it was made of one
+			case f.number == 2 && f.kind == protowire.BytesType:
+				why = string(f.content)
 			}
 		}
 	}
-	return rejected, why
+	return rejected, why[:min(len(why), maxTold)]
 }
 
-// fields are those of a message up to the first that cannot be read, without what stands
-// before their content.
-func fields(message []byte) func(yield func(protowire.Number, []byte) bool) {
-	return func(yield func(protowire.Number, []byte) bool) {
+type wireField struct {
+	number  protowire.Number
+	kind    protowire.Type
+	content []byte // without what stands before it
+}
+
+// fields are those of a message up to the first that cannot be read.
+func fields(message []byte) iter.Seq[wireField] {
+	return func(yield func(wireField) bool) {
 		for len(message) > 0 {
 			number, kind, n := protowire.ConsumeTag(message)
 			if n < 0 {
@@ -146,11 +174,11 @@ func fields(message []byte) func(yield func(protowire.Number, []byte) bool) {
 			if length < 0 {
 				return
 			}
-			value := message[n : n+length]
+			f := wireField{number, kind, message[n : n+length]}
 			if kind == protowire.BytesType {
-				value, _ = protowire.ConsumeBytes(value)
+				f.content, _ = protowire.ConsumeBytes(f.content)
 			}
-			if message = message[n+length:]; !yield(number, value) {
+			if message = message[n+length:]; !yield(f) {
 				return
 			}
 		}

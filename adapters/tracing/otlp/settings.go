@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // What counts where no variable says otherwise, by the specification of OpenTelemetry.
@@ -19,6 +21,8 @@ const (
 	standardQueue   = 2048   // spans
 	standardTimeout = 10_000 // ms
 )
+
+const protobufType = "application/x-protobuf"
 
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
@@ -70,13 +74,13 @@ func read(v map[string]string) (settings, error) {
 	case variable == "OTEL_EXPORTER_OTLP_ENDPOINT":
 		collector = collector.JoinPath("v1", "traces")
 	}
-	header := http.Header{}
+	header := http.Header{"User-Agent": {"waybill"}}
 	headers, variable := exporter("HEADERS")
 	for pair := range strings.SplitSeq(headers, ",") {
 		name, value, ok := strings.Cut(pair, "=")
 		name = strings.TrimSpace(name)
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if !ok && name != "" || ok && !headerName.MatchString(name) || err != nil {
+		if !ok && name != "" || ok && !headerName.MatchString(name) || err != nil || strings.ContainsFunc(value, unicode.IsControl) {
 			bad(variable, "cannot be read; write name=value,name=value")
 			break
 		}
@@ -84,7 +88,7 @@ func read(v map[string]string) (settings, error) {
 			header.Set(name, value)
 		}
 	}
-	header.Set("Content-Type", "application/x-protobuf")
+	header.Set("Content-Type", protobufType)
 	compression, variable := exporter("COMPRESSION")
 	switch compression {
 	case "", "none":
@@ -100,8 +104,8 @@ func read(v map[string]string) (settings, error) {
 			return standard
 		}
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			bad(variable, fmt.Sprintf("is %q; it is a whole number above 0", text))
+		if err != nil || n < 1 || n > math.MaxInt32 {
+			bad(variable, fmt.Sprintf("is %q; it is a whole number above 0, and at most %d", text, math.MaxInt32))
 		}
 		return n
 	}

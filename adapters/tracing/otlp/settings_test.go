@@ -96,6 +96,8 @@ func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/xml":               `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is "http/xml"`,
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://me:hidden@c":     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT holds a name",
 		"OTEL_EXPORTER_OTLP_TRACES_HEADERS=hid den=x":               "OTEL_EXPORTER_OTLP_TRACES_HEADERS cannot be read",
+		"OTEL_EXPORTER_OTLP_HEADERS=x-key=hidden%0d%0ax":            "OTEL_EXPORTER_OTLP_HEADERS cannot be read",
+		"OTEL_EXPORTER_OTLP_TIMEOUT=18446744073710":                 "at most 2147483647",
 		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=many":                       `"many"`,
 		"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT=-1":                      "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
 	} {

@@ -161,7 +161,9 @@ func TestAFileMayShareWhatIsAlike(t *testing.T) {
 	c := load(t, configs.Sources{File: write(t, "waybill.yaml", "max_connections: 8_192\ntariff:\n  vehicles:\n"+
 		"    bike: &small {base: .5, per_km: 2.500, minimum: 1, range_km: 5.0}\n    car: *small\n    van: {<<: *small, base: 3}\n")})
 	small := configs.TariffRow{Base: 50, PerKM: 250, Minimum: 100, RangeKM: 5}
-	if v := c.Tariff.Vehicles; v["bike"] != small || v["car"] != small || v["van"] != (configs.TariffRow{Base: 300, PerKM: 250, Minimum: 100, RangeKM: 5}) {
+	van := small
+	van.Base = 300
+	if v := c.Tariff.Vehicles; v["bike"] != small || v["car"] != small || v["van"] != van {
 		t.Errorf("tariff %+v", v)
 	}
 	if c.MaxConnections != 8192 {

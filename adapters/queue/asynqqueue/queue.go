@@ -44,10 +44,12 @@ const (
 	requeueAfter = 20 * time.Second
 
 	// nameCount is how many names the tasks of an ID have. If none is free, there
-	// is one more for each of spareNames seconds; they are more than the two
-	// minutes for which the name of a task whose process died is taken.
-	nameCount  = 8
-	spareNames = 128
+	// are spareCount more for each of spareSeconds, which are more than the two
+	// minutes for which the name of a task whose process died is taken: several
+	// processes may all be at the same ID.
+	nameCount    = 8
+	spareCount   = 32
+	spareSeconds = 128
 )
 
 // Options are what a process may choose.
@@ -118,12 +120,24 @@ var errManyRuns = errors.New("more handlers run for the ID than there are names"
 
 // freeName finds a name for another task of an ID, unless one waits.
 func (q *Queue) freeName(ctx context.Context, kind ports.JobKind, id string) (name string, waits bool, err error) {
-	names := make([]string, 0, nameCount+1)
-	for number := range nameCount {
-		names = append(names, taskName(id, strconv.Itoa(number)))
+	second := "s" + strconv.FormatInt(time.Now().Unix()%spareSeconds, 10) + "."
+	for _, of := range []struct {
+		prefix string
+		count  int
+	}{{"", nameCount}, {second, spareCount}} {
+		names := make([]string, of.count)
+		for n := range names {
+			names[n] = taskName(id, of.prefix+strconv.Itoa(n))
+		}
+		if name, waits, err = q.firstFree(ctx, kind, names); err != nil || waits || name != "" {
+			return name, waits, err
+		}
 	}
-	names = append(names, taskName(id, "s"+strconv.FormatInt(time.Now().Unix()%spareNames, 10)))
+	return "", false, errManyRuns
+}
 
+// firstFree is the first name that no task has, unless a task of one of them waits.
+func (q *Queue) firstFree(ctx context.Context, kind ports.JobKind, names []string) (free string, waits bool, err error) {
 	// The error of the whole is that of the first command; each has its own.
 	states, _ := q.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, name := range names {
@@ -131,7 +145,6 @@ func (q *Queue) freeName(ctx context.Context, kind ports.JobKind, id string) (na
 		}
 		return nil
 	})
-	free := ""
 	for i, s := range states {
 		state, err := s.(*redis.StringCmd).Result()
 		switch {
@@ -144,9 +157,6 @@ func (q *Queue) freeName(ctx context.Context, kind ports.JobKind, id string) (na
 		case state == "pending":
 			return "", true, nil
 		}
-	}
-	if free == "" {
-		return "", false, errManyRuns
 	}
 	return free, false, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -60,7 +61,7 @@ func Migrate(ctx context.Context, url string) error {
 			if err == nil {
 				return nil
 			}
-			again := e.transient(err) || isPg(err, pgLockNotAvailable) ||
+			again := e.transient(err) || isPg(err, pgLockNotAvailable) || changedBeside(err) ||
 				e.dialect == goose.DialectSQLite3 && try < sqliteMigrationTries && !isSQLite(err, sqliteFull)
 			if !again || try == migrationTries {
 				return fmt.Errorf("migrate: %w", err)
@@ -72,6 +73,13 @@ func Migrate(ctx context.Context, url string) error {
 			}
 		}
 	})
+}
+
+// changedBeside reports whether another session changed the same entry of the catalogue: the
+// last statement of a runner that was killed may still be under way. Postgres has no code for it.
+func changedBeside(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && strings.HasPrefix(refused.Routine, "simple_heap_")
 }
 
 // oneAtATime holds a lock while work runs, and waits for another runner's. The

@@ -101,6 +101,32 @@ const built = `SELECT i.relname, i.relfilenode::text FROM pg_index x JOIN pg_cla
 	JOIN pg_attribute b ON b.attrelid = x.indrelid AND b.attname = 'business_id'
 	WHERE x.indisvalid AND x.indisunique AND b.attnum = ANY (x.indkey::smallint[]) AND i.relname NOT LIKE '%\_of\_business'`
 
+// A killed runner may have been at the first statement of the migration.
+func TestAMigrationGoesOnWhereTheLastStatementOfAKilledRunnerEndsBesideIt(t *testing.T) {
+	t.Parallel()
+	url := emptyDatabases["Postgres"](t)
+	if err := gormstore.MigrateTo(t.Context(), url, beforeTenantKeys); err != nil {
+		t.Fatal(err)
+	}
+	const left = "CREATE OR REPLACE PROCEDURE change_tables(which text, statement text) LANGUAGE plpgsql AS $$ BEGIN END $$"
+	killed := connect(t, url)
+	do(t, killed, left)
+	do(t, killed, "BEGIN; "+left)
+	ended := make(chan error, 1)
+	go func() { ended <- gormstore.Migrate(t.Context(), url) }()
+	db := connectDB(t, url)
+	for waits := 0; waits == 0; time.Sleep(time.Millisecond) {
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"+
+			" AND wait_event_type = 'Lock' AND query LIKE '%PROCEDURE change_tables%'").Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(t, killed, "COMMIT")
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestKeysAreChangedThoughTheMigrationIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills large tables; left out in short mode")

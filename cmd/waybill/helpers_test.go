@@ -95,9 +95,17 @@ func start(t *testing.T, environ []string, args ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{stop: cancel, ended: make(chan int, 1)}
-	go func() { r.ended <- run(ctx, args, environ, &r.stdout, &r.stderr) }()
+	go func() {
+		defer close(r.ended)
+		r.ended <- run(ctx, args, environ, &r.stdout, &r.stderr)
+	}()
 	t.Cleanup(func() {
 		cancel()
+		select {
+		case <-r.ended: // it writes into directories of the test until then
+		case <-time.After(patience):
+			t.Error("the program does not end")
+		}
 		if t.Failed() {
 			t.Logf("waybill %s\n%s", strings.Join(args, " "), r.stderr.String())
 		}

@@ -11,7 +11,7 @@
 //     processes owe no more than the half that is left; where there are more of them, or where
 //     others use up that half within the two seconds, each admits a hundredth too many at
 //     most. Limits under 400 are always counted together. A process that is killed takes with it
-//     what it owes of its last second; one that ends tells it.
+//     what it owes of its last second; one that ends tells it, where the shared limiter answers.
 //   - No request fails or waits longer than 30 ms because of the shared limiter.
 //     After five failures in a row a circuit breaker opens and requests are
 //     counted locally at once; every second one of them tries the shared limiter

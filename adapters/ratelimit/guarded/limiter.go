@@ -246,17 +246,23 @@ func (l *Limiter) payLater(buckets []ports.Bucket) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	buckets = slices.DeleteFunc(slices.Clone(buckets), func(b ports.Bucket) bool { return l.owing[b] })
+	var fresh []ports.Bucket // others are told soon
 	for _, b := range buckets {
-		l.owing[b] = true
+		if !l.owing[b] {
+			l.owing[b] = true
+			fresh = append(fresh, b)
+		}
+	}
+	if len(fresh) == 0 {
+		return
 	}
 	time.AfterFunc(payWithin, func() {
 		l.mu.Lock()
-		for _, b := range buckets {
+		for _, b := range fresh {
 			delete(l.owing, b)
 		}
 		l.mu.Unlock()
-		l.payBeside(buckets)
+		l.payBeside(fresh)
 	})
 }
 

@@ -70,7 +70,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	if err != nil {
 		return err
 	}
-	if c.packed {
+	if c.header.Get("Content-Encoding") == "gzip" {
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
 		_, _ = w.Write(body) // a buffer takes everything

@@ -42,7 +42,6 @@ type settings struct {
 	queue   int // spans that may wait
 	url     string
 	header  http.Header
-	packed  bool
 	timeout time.Duration // of a request
 	tls     *tls.Config   // nil: as ever
 }
@@ -126,8 +125,7 @@ func read(v map[string]string) (settings, error) {
 	if len(problems) > 0 {
 		return settings{}, errors.Join(problems...)
 	}
-	return settings{queue: queue, url: collector.String(), header: header, packed: compression == "gzip", timeout: timeout,
-		tls: encryption}, nil
+	return settings{queue: queue, url: collector.String(), header: header, timeout: timeout, tls: encryption}, nil
 }
 
 // encryptionOf reads the files; empty names none. It is nil where none is named.

@@ -119,7 +119,7 @@ func TestAnAddressForTracesIsTakenAsItIs(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c:4318/in/v": "http://c:4318/in/v",
 	} {
 		s, err := read(variables([]string{variable}))
-		if err != nil || s.url != want || s.timeout != 10*time.Second || s.packed || s.tls != nil {
+		if err != nil || s.url != want || s.timeout != 10*time.Second || s.header.Get("Content-Encoding") != "" || s.tls != nil {
 			t.Errorf("%s: %+v, %v, want %s, 10 s, not packed and as ever", variable, s, err, want)
 		}
 	}

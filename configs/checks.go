@@ -8,6 +8,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
 )
 
 // minSecret is how long a secret has to be: 32 characters of hex are 128 bits.
@@ -155,8 +158,19 @@ func checkMailFrom(s string) error {
 	if err != nil || !strings.Contains(a.Address[strings.LastIndex(a.Address, "@")+1:], ".") && !strings.HasSuffix(a.Address, "@localhost") {
 		return bad("is no e-mail address", "Waybill <no-reply@example.com>, or no-reply@example.com")
 	}
+	at := strings.LastIndex(a.Address, "@")
+	if strings.ContainsFunc(a.Address[:at], notASCII) {
+		return bad("has characters outside ASCII before the @, which many mail servers refuse", "an address such as no-reply@"+a.Address[at+1:])
+	}
+	if host := a.Address[at+1:]; strings.ContainsFunc(host, notASCII) {
+		if _, err := idna.Lookup.ToASCII(host); err != nil {
+			return bad("has a domain that no mail server can find: "+err.Error(), "Waybill <no-reply@example.com>")
+		}
+	}
 	return nil
 }
+
+func notASCII(r rune) bool { return r > unicode.MaxASCII }
 
 // plainScheme reports whether a text is a scheme for sure, and no part of a
 // secret that stands before ://.

@@ -255,6 +255,8 @@ func TestAProblemNamesTheSettingTheValueItsSourceAndTheCure(t *testing.T) {
 		{"WAYBILL_SMTP_URL=smtp://u:hunter22@mail", "WAYBILL_MAIL_FROM is not", "WAYBILL_MAIL_FROM="},
 		{"WAYBILL_MAIL_FROM=Waybill", "is no e-mail address", "no-reply@example.com"},
 		{"WAYBILL_MAIL_FROM=no-reply@example", "is no e-mail address", "no-reply@example.com"},
+		{"WAYBILL_MAIL_FROM=bücher@example.com", "has characters outside ASCII before the @", "no-reply@example.com"},
+		{"WAYBILL_MAIL_FROM=no-reply@xn--ü.example", "has a domain that no mail server can find", "no-reply@example.com"},
 		{"WAYBILL_KEY_PEPPER=hunter22", "WAYBILL_KEY_PEPPER is too short", "openssl"},
 		{"WAYBILL_SECRET_KEY_PREVIOUS=" + strings.Repeat("s", 32) + ",hunter22", "WAYBILL_SECRET_KEY_PREVIOUS holds one that is too short",
 			"32 characters"},

@@ -10,9 +10,17 @@
 // without a word in the meantime would cost more than a handshake. Every step has a
 // deadline and all of them together have one too, so that neither a server that says
 // nothing nor one that says a byte at a time holds a sender.
+//
+// Under TLS the password goes by PLAIN or LOGIN where the server offers them: servers offer
+// NTLM, GSSAPI or SCRAM to accounts that cannot use them, and refuse them then.
+//
+// A sender in a domain of other letters is written in its ASCII form (xn--...), in EHLO, in
+// MAIL FROM and in the header: many servers take nothing else. SMTPUTF8 is never used.
+// Recipients are ASCII already, see domain.ParseEmail.
 package smtp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -21,11 +29,15 @@ import (
 	netmail "net/mail"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
+	"golang.org/x/net/idna"
 
 	"waybill/ports"
 )
@@ -72,7 +84,10 @@ func New(address, from string) *Mailer {
 		local: loopback(u.Hostname()), user: u.User.Username(), from: *sender, step: stepTimeout,
 	}
 	m.password, _ = u.User.Password()
-	_, m.idDomain, _ = strings.Cut(sender.Address, "@")
+	if m.from.Address, err = asciiAddress(sender.Address); err != nil {
+		return &Mailer{wrong: err}
+	}
+	_, m.idDomain, _ = strings.Cut(m.from.Address, "@")
 	m.tlsConfig = &tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12}
 	if m.implicit {
 		m.port = 465
@@ -82,6 +97,25 @@ func New(address, from string) *Mailer {
 	}
 	return m
 }
+
+// asciiAddress returns an address with its domain in ASCII. A local part in other letters
+// has no such form.
+func asciiAddress(address string) (string, error) {
+	at := strings.LastIndex(address, "@")
+	if i := strings.IndexFunc(address[:at], notASCII); i >= 0 {
+		return "", fmt.Errorf("the sender %s has characters outside ASCII before the @", address)
+	}
+	if strings.IndexFunc(address, notASCII) < 0 {
+		return address, nil
+	}
+	domain, err := idna.Lookup.ToASCII(address[at+1:])
+	if err != nil {
+		return "", fmt.Errorf("the domain of the sender %s has no ASCII form: %w", address, err)
+	}
+	return address[:at+1] + domain, nil
+}
+
+func notASCII(r rune) bool { return r > unicode.MaxASCII }
 
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
@@ -97,14 +131,11 @@ func (m *Mailer) Send(ctx context.Context, message ports.MailMessage) error {
 		return err
 	}
 	defer line.close()
-	msg, err := m.message(message)
-	if err != nil {
-		return err
-	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
 		return m.explain("no session with the mail server", err)
 	}
+	msg := m.message(message)
 	err = client.SendWithSMTPClient(session, msg)
 	if msg.IsDelivered() {
 		err = nil // the failure came after the server had accepted it
@@ -140,19 +171,31 @@ func (m *Mailer) explain(what string, err error) error {
 }
 
 // refused reports whether the server will never deliver the mail: it said so of the
-// recipient, and gave no reason that may be changed, such as a policy or a full mailbox.
+// recipient or of the text, and gave no reason that may be changed, such as a policy or a
+// full mailbox.
 func refused(err error) bool {
 	var failed *mail.SendError
-	if !errors.As(err, &failed) || failed.Reason != mail.ErrSMTPRcptTo {
+	if !errors.As(err, &failed) {
 		return false
 	}
-	switch status := failed.EnhancedStatusCode(); {
-	case strings.HasPrefix(status, "5."):
-		return strings.HasPrefix(status, "5.1.")
-	default:
-		return status == "" && (failed.ErrorCode() == 550 || failed.ErrorCode() == 551 || failed.ErrorCode() == 553)
+	status, code := failed.EnhancedStatusCode(), failed.ErrorCode()
+	switch failed.Reason {
+	case mail.ErrSMTPRcptTo:
+		if strings.HasPrefix(status, "5.") {
+			return strings.HasPrefix(status, "5.1.")
+		}
+		return status == "" && (code == 550 || code == 551 || code == 553)
+	case mail.ErrSMTPDataClose: // the answer to the text of the mail
+		if strings.HasPrefix(status, "5.") {
+			return strings.HasPrefix(status, "5.1.") || strings.HasPrefix(status, "5.6.") || status == tooLarge
+		}
+		return status == "" && code >= 500 && code < 600
 	}
+	return false
 }
+
+// tooLarge is the enhanced status of a mail that is larger than the server takes.
+const tooLarge = "5.3.4"
 
 // client is a new one for each mail: it keeps state.
 func (m *Mailer) client() (*mail.Client, *line, error) {
@@ -168,17 +211,51 @@ func (m *Mailer) client() (*mail.Client, *line, error) {
 		}),
 	}
 	if m.user != "" {
-		options = append(options, mail.WithUsername(m.user), mail.WithPassword(m.password))
-		if m.local {
-			options = append(options, mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthPlainNoEnc,
-				mail.SMTPAuthLoginNoEnc))
-		} else {
-			// Without TLS it takes only what does not show the password, or nothing.
-			options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover))
-		}
+		options = append(options, mail.WithSMTPAuthCustom(&signIn{mailer: m}))
 	}
 	client, err := mail.NewClient(m.host, options...)
 	return client, l, err
+}
+
+// signIn is the first mechanism of a list that the server offers.
+type signIn struct {
+	mailer *Mailer
+	smtp.Auth
+}
+
+// Start begins to sign in. Without TLS it takes only what does not show the password, unless
+// the server is on this machine.
+func (s *signIn) Start(server *smtp.ServerInfo) (mechanism string, first []byte, err error) {
+	m := s.mailer
+	secured := m.implicit || server.TLS
+	plain := []string{"PLAIN", "LOGIN"}
+	ways := []string{"SCRAM-SHA-256", "SCRAM-SHA-1", "CRAM-MD5"}
+	switch {
+	case secured:
+		ways = append(plain, ways...)
+	case m.local:
+		ways = append(ways[:2], plain...)
+	}
+	for _, way := range ways {
+		if !slices.ContainsFunc(server.Auth, func(offered string) bool { return strings.EqualFold(offered, way) }) {
+			continue
+		}
+		switch way {
+		case "PLAIN":
+			s.Auth = smtp.PlainAuth("", m.user, m.password, m.host, true)
+		case "LOGIN":
+			s.Auth = smtp.LoginAuth(m.user, m.password, m.host, true)
+		case "SCRAM-SHA-256":
+			s.Auth = smtp.ScramSHA256Auth(m.user, m.password)
+		case "SCRAM-SHA-1":
+			s.Auth = smtp.ScramSHA1Auth(m.user, m.password)
+		case "CRAM-MD5":
+			s.Auth = smtp.CRAMMD5Auth(m.user, m.password)
+		}
+		return s.Auth.Start(server)
+	}
+	return "", nil, fmt.Errorf("the server offers to sign in by %s, and this needs one of %s",
+		cmp.Or(strings.Join(server.Auth, ", "), "no mechanism"), strings.Join(ways, ", "))
 }
 
 func (m *Mailer) policy() mail.TLSPolicy {
@@ -247,15 +324,12 @@ func (l *line) close() {
 	}
 }
 
-// message is the mail in the form in which it goes over the wire.
-func (m *Mailer) message(of ports.MailMessage) (*mail.Msg, error) {
+// message returns the mail in the form in which it goes over the wire. Names are quoted or
+// encoded by net/mail, whatever is in them.
+func (m *Mailer) message(of ports.MailMessage) *mail.Msg {
 	msg := mail.NewMsg()
-	if err := msg.FromFormat(m.from.Name, m.from.Address); err != nil {
-		return nil, fmt.Errorf("the sender: %w", err)
-	}
-	if err := msg.AddToFormat(oneLine(of.Name), string(of.To)); err != nil {
-		return nil, fmt.Errorf("the recipient: %w", err)
-	}
+	msg.FromMailAddress(&m.from)
+	msg.AddToMailAddress(&netmail.Address{Name: oneLine(of.Name), Address: string(of.To)})
 	msg.Subject(oneLine(of.Subject))
 	msg.SetDate()
 	msg.SetMessageIDWithValue(of.ID.Hex() + "@" + m.idDomain) // the same at each attempt
@@ -263,7 +337,7 @@ func (m *Mailer) message(of ports.MailMessage) (*mail.Msg, error) {
 	msg.SetGenHeader("X-Waybill-Mail", string(of.Kind))
 	msg.SetBodyString(mail.TypeTextPlain, of.Text)
 	msg.AddAlternativeString(mail.TypeTextHTML, of.HTML)
-	return msg, nil
+	return msg
 }
 
 // oneLine keeps a text from ending its header and beginning another one.

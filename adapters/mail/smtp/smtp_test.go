@@ -12,6 +12,8 @@ import (
 	"io"
 	"math/big"
 	"net"
+	netmail "net/mail"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,14 +32,27 @@ type backend struct {
 	taken    []string
 	password string // that came in; empty: none did
 	rcpt     error
+	data     error
+	offers   []string // mechanisms beside PLAIN, all of them refused
+	greeted  string
+	from     string
+	to       []string
 }
 
-func (b *backend) NewSession(*server.Conn) (server.Session, error) { return &session{b}, nil }
+func (b *backend) NewSession(c *server.Conn) (server.Session, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.greeted = c.Hostname()
+	return &session{b}, nil
+}
 
 type session struct{ *backend }
 
-func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
-func (s *session) Auth(string) (sasl.Server, error) {
+func (s *session) AuthMechanisms() []string { return append(slices.Clone(s.offers), sasl.Plain) }
+func (s *session) Auth(mechanism string) (sasl.Server, error) {
+	if mechanism != sasl.Plain {
+		return nil, server.ErrAuthFailed
+	}
 	return sasl.NewPlainServer(func(_, user, password string) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -47,12 +62,25 @@ func (s *session) Auth(string) (sasl.Server, error) {
 		return nil
 	}), nil
 }
-func (s *session) Mail(string, *server.MailOptions) error { return nil }
-func (s *session) Rcpt(string, *server.RcptOptions) error { return s.rcpt }
+func (s *session) Mail(from string, _ *server.MailOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from = from
+	return nil
+}
+func (s *session) Rcpt(to string, _ *server.RcptOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to = append(s.to, to)
+	return s.rcpt
+}
 func (s *session) Data(r io.Reader) error {
 	text, err := io.ReadAll(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.data != nil {
+		return s.data
+	}
 	s.taken = append(s.taken, string(text))
 	return err
 }
@@ -207,6 +235,102 @@ func TestOnlyARecipientThatIsRefusedForGoodIsGivenUp(t *testing.T) {
 		m := mailer(t, "smtp://"+serve(t, &backend{rcpt: c.answer}, nil, false), nil)
 		if err := m.Send(t.Context(), letter()); err == nil || errors.Is(err, ports.ErrMailRefused) != c.good {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestATextThatIsRefusedForGoodIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer *server.SMTPError
+		good   bool // for good
+	}{
+		"no reason":  {&server.SMTPError{Code: 554, EnhancedCode: server.NoEnhancedCode, Message: "no"}, true},
+		"content":    {&server.SMTPError{Code: 550, EnhancedCode: server.EnhancedCode{5, 6, 0}, Message: "malformed"}, true},
+		"too large":  {&server.SMTPError{Code: 552, EnhancedCode: server.EnhancedCode{5, 3, 4}, Message: "too large"}, true},
+		"a policy":   {&server.SMTPError{Code: 554, EnhancedCode: server.EnhancedCode{5, 7, 1}, Message: "policy"}, false},
+		"a bad time": {&server.SMTPError{Code: 451, EnhancedCode: server.EnhancedCode{4, 3, 0}, Message: "later"}, false},
+	} {
+		m := mailer(t, "smtp://"+serve(t, &backend{data: c.answer}, nil, false), nil)
+		if err := m.Send(t.Context(), letter()); err == nil || errors.Is(err, ports.ErrMailRefused) != c.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnyNameCanBeSentAndReachesItsAddressAlone(t *testing.T) {
+	t.Parallel()
+	b := &backend{}
+	m := mailer(t, "smtp://"+serve(t, b, nil, false), nil)
+	for i, name := range []string{
+		"Ama Mensah\\", `Kofi "KO" Mensah`, `a\"`, `\`, `"`, "Mensah, Ama", `x" <eve@example.com>, "y`, "Ama <eve@example.com>", "eve@example.com",
+		"(comment", "Ama; eve@example.com:", "=?utf-8?q?a?= <eve@example.com>", "Ama\r\nBcc: eve@example.com", "Ama\x00\x7f", "Kwabena Ɔsei 📦",
+		strings.Repeat("Ɔ", 128), strings.Repeat("a b", 42), "<>", "", "\xff\xfe",
+	} {
+		of := letter()
+		of.Name = name
+		if err := m.Send(t.Context(), of); err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		msg, err := netmail.ReadMessage(strings.NewReader(b.all()[len(b.all())-1]))
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		to, err := msg.Header.AddressList("To")
+		if err != nil || len(to) != 1 || to[0].Address != string(of.To) || msg.Header.Get("Bcc") != "" || len(b.to) != i+1 || b.to[i] != string(of.To) {
+			t.Errorf("%q: To is %v (%v), the server got %v", name, to, err, b.to)
+		}
+		if odd := strings.ContainsAny(name, "\r\n\x00\xff"); err == nil && !odd && to[0].Name != name {
+			t.Errorf("the name %q arrives as %q", name, to[0].Name)
+		}
+	}
+}
+
+func TestAMechanismThatIsOfferedAndRefusedIsNotUsedUnderTLS(t *testing.T) {
+	t.Parallel()
+	cert, pool := certificate(t)
+	for _, url := range []string{"smtp://ama:secret@%", "smtp://ama:secret@%?starttls=optional"} {
+		b := &backend{offers: []string{"GSSAPI", "NTLM"}}
+		m := mailer(t, strings.Replace(url, "%", serve(t, b, &cert, false), 1), pool)
+		m.local = false
+		if err := m.Check(t.Context()); err != nil || b.password != "secret" {
+			t.Errorf("%s: %v, with the password %q", url, err, b.password)
+		}
+	}
+	b := &backend{offers: []string{"SCRAM-SHA-256", "NTLM", "CRAM-MD5"}}
+	m := mailer(t, "smtp://ama:secret@"+serve(t, b, &cert, false), pool)
+	m.local = false
+	if err := m.Check(t.Context()); err != nil || b.password != "secret" {
+		t.Errorf("PLAIN beside others: %v, with the password %q", err, b.password)
+	}
+}
+
+func TestASenderInADomainOfOtherLettersIsWrittenInASCII(t *testing.T) {
+	t.Parallel()
+	b := &backend{}
+	m := New("smtp://"+serve(t, b, nil, false), "Wäybill <no-reply@Bücher.example>")
+	of := letter()
+	of.To = "kofi@xn--bcher-kva.example"
+	if err := m.Send(t.Context(), of); err != nil {
+		t.Fatal(err)
+	}
+	msg, err := netmail.ReadMessage(strings.NewReader(b.all()[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ascii = "xn--bcher-kva.example"
+	from, err := msg.Header.AddressList("From")
+	if err != nil || from[0].Name != "Wäybill" || from[0].Address != "no-reply@"+ascii || b.from != "no-reply@"+ascii || b.greeted != ascii {
+		t.Errorf("From is %v (%v), MAIL FROM %q, EHLO %q", from, err, b.from, b.greeted)
+	}
+	if id := msg.Header.Get("Message-ID"); !strings.HasSuffix(id, "@"+ascii+">") || b.to[0] != "kofi@"+ascii {
+		t.Errorf("Message-ID is %q, RCPT TO %v", id, b.to)
+	}
+	for _, from := range []string{"bücher@example.com", "no-reply@xn--ü.example"} {
+		if err := New("smtp://127.0.0.1:1", from).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "the sender") {
+			t.Errorf("%s: %v", from, err)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (a *API) Handler() http.Handler { return a.server.Handler }
 
 // Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
 func (a *API) Serve(l net.Listener) error {
-	return a.server.Serve(envelopeListener{Listener: l, api: a})
+	return a.server.Serve(l)
 }
 
 // Leave serves on, and closes each connection with its next answer.

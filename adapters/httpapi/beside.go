@@ -63,8 +63,7 @@ func forABrowser(r *http.Request) bool {
 }
 
 func (a *API) visit(site Site, w http.ResponseWriter, r *http.Request) {
-	// The name of the request, which a site logs, also tells envelopeConn that the
-	// answer is no complaint of net/http.
+	// The site logs the request under this ID.
 	web.RequestID{Drawn: string(a.newRequestID())}.SetHeader(w.Header())
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(siteTimeout))
 	ctx, stop := context.WithCancel(r.Context())

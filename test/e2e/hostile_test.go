@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,17 +93,17 @@ func besiege(t *testing.T, dialect string, attack func(*testing.T, *siege)) {
 	if dialect == sqlite && len(count.names) < fewestHostile {
 		t.Errorf("there are %d different hostile requests, want at least %d", len(count.names), fewestHostile)
 	}
-	t.Logf("%d hostile requests, %d x 5xx, %d panics, %d in the envelope (%s; %d different ones, and %d connections were cut for want of a "+
-		"request)",
-		count.answered, count.broken, panics, count.enveloped, dialect, len(count.names), count.cut)
+	t.Logf("%d hostile requests, %d x 5xx, %d panics, %d in the envelope, %d refused by net/http (%s; %d different ones, %d connections "+
+		"were cut for want of a request)",
+		count.answered, count.broken, panics, count.enveloped, count.unreadable, dialect, len(count.names), count.cut)
 	t.Logf("the server had %d goroutines before and %d after, and holds %.0f MiB", goroutines, s.goroutines(t), memory)
 }
 
 // tally counts what was sent and what came back.
 type tally struct {
-	mu                               sync.Mutex
-	names                            map[string]bool
-	answered, enveloped, broken, cut int
+	mu                                           sync.Mutex
+	names                                        map[string]bool
+	answered, enveloped, unreadable, broken, cut int
 }
 
 func (c *tally) add(change func(*tally)) {
@@ -160,6 +161,10 @@ func (g *siege) healthy(t *testing.T) {
 // by bars, such as "400 INVALID_REQUEST|415"; 4xx is any refusal.
 func (g *siege) judge(t *testing.T, name, want, method string, res *http.Response, body []byte) {
 	t.Helper()
+	if unreadable(res) {
+		g.count.add(func(c *tally) { c.names[name] = true; c.unreadable++ })
+		return
+	}
 	fault := faultOf(method, res, body)
 	g.count.add(func(c *tally) {
 		c.names[name] = true
@@ -183,6 +188,15 @@ func (g *siege) judge(t *testing.T, name, want, method string, res *http.Respons
 	case strings.Contains(string(body), g.key):
 		t.Errorf("%s: the answer repeats the key", name)
 	}
+}
+
+// unreadable reports whether net/http itself refused the request, as it does for bytes
+// that are no HTTP request: the answer is plain text or empty, has no request ID, and
+// the connection ends with it.
+func unreadable(res *http.Response) bool {
+	refusals := []int{400, 417, 431, 501, 505}
+	return slices.Contains(refusals, res.StatusCode) && res.Close && res.Header.Get("X-Request-ID") == "" &&
+		!strings.Contains(res.Header.Get("Content-Type"), "json")
 }
 
 func expected(want string, status int, code string) bool {

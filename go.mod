@@ -59,7 +59,6 @@ require (
 )
 
 require (
-	github.com/DataDog/datadog-agent/pkg/template v0.85.2
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bytedance/gopkg v0.1.3 // indirect
 	github.com/bytedance/sonic v1.15.0 // indirect

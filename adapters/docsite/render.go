@@ -5,13 +5,12 @@ import (
 	"embed"
 	"fmt"
 	"html"
+	"html/template"
 	"net/http"
 	"regexp"
 	"slices"
 	"sort"
 	"strings"
-
-	"github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 //go:embed pages

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"path"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 //go:embed parts

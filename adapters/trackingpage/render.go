@@ -4,8 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-
-	"github.com/DataDog/datadog-agent/pkg/template/html"
+	"html/template"
 )
 
 //go:embed page.html

@@ -6,11 +6,10 @@ package letters
 import (
 	"embed"
 	"fmt"
+	htmltemplate "html/template"
 	"strings"
+	"text/template"
 	"time"
-
-	htmltemplate "github.com/DataDog/datadog-agent/pkg/template/html"
-	"github.com/DataDog/datadog-agent/pkg/template/text"
 
 	"waybill/ports"
 )

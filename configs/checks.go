@@ -30,6 +30,7 @@ var checks = map[string]func(string) error{
 	"address":     checkAddress,
 	"url":         checkURL,
 	"base_url":    checkBaseURL,
+	"origin":      checkOrigin,
 	"database":    checkDatabase,
 	"redis":       checkRedis,
 	"file":        checkFile,
@@ -80,6 +81,18 @@ func checkURL(s string) error {
 		return bad("has a user or a password in it", "leave out what stands before the @")
 	case strings.HasSuffix(s, "/"):
 		return bad("ends in a slash", "leave out the last slash")
+	}
+	return nil
+}
+
+// checkOrigin refuses a path: the portal and the console link to pages, assets and forms from
+// the root of their host.
+func checkOrigin(s string) error {
+	if err := checkURL(s); err != nil {
+		return err
+	}
+	if u, err := url.Parse(s); err != nil || u.Path != "" {
+		return bad("has a path, and these pages work only at the root of a host", "leave out the path, as in https://portal.example.com, and give the pages a host of their own")
 	}
 	return nil
 }

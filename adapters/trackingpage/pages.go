@@ -17,6 +17,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/adapters/web"
 	"waybill/application/tracking"
 	"waybill/domain"
 	"waybill/ports"
@@ -80,19 +81,7 @@ func (p *Pages) At(prefix string) http.Handler {
 }
 
 func (p *Pages) newRouter() *gin.Engine {
-	gin.SetMode(gin.ReleaseMode)
-	router := gin.New()
-	router.RedirectTrailingSlash = false
-	router.RedirectFixedPath = false
-	router.UseEscapedPath = true // an escaped slash must not make a path segment two
-	router.RemoteIPHeaders = []string{"X-Forwarded-For"}
-	proxies := make([]string, 0, len(p.options.TrustedProxies))
-	for _, prefix := range p.options.TrustedProxies {
-		proxies = append(proxies, prefix.String())
-	}
-	if err := router.SetTrustedProxies(proxies); err != nil {
-		panic(err) // prefixes that were parsed are valid
-	}
+	router := web.NewRouter(p.options.TrustedProxies)
 	router.Use(p.recover, protect, p.onlyRead)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		router.Handle(method, "/:reference", p.page)

@@ -96,10 +96,11 @@ func NewRouter(trustedProxies []netip.Prefix) *gin.Engine {
 	router.RedirectFixedPath = false
 	router.HandleMethodNotAllowed = true
 	router.UseEscapedPath = true // an escaped slash must not make a path segment two
-	router.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	router.RemoteIPHeaders = []string{forwardedFor}
 	proxies := Each(trustedProxies, netip.Prefix.String)
 	if err := router.SetTrustedProxies(proxies); err != nil {
 		panic(err) // prefixes that were parsed are valid
 	}
+	router.Use(readForwardedFor)
 	return router
 }

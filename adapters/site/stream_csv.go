@@ -3,7 +3,6 @@ package site
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"net/http"
 	"time"
@@ -36,7 +35,6 @@ func (s *Site) StreamCSV(c *Call, name string,
 			Message: "As many files as may be at once are being sent already. Ask for yours again in a minute."}
 	}
 	t := &tableWriter{site: s, call: c, next: next, asked: s.o.Clock.Now()}
-	t.csv = csv.NewWriter(&t.rows)
 	more, err := t.part()
 	if err != nil {
 		return err
@@ -73,7 +71,6 @@ type tableWriter struct {
 	call  *Call
 	next  func(ctx context.Context, write func(cells ...string) error) (more bool, err error)
 	rows  bytes.Buffer
-	csv   *csv.Writer
 	asked time.Time // when it was asked last whether the session goes on
 }
 
@@ -81,14 +78,10 @@ type tableWriter struct {
 func (t *tableWriter) part() (more bool, err error) {
 	ctx, cancel := context.WithTimeout(t.call.open, partTime)
 	defer cancel()
-	more, err = t.next(ctx, func(cells ...string) error {
-		for i := range cells {
-			cells[i] = harmless(cells[i])
-		}
-		return t.csv.Write(cells)
+	return t.next(ctx, func(cells ...string) error {
+		_, err := t.rows.WriteString(csvLine(cells)) // into memory
+		return err
 	})
-	t.csv.Flush()
-	return more, errors.Join(err, t.csv.Error())
 }
 
 // send hands over what was read.
@@ -105,8 +98,7 @@ func (t *tableWriter) send() error {
 // cut ends the file before its end.
 func (t *tableWriter) cut(why string) {
 	t.rows.Reset()
-	_ = t.csv.Write([]string{"cut off: this file is not whole, for " + why}) // into memory
-	t.csv.Flush()
+	t.rows.WriteString(csvLine([]string{"cut off: this file is not whole, for " + why}))
 	if t.send() == nil {
 		t.call.Writer.Flush()
 	}

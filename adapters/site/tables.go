@@ -1,45 +1,67 @@
 package site
 
 import (
-	"encoding/csv"
 	"net/http"
 	"strings"
-
-	"waybill/domain"
+	"unicode"
 )
 
-// CSV answers with a table as a file. The cells go through harmless.
+// CSV answers with a table as a file.
 func (c *Call) CSV(name string, rows func(write func(cells ...string) error) error) error {
 	var b strings.Builder
-	w := csv.NewWriter(&b)
-	err := rows(func(cells ...string) error {
-		for i := range cells {
-			cells[i] = harmless(cells[i])
-		}
-		return w.Write(cells)
-	})
-	if err != nil {
+	if err := rows(func(cells ...string) error {
+		b.WriteString(csvLine(cells))
+		return nil
+	}); err != nil {
 		return err
-	}
-	if w.Flush(); w.Error() != nil {
-		return domain.Internal(w.Error())
 	}
 	c.Header("Content-Disposition", `attachment; filename="`+name+`"`)
 	c.Data(http.StatusOK, "text/csv; charset=utf-8", []byte(b.String()))
 	return nil
 }
 
-// harmless is a cell that no spreadsheet takes for a formula.
-func harmless(cell string) string {
-	if cell != "" && (strings.ContainsRune("=+-@", rune(cell[0])) || strings.ContainsFunc(cell, func(r rune) bool {
-		return r < ' ' || r == 0x7f
-	})) {
-		return "'" + strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
-				return ' '
-			}
-			return r
-		}, cell)
+// csvLine writes a line of a table. Cells are quoted that hold the separator of any
+// spreadsheet, which encoding/csv does not do: ours is the comma, and where people write
+// decimals with a comma spreadsheets expect a semicolon.
+func csvLine(cells []string) string {
+	written := make([]string, len(cells))
+	for i, cell := range cells {
+		if cell = harmless(cell); strings.ContainsAny(cell, separators+`"`) || strings.HasPrefix(cell, " ") {
+			cell = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
+		}
+		written[i] = cell
 	}
-	return cell
+	return strings.Join(written, ",") + "\n"
+}
+
+// separators are between the cells of a table, in one spreadsheet or another. The tab is not
+// among them: harmless leaves none.
+const separators = ",;"
+
+// harmless is a cell that no spreadsheet takes for a formula, nor what is left of it where
+// the spreadsheet has another separator and so splits the cell. Quotes are no help there: for
+// a spreadsheet that splits at semicolons they are in the middle of a cell.
+func harmless(cell string) string {
+	var b strings.Builder
+	begins := true // only quotes and spaces came since the last separator
+	at := 0        // which is where the cell begins for such a spreadsheet
+	for _, r := range cell {
+		switch {
+		case r < ' ' || r == 0x7f:
+			r = ' '
+		case begins && strings.ContainsRune("=+-@＝＋－＠", r):
+			inside := b.String()
+			b.Reset()
+			b.WriteString(inside[:at] + "'" + inside[at:])
+			begins = false
+		}
+		b.WriteRune(r)
+		switch {
+		case strings.ContainsRune(separators, r):
+			begins, at = true, b.Len()
+		case r != '"' && !unicode.IsSpace(r):
+			begins = false
+		}
+	}
+	return b.String()
 }

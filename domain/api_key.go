@@ -179,18 +179,6 @@ func soundSecret(prefix, secret string) bool {
 	return secret[len(body):] == checksum(body)
 }
 
-// HoldsAPIKey reports whether a text has what only API keys begin with in it: such
-// a text is neither stored nor shown.
-func HoldsAPIKey(text string) bool {
-	folded := strings.ToLower(text)
-	return strings.Contains(folded, livePrefix) || strings.Contains(folded, testPrefix)
-}
-
-// HoldsSecret is HoldsAPIKey for the secrets of webhooks too.
-func HoldsSecret(text string) bool {
-	return HoldsAPIKey(text) || strings.Contains(strings.ToLower(text), secretPrefix)
-}
-
 func checksum(s string) string {
 	sum := crc32.ChecksumIEEE([]byte(s))
 	var out [checksumLength]byte

@@ -53,6 +53,9 @@ func (r TextRule) Judge(text string) (code, message string) {
 	if fault := r.fault(text); fault != "" {
 		return FieldInvalidFormat, fault
 	}
+	if fault := SecretFault(text); fault != "" {
+		return FieldInvalidFormat, fault
+	}
 	return "", ""
 }
 

@@ -77,7 +77,9 @@ func LinkUnknown() *Error {
 
 // MakeBearerSecret renders 32 random bytes as the secret of a link or a session: 43
 // characters that an address and a cookie take as they are.
-func MakeBearerSecret(random [32]byte) string { return base64.RawURLEncoding.EncodeToString(random[:]) }
+func MakeBearerSecret(random [bearerBytes]byte) string {
+	return base64.RawURLEncoding.EncodeToString(random[:])
+}
 
 // BearerDigest is the stored digest of such a secret. Unlike that of an API key
 // it is under no pepper: 256 random bits leave nothing to search for in a stolen

@@ -30,7 +30,7 @@ func (a *API) record(c *call, route string, status int, took time.Duration) {
 	}
 	of := c.grant.Caller()
 	r := domain.RequestRecord{
-		ID: domain.ID(c.requestID.Drawn), ClientID: withoutKeys(c.requestID.Theirs), Environment: a.Environment,
+		ID: domain.ID(c.requestID.Drawn), ClientID: withoutSecrets(c.requestID.Theirs), Environment: a.Environment,
 		BusinessID: of.Tenant().BusinessID, ApplicationID: of.Tenant().ApplicationID, KeyID: of.Key.ID,
 		Route: knownMethod(c.Request.Method) + " " + described(route), DeliveryID: c.delivery(), Status: status, Took: took,
 		Replayed: c.told.replayed,
@@ -39,7 +39,7 @@ func (a *API) record(c *call, route string, status int, took time.Duration) {
 	if e := c.told.failure; e != nil {
 		r.Code = e.Code
 		for _, f := range e.Fields[:min(len(e.Fields), domain.MaxRequestFields)] {
-			if name := withoutKeys(strings.ReplaceAll(f.Field, ",", "_")); name != "" {
+			if name := withoutSecrets(strings.ReplaceAll(f.Field, ",", "_")); name != "" {
 				r.Fields = append(r.Fields, name[:min(len(name), maxFieldName)])
 			}
 		}
@@ -82,12 +82,12 @@ func agentOf(header string) string {
 		}
 		return r
 	}, header[:min(len(header), domain.MaxRequestAgent)])
-	return withoutKeys(plain)
+	return withoutSecrets(plain)
 }
 
-// withoutKeys is empty for a text that holds an API key, or a part of one.
-func withoutKeys(text string) string {
-	if domain.HoldsAPIKey(text) {
+// withoutSecrets is empty for a text that holds a secret of ours, or a part of one.
+func withoutSecrets(text string) string {
+	if domain.HoldsSecret(text) {
 		return ""
 	}
 	return text

@@ -83,8 +83,11 @@ func (c *Call) Actor() domain.AuditActor { return c.Principal.Actor(c.RequestID(
 
 // Browser is where the call comes from.
 func (c *Call) Browser() people.Browser {
-	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: c.Request.UserAgent(), Mark: c.mark,
-		RequestID: c.RequestID()}
+	device := c.Request.UserAgent()
+	if domain.HoldsSecret(device) {
+		device = "" // sessions keep it
+	}
+	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: device, Mark: c.mark, RequestID: c.RequestID()}
 }
 
 // checkIDs answers domain.ErrNotFound where a parameter of the path is no ID.

@@ -137,6 +137,15 @@ func TestARequestHasTheNameItsCallerGaveItWhereThatWillDo(t *testing.T) {
 			t.Fatalf("id.Drawn: %q, want req_1", id.Drawn)
 		}
 	}
+	for _, secret := range []string{domain.MakeAPIKey(domain.Live, [32]byte{1}), domain.MakeOperatorToken([32]byte{2}), "whsec_c2VjcmV0",
+		"a:" + domain.MakeAPIKey(domain.Sandbox, [32]byte{3})[:20]} {
+		sent := http.Header{"X-Request-Id": {secret}}
+		id, answer := NameRequest("req_1", sent), http.Header{}
+		id.SetHeader(answer)
+		if logged := id.LogAttr().String(); id.Shown() != "req_1" || logged != "request_id=req_1" || answer["X-Request-ID"][0] != "req_1" {
+			t.Fatalf("a secret as a name: %q, logged as %s, answered as %q", id.Shown(), logged, answer)
+		}
+	}
 	if got := NameRequest("req_1", http.Header{"X-Request-Id": {"a", "b"}}).Shown(); got != "req_1" {
 		t.Fatalf("two names are none: %q, want req_1", got)
 	}

@@ -7,10 +7,11 @@ import (
 
 // Text reads a text by the rule of its kind.
 func Text(r *strictjson.Reader, field string, need strictjson.Need, rule domain.TextRule) (string, bool) {
+	rules := []strictjson.TextRule{strictjson.Length(rule.Least, rule.Most), strictjson.Fit(rule.Fault), strictjson.Fit(domain.SecretFault)}
 	if rule.Multiline {
-		return r.Text(field, need, strictjson.Length(rule.Least, rule.Most), strictjson.Fit(rule.Fault), strictjson.Multiline())
+		rules = append(rules, strictjson.Multiline())
 	}
-	return r.Text(field, need, strictjson.Length(rule.Least, rule.Most), strictjson.Fit(rule.Fault))
+	return r.Text(field, need, rules...)
 }
 
 // Latitude reads the field of that name.

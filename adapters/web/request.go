@@ -37,22 +37,16 @@ func SetTagged(h http.Header, tag string) {
 type RequestID struct {
 	Drawn  string
 	Theirs string // empty: the caller has no name for it
-	echo   string // sent back and kept nowhere; empty: one of the two
 }
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
 // NameRequest is the name of a request. An X-Request-ID of the caller that will
-// not do is passed over. One that is an API key comes back in the header, and is
-// logged nowhere.
+// not do is passed over, and so is one with a secret of ours in it: names are logged.
 func NameRequest(drawn domain.ID, h http.Header) RequestID {
 	id := RequestID{Drawn: string(drawn)}
-	if sent := h["X-Request-Id"]; len(sent) == 1 && requestIDForm.MatchString(sent[0]) {
-		if domain.HoldsAPIKey(sent[0]) {
-			id.echo = sent[0]
-		} else {
-			id.Theirs = sent[0]
-		}
+	if sent := h["X-Request-Id"]; len(sent) == 1 && requestIDForm.MatchString(sent[0]) && !domain.HoldsSecret(sent[0]) {
+		id.Theirs = sent[0]
 	}
 	return id
 }
@@ -62,7 +56,7 @@ func (id RequestID) Shown() string { return cmp.Or(id.Theirs, id.Drawn) }
 
 // SetHeader puts the name into an answer, spelled as the contract spells it.
 func (id RequestID) SetHeader(h http.Header) {
-	h["X-Request-ID"] = []string{cmp.Or(id.echo, id.Shown())}
+	h["X-Request-ID"] = []string{id.Shown()}
 }
 
 // LogAttr is the name in a line of log. An ID that the caller chose has a name of

@@ -1,0 +1,66 @@
+package domain
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+)
+
+// secretPrefixes are what secrets begin with that people and programs hold.
+var secretPrefixes = []string{livePrefix, testPrefix, OperatorTokenPrefix, secretPrefix}
+
+// HoldsSecret reports whether a text has what only API keys, operator tokens and signing
+// secrets begin with in it: such a text is neither logged nor shown.
+func HoldsSecret(text string) bool {
+	folded := strings.ToLower(text)
+	return slices.ContainsFunc(secretPrefixes, func(prefix string) bool { return strings.Contains(folded, prefix) })
+}
+
+// SecretFault says that a text holds a secret; empty: it holds none. All free texts are
+// judged by it, for more people see them than may see secrets: an API key or an operator
+// token whose checksum is right, or a whole signing secret. No ordinary text is refused.
+func SecretFault(text string) string {
+	if !holdsWholeSecret(text) {
+		return ""
+	}
+	return "must not have an API key, an operator token or a signing secret in it, which others would see"
+}
+
+func holdsWholeSecret(text string) bool {
+	for _, prefix := range secretPrefixes {
+		for rest := text; ; rest = rest[len(prefix):] {
+			at := strings.Index(rest, prefix)
+			if at < 0 {
+				break
+			}
+			if rest = rest[at:]; beginsWithSecret(prefix, rest) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func beginsWithSecret(prefix, text string) bool {
+	if prefix != secretPrefix {
+		n := len(prefix) + secretLength + checksumLength
+		return len(text) >= n && soundSecret(prefix, text[:n])
+	}
+	n := len(prefix) + base64.StdEncoding.EncodedLen(SigningSecretBytes)
+	if len(text) < n {
+		return false
+	}
+	secret, err := base64.StdEncoding.DecodeString(text[len(prefix):n])
+	return err == nil && len(secret) == SigningSecretBytes
+}
+
+// IsBearerSecret reports whether a text has the form of the secret of a link or a session,
+// which has no prefix. A text of words may have it too, once in a great many: nothing is
+// refused for it.
+func IsBearerSecret(text string) bool {
+	secret, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil && len(secret) == bearerBytes && strings.ContainsAny(text, "0123456789") &&
+		strings.ToLower(text) != text && strings.ToUpper(text) != text
+}
+
+const bearerBytes = 32

@@ -2,10 +2,12 @@ package main
 
 import (
 	"log/slog"
+	"net/http"
 	"net/netip"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
 	"waybill/configs"
 )
@@ -31,4 +33,9 @@ func newConnectionBounds(c *configs.Config, r prometheus.Registerer) connectionB
 
 func newProxyWatch(c *configs.Config, r prometheus.Registerer, log *slog.Logger) *connections.ProxyWatch {
 	return connections.NewProxyWatch(c.TrustedProxies, r, log)
+}
+
+// around is what sees each request to a listener with public addresses first.
+func around(watch *connections.ProxyWatch, addresses ...string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler { return watch.Around(web.StrictTransport(next, addresses...)) }
 }

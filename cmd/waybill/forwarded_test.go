@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -84,4 +85,42 @@ func TestTheDoctorTellsOfAProxyThatIsNotTrusted(t *testing.T) {
 	https := []string{"WAYBILL_LIVE_BASE_URL=https://api.example.com/v1", "WAYBILL_SANDBOX_BASE_URL=https://sandbox.example.com/v1"}
 	found(t, examined(t, dir, https...), doctor.VerdictWarn, "proxies", "https://api.example.com/v1 is a proxy's", "WAYBILL_TRUSTED_PROXIES=")
 	found(t, examined(t, dir, append(https, "WAYBILL_TRUSTED_PROXIES=10.0.0.0/8")...), doctor.VerdictOK, "proxies", "10.0.0.0/8")
+}
+
+func TestEachListenerOfAnHTTPSAddressTellsBrowsersToComeByHTTPS(t *testing.T) {
+	t.Parallel()
+	for scheme, want := range map[string]string{"https": "max-age=31536000", "http": ""} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			server, _ := startServe(t, append(served(t), "WAYBILL_LIVE_BASE_URL="+scheme+"://api.example.com/v1",
+				"WAYBILL_SANDBOX_BASE_URL="+scheme+"://sandbox.example.com/v1", "WAYBILL_TRACKING_BASE_URL="+scheme+"://example.com/track",
+				"WAYBILL_PORTAL_BASE_URL="+scheme+"://portal.example.com", "WAYBILL_CONSOLE_BASE_URL="+scheme+"://ops.example.com"))
+			listening := map[string]string{}
+			for line := range strings.Lines(server.stderr.String()) {
+				var said struct{ Listener, Listening string }
+				if json.Unmarshal([]byte(line), &said) == nil && said.Listening != "" {
+					listening[said.Listener] = "http://" + said.Listening
+				}
+			}
+			for _, at := range []struct{ listener, path, host string }{
+				{"live", "/v1/api-key", "api.example.com"}, {"live", "/track/none", "example.com"}, {"sandbox", "/v1/api-key", "sandbox.example.com"},
+				{"sandbox", "/docs/", "sandbox.example.com"}, {"portal", "/signin", "portal.example.com"}, {"portal", "/none", ""},
+				{"operations", "/console/signin", "ops.example.com"},
+			} {
+				r, err := http.NewRequestWithContext(t.Context(), "GET", listening[at.listener]+at.path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Host = at.host
+				res, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = res.Body.Close()
+				if got := res.Header.Get("Strict-Transport-Security"); got != want {
+					t.Errorf("%s of %s: %q, want %q", at.path, at.listener, got, want)
+				}
+			}
+		})
+	}
 }

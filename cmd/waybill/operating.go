@@ -44,7 +44,7 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 	return portal.New(u, portal.Options{
 		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, TrackingBaseURL: urls.Tracking,
 		DocsURL:        strings.TrimSuffix(urls.Sandbox, "/v1") + docsite.Prefix,
-		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around,
+		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: around(watch, urls.Portal),
 		Connections: d.portal, Normalizer: n, ReadOrder: a.sandbox.ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
 		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		RequestLog: site.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},

@@ -23,6 +23,7 @@ import (
 	"waybill/adapters/periodic"
 	"waybill/adapters/portal"
 	"waybill/adapters/redis/connect"
+	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
 	"waybill/adapters/web/process"
 	"waybill/application/webhooks/dispatch"
@@ -121,7 +122,7 @@ func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys curso
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.Tracking, Currency: c.Currency,
 			CursorKeys: keys, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Trace: f.requests(), Beside: slices.Concat(tracked, beside),
-			Around: watch.Around, Connections: through,
+			Around: around(watch, baseURL, urls.Tracking), Connections: through,
 		})
 	}
 	return apis{
@@ -172,7 +173,7 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 	}
 	var sites []opsapi.Site
 	if staff != nil {
-		sites = []opsapi.Site{{Prefix: console.Prefix, Handler: staff.Handler(), End: staff.EndStreams}}
+		sites = []opsapi.Site{{Prefix: console.Prefix, Handler: web.StrictTransport(staff.Handler(), urls.Console), End: staff.EndStreams}}
 	}
 	return opsapi.New(opsapi.Options{
 		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.Around, Connections: d.ops, Checks: checks, Management: m,

@@ -107,11 +107,10 @@ $(GOLANGCI):
 	@GOBIN=$(CURDIR)/.bin/.install go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv .bin/.install/golangci-lint $@ && rmdir .bin/.install
 
-generate: ## generate the mocks of ports, the wiring of cmd/waybill and the clients of the API, and pack its description
+generate: ## generate the mocks of ports, the wiring of cmd/waybill and the clients of the API
 	.tools/mocks.sh
 	$(TOOL) wire ./cmd/waybill
 	.tools/clients.sh
-	.tools/pack.sh
 
 picture: ## take the README's picture of the portal again; needs Chromium
 	WAYBILL_PICTURE=take go test ./adapters/portal -run '^TestThePictureOfThePortal$$' -count=1

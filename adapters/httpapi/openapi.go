@@ -8,12 +8,12 @@ import (
 	"waybill/domain"
 )
 
-//go:embed openapi.yaml.gz
-var packedOpenAPI []byte
+//go:embed openapi.yaml
+var openAPIYAML []byte
 
 // OpenAPI is the description of the public API; under /v1/openapi.yaml and .json it is
 // served with the addresses of the servers it is about.
-var OpenAPI = web.DescriptionOf(packedOpenAPI)
+var OpenAPI = web.DescriptionOf(openAPIYAML)
 
 // The addresses that the document has for each environment.
 const (

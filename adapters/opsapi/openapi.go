@@ -7,11 +7,11 @@ import (
 	"waybill/adapters/web"
 )
 
-//go:embed openapi.yaml.gz
-var packedOpenAPI []byte
+//go:embed openapi.yaml
+var openAPIYAML []byte
 
 // OpenAPI is the description of the operations API.
-var OpenAPI = web.DescriptionOf(packedOpenAPI)
+var OpenAPI = web.DescriptionOf(openAPIYAML)
 
 func (m *Management) openAPIYAML(*call) (reply, error) {
 	return reply{status: http.StatusOK, contentType: "application/yaml; charset=utf-8", body: OpenAPI.YAML()}, nil

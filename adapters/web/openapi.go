@@ -2,10 +2,8 @@ package web
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -17,26 +15,20 @@ type Description struct {
 	JSON func() []byte // the same document, its members in the order of the YAML
 }
 
-// DescriptionOf is a document that the program carries: YAML, packed by gzip. It is unpacked
-// and converted when it is first asked for.
-func DescriptionOf(packed []byte) Description {
-	must := func(content []byte, err error) []byte {
-		if err != nil {
-			// The document is part of the program, and the tests read it.
-			panic(fmt.Errorf("openapi.yaml: %w", err))
-		}
-		return content
+// DescriptionOf returns a document that the program embeds as YAML. It is converted to
+// JSON when that is first asked for.
+func DescriptionOf(document []byte) Description {
+	return Description{
+		YAML: func() []byte { return document },
+		JSON: sync.OnceValue(func() []byte {
+			converted, err := JSONOf(document)
+			if err != nil {
+				// The document is part of the program, and the tests read it.
+				panic(fmt.Errorf("openapi.yaml: %w", err))
+			}
+			return converted
+		}),
 	}
-	text := sync.OnceValue(func() []byte { return must(unpacked(packed)) })
-	return Description{YAML: text, JSON: sync.OnceValue(func() []byte { return must(JSONOf(text())) })}
-}
-
-func unpacked(packed []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
 }
 
 // JSONOf is a document in YAML as JSON, its members in the order in which they stand.

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,8 +19,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"waybill/adapters/httpapi"
-	"waybill/adapters/opsapi"
-	"waybill/adapters/web"
 	"waybill/domain"
 )
 
@@ -37,19 +33,6 @@ func TestTheDocumentIsValid(t *testing.T) {
 	}
 	if !strings.Contains(doc.Info.Description, "## Release notes") {
 		t.Fatalf("doc.Info.Description: %q lacks ## Release notes", doc.Info.Description)
-	}
-}
-
-func TestTheProgramCarriesTheDocumentsAsTheyStand(t *testing.T) {
-	t.Parallel()
-	for adapter, carried := range map[string]web.Description{"httpapi": httpapi.OpenAPI, "opsapi": opsapi.OpenAPI} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "adapters", adapter, "openapi.yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(text, carried.YAML()) {
-			t.Errorf("adapters/%s/openapi.yaml.gz is not openapi.yaml: make generate packs it", adapter)
-		}
 	}
 }
 

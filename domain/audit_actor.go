@@ -21,6 +21,9 @@ type AuditActor struct {
 	// BusinessID is set for a person of a business and empty for all others. Such an
 	// actor changes nothing of another business: audit.Log refuses.
 	BusinessID ID
+	// OneBusiness is set for a person in a session that the link of an operator opened. It is
+	// not kept.
+	OneBusiness bool
 }
 
 // Kind follows from the ID and the business.

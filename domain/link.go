@@ -42,10 +42,14 @@ type Link struct {
 	PersonID   ID
 	BusinessID ID // empty: to the console
 	Purpose    LinkPurpose
-	Digest     [32]byte
-	CreatedAt  time.Time
-	ExpiresAt  time.Time  // of one that was made useless: when that was
-	UsedAt     *time.Time // when it was used, or made useless
+	// OneBusiness is set for a link that an operator made for a customer of the company's own
+	// site, and for all that are made in its session. It opens the business alone and accepts
+	// no invitation: Session.OneBusiness.
+	OneBusiness bool
+	Digest      [32]byte
+	CreatedAt   time.Time
+	ExpiresAt   time.Time  // of one that was made useless: when that was
+	UsedAt      *time.Time // when it was used, or made useless
 }
 
 // Site is where the link leads.

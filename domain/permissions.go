@@ -138,6 +138,8 @@ func (p Principal) Allows(a Act, now time.Time) error {
 	case !May(p.Site(), p.Role, a):
 		return &Error{Kind: KindForbidden, Code: CodeRoleRefused,
 			Message: "The role " + string(p.Role) + " does not include this.", Details: map[string]any{"role": string(p.Role), "act": string(a)}}
+	case a == ActOwnAccount && p.Session.OneBusiness:
+		return OwnSignInNeeded()
 	case NeedsFreshSignIn(a) && !p.Session.Fresh(now):
 		return &Error{Kind: KindForbidden, Code: CodeSignInTooOld,
 			Message: "This needs a sign-in of the last 10 minutes. Sign in again; the session goes on.", Details: map[string]any{"act": string(a)}}
@@ -147,5 +149,15 @@ func (p Principal) Allows(a Act, now time.Time) error {
 
 // Actor is the person as the audit log names them.
 func (p Principal) Actor(requestID string) AuditActor {
-	return AuditActor{ID: p.Person.ID, Name: p.Person.Name, BusinessID: p.Session.BusinessID, RequestID: requestID}
+	return AuditActor{ID: p.Person.ID, Name: p.Person.Name, BusinessID: p.Session.BusinessID, RequestID: requestID,
+		OneBusiness: p.Session.OneBusiness}
+}
+
+// OwnSignIn answers nil, or OWN_SIGN_IN_NEEDED where the link of an operator opened the
+// session. What belongs to the person and is no act of the table asks for it.
+func (p Principal) OwnSignIn() error {
+	if p.Session.OneBusiness {
+		return OwnSignInNeeded()
+	}
+	return nil
 }

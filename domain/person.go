@@ -14,6 +14,7 @@ const (
 	CodeLastOwner      = "LAST_OWNER"
 	CodeNotAccepted    = "INVITATION_NOT_ACCEPTED"
 	CodePersonDisabled = "PERSON_DISABLED"
+	CodePersonIsStaff  = "PERSON_IS_STAFF"
 
 	CodeFormAlreadySent    = "FORM_ALREADY_SENT"
 	CodeDisabledByPlatform = "DISABLED_BY_PLATFORM" // of an application
@@ -123,6 +124,9 @@ type Membership struct {
 	Role       Role
 	CreatedAt  time.Time
 	AcceptedAt *time.Time // nil: the invitation was not used yet
+	// SignedOutAt is when the person was last signed out of the business; nil: never. No
+	// session from before shows it again.
+	SignedOutAt *time.Time
 }
 
 // Site is where the membership lets the person in.
@@ -158,4 +162,12 @@ func LastOwner(s Site) *Error {
 	role := string(Roles(s)[0])
 	return &Error{Kind: KindConflict, Code: CodeLastOwner,
 		Message: "This is the last " + role + " who can sign in. Make another person " + role + " first."}
+}
+
+// PersonIsStaff answers where an operator asks for a link into the portal for a person of the
+// staff.
+func PersonIsStaff(e Email) *Error {
+	return &Error{Kind: KindConflict, Code: CodePersonIsStaff,
+		Message: string(e) + " belongs to the staff of the delivery company, and no link into the portal is made for it. " +
+			"Use another email address of the customer."}
 }

@@ -12,6 +12,8 @@ const (
 	CodeTooManySignIns = "TOO_MANY_SIGN_INS"
 
 	CodeBusinessDisabled = "BUSINESS_DISABLED"
+	CodeOwnSignInNeeded  = "OWN_SIGN_IN_NEEDED"
+	CodeSignedOutHere    = "SIGNED_OUT_HERE"
 )
 
 // How long sessions live.
@@ -46,14 +48,18 @@ type Session struct {
 	ID         ID
 	PersonID   ID
 	BusinessID ID // that the portal shows; empty: a session of the console
-	Digest     [32]byte
-	Method     SignInMethod
-	Device     string // the browser as it calls itself, at most MaxDevice characters
-	CreatedAt  time.Time
-	SignedInAt time.Time // when the person proved who they are: after CreatedAt where that was asked again, before it by OIDC
-	LastSeenAt time.Time // up to SeenEvery behind
-	ExpiresAt  time.Time
-	EndedAt    *time.Time
+	// OneBusiness is set where the link of an operator opened the session: it shows that
+	// business alone, and proves nothing about the person. So it reaches nothing of their
+	// account: no other membership, password, passkey, session or connected identity.
+	OneBusiness bool
+	Digest      [32]byte
+	Method      SignInMethod
+	Device      string // the browser as it calls itself, at most MaxDevice characters
+	CreatedAt   time.Time
+	SignedInAt  time.Time // when the person proved who they are: after CreatedAt where that was asked again, before it by OIDC
+	LastSeenAt  time.Time // up to SeenEvery behind
+	ExpiresAt   time.Time
+	EndedAt     *time.Time
 }
 
 // Site is where the session came in.
@@ -72,6 +78,21 @@ func (s Session) Fresh(now time.Time) bool { return now.Before(s.SignedInAt.Add(
 // not told apart.
 func SessionEnded() *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodeSessionEnded, Message: "You are not signed in, or no longer. Sign in to go on."}
+}
+
+// OwnSignInNeeded answers for what belongs to the person where the link of an operator opened
+// the session.
+func OwnSignInNeeded() *Error {
+	return &Error{Kind: KindForbidden, Code: CodeOwnSignInNeeded,
+		Message: "The website of your delivery company opened this session. It shows one business, and not your account. " +
+			"To change your account, sign out and sign in yourself: by password, passkey or a link that is sent to your email address."}
+}
+
+// SignedOutHere answers where a session is to show a business out of which the person was
+// signed since.
+func SignedOutHere() *Error {
+	return &Error{Kind: KindForbidden, Code: CodeSignedOutHere,
+		Message: "You were signed out of this business. To open it again, sign out and sign in once more."}
 }
 
 // SignInRefused answers where a password does not let in, for whatever reason: a

@@ -74,6 +74,8 @@ type LinkStore interface {
 type LinksOf struct {
 	PersonID   domain.ID
 	BusinessID *domain.ID // those to one business alone, to the console when empty; nil: all
+	// OneBusiness selects those that domain.Link calls so; false: all.
+	OneBusiness bool
 }
 
 // SessionReader finds sessions.

@@ -31,7 +31,7 @@ func (m *Management) createPortalLink(c *call) (reply, error) {
 	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
-	issued, err := m.People.Admit(c.Request.Context(), c.by, people.Invitation{BusinessID: id, Email: email, Name: *name, Role: role})
+	issued, err := m.People.OpenPortal(c.Request.Context(), c.by, people.Invitation{BusinessID: id, Email: email, Name: *name, Role: role})
 	if err != nil {
 		return reply{}, err
 	}

@@ -3,6 +3,9 @@ package opsapi_test
 import (
 	"strings"
 	"testing"
+
+	"waybill/application/people"
+	"waybill/domain"
 )
 
 func TestACompanyMakesALinkThatLetsItsCustomerIn(t *testing.T) {
@@ -30,6 +33,12 @@ func TestACompanyMakesALinkThatLetsItsCustomerIn(t *testing.T) {
 			t.Errorf("%s: %d %s", body, got.status, got.body)
 		}
 	}
+	staff := people.NewDirectory(d.Store, d.Clock, d.IDs)
+	if _, err := staff.Invite(t.Context(), domain.AuditActor{Name: "command:test"}, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi",
+		Role: "viewer"}); err != nil {
+		t.Fatal(err)
+	}
+	d.send(t, "POST", at, `{"email":"Kofi@waybill.example","name":"Kofi","role":"viewer"}`).refused(409, "PERSON_IS_STAFF")
 	d.send(t, "POST", "/businesses/biz_1/portal-links", `{"email":"ama@example.com","name":"Ama","role":"owner"}`).refused(404, "NOT_FOUND")
 
 	if got := d.send(t, "GET", "/audit?business_id="+business+"&action=person.invite", "").is(200); got.text("data", 0, "actor",

@@ -88,7 +88,7 @@ func (p *Portal) home(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.Principal.View == nil && c.Principal.Person.PasswordHash == "" && len(known) == 0 {
+	if c.Principal.View == nil && !c.Principal.Session.OneBusiness && c.Principal.Person.PasswordHash == "" && len(known) == 0 {
 		v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "You have no password yet",
 			Lines: []string{"A link lets you in once. Set a password or add a passkey now, so that you can come back without one."},
 			Link:  &pages.Link{Href: "/account", Text: "Set a password"}})

@@ -94,6 +94,54 @@ func TestASessionThatEndsIsOutInEveryProcessAtOnce(t *testing.T) {
 	}
 }
 
+func TestASessionOfAPortalLinkShowsOneBusinessAndNoAccount(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	boss := s.house.people[domain.RoleOwner]
+	issued := must[people.Issued](t)(s.directory.OpenPortal(t.Context(), operator, people.Invitation{BusinessID: s.other.business.ID,
+		Email: string(boss.Email), Name: "Mallory", Role: "owner"}))
+	r := s.reader(t)
+	if p := r.post("/enter/"+issued.Secret, nil); p.status != http.StatusOK || strings.Contains(p.body, "You have no password yet") {
+		t.Fatalf("%d\n%s", p.status, p.body)
+	}
+	account := r.get("/account")
+	for _, foreign := range []string{s.house.business.Name, string(s.house.business.ID), `action="/account`, string(s.house.session),
+		string(s.house.passkey), "/account/confirm"} {
+		if account.status != http.StatusOK || strings.Contains(account.body, foreign) {
+			t.Errorf("%d: the account page has %q", account.status, foreign)
+		}
+	}
+	if !strings.Contains(account.body, "Your account is not open here") {
+		t.Errorf("%s", account.body)
+	}
+	for path, form := range map[string]url.Values{
+		"/account/password": {"password": {"another horse battery staple"}}, "/account/passkeys": nil, "/account/passkeys/ask": nil,
+		"/account/confirm": {"confirm": {"1"}, "password": {password}}, "/account/confirm/passkey": nil, "/account/sessions": nil,
+		"/account/passkeys/" + string(s.house.passkey) + "/remove": nil,
+	} {
+		if p := r.post(path, form); p.status != http.StatusForbidden || !strings.Contains(p.body, "This needs your own sign-in") {
+			t.Errorf("%s: %d\n%s", path, p.status, p.body)
+		}
+	}
+	if p := r.post("/account/business", url.Values{"business": {string(s.house.business.ID)}}); p.status != http.StatusNotFound {
+		t.Errorf("show the other business: %d", p.status)
+	}
+	invite := url.Values{"email": {"efua@new.example"}, "name": {"Efua"}, "role": {"viewer"}}
+	if p := r.post("/people", invite); p.status != http.StatusOK {
+		t.Errorf("what its role includes: %d", p.status)
+	}
+	s.wait(11 * time.Minute)
+	for what, with := range map[string]url.Values{"without a password": {}, "with the person's": {"confirm": {"1"}, "password": {password}}} {
+		for name, values := range invite {
+			with[name] = values
+		}
+		if p := r.post("/people", with); p.status != http.StatusForbidden || !strings.Contains(p.body, "Open the portal again to go on") ||
+			strings.Contains(p.body, `type="password"`) {
+			t.Errorf("%s: %d\n%s", what, p.status, p.body)
+		}
+	}
+}
+
 func TestAFormComesBackAfterALostSession(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -12,6 +12,7 @@ type accountView struct {
 	Notice        *pages.Notice
 	Person        domain.Person
 	HasPassword   bool
+	OneBusiness   bool // the link of an operator opened the session: the account is not shown
 	Stale         bool // no password, and the link was used too long ago to set one
 	Current, Pass pages.Field
 	Passkeys      passkeysView
@@ -48,6 +49,9 @@ func (s *Site) accountPage(c *Call, status int, n *pages.Notice) error {
 		return err
 	}
 	fresh := c.Principal.Session.Fresh(s.o.Clock.Now())
+	if c.Principal.Session.OneBusiness {
+		return s.Show(c, status, "account", "Account", accountView{Notice: n, Person: c.Principal.Person, OneBusiness: true})
+	}
 	v := accountView{
 		Notice: n, AskLink: s.o.Words.AskLink, Person: c.Principal.Person, HasPassword: c.Principal.Person.PasswordHash != "",
 		Others: len(sessions) > 1,

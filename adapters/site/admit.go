@@ -31,7 +31,7 @@ func (s *Site) admit(c *Call, r Route) error {
 	if r.AsksItself || r.Method != http.MethodPost {
 		return nil // the form asks, here or when it is sent
 	}
-	if c.Form.Get(confirmField) == "" {
+	if c.Form.Get(confirmField) == "" || c.Principal.Session.OneBusiness {
 		return s.askAgain(c, http.StatusForbidden, nil)
 	}
 	err = s.confirm(c)

@@ -20,12 +20,23 @@ type againView struct {
 	HasPassword bool
 	Passkey     *pages.Passkey // nil: the person has none
 	Company     string         // link to the identity provider; empty: the person has no account there
+	OneBusiness bool           // the link of an operator opened the session
 	Back        string
 	AskLink     string // whom one asks for a link
 }
 
 // askAgain asks for the password or a passkey, and keeps the form as it was sent.
 func (s *Site) askAgain(c *Call, status int, problem error) error {
+	if c.Principal.Session.OneBusiness {
+		if err := s.Show(c, status, "again", "Open the portal again", againView{OneBusiness: true, Back: c.At("/"),
+			Notice: pages.Notice{Title: "Open the portal again to go on", Lines: []string{
+				"This takes a sign-in of the last 10 minutes. Nothing was changed.",
+				"Go back to the website that opened the portal and open it from there once more, or sign in yourself. Then send the form again."}},
+		}); err != nil {
+			return err
+		}
+		return ErrAnswered
+	}
 	known, err := s.o.Passkeys.List(c.Ctx(), c.Principal)
 	if err != nil {
 		return err

@@ -79,6 +79,9 @@ func (c *Company) BeginSignIn(ctx context.Context, b Browser) (Departure, error)
 // BeginConfirm sends a browser away to make its session fresh. The person is asked for
 // what proves who they are, however short ago that was.
 func (c *Company) BeginConfirm(ctx context.Context, p domain.Principal) (Departure, error) {
+	if err := p.OwnSignIn(); err != nil {
+		return Departure{}, err
+	}
 	return c.begin(ctx, domain.CeremonyOIDCConfirm, p.Session.ID, 0)
 }
 

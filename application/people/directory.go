@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,10 +94,35 @@ func linkNotice(k domain.MailKind, by domain.AuditActor, i Issued) domain.Notice
 	return n
 }
 
-// Admit is Invite for a company whose own site signs its customers in: a member who
-// has accepted keeps the role and gets a link for signing in. No mail is sent: the
-// site shows the link to the customer.
+// Admit is Invite without a mail: a member who has accepted keeps the role and gets a link
+// for signing in.
 func (d *Directory) Admit(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
+	return d.admit(ctx, by, i, func(context.Context, ports.Stores, domain.Member) error { return nil })
+}
+
+// OpenPortal is Admit for a company whose own site signs its customers in. The site vouches
+// for who uses the link, with an email address that nobody may have checked. So the link
+// opens the business alone, accepts no invitation and reaches nothing of the person's account:
+// domain.Link.OneBusiness. PERSON_IS_STAFF for the address of a person of the staff.
+func (d *Directory) OpenPortal(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
+	by.OneBusiness = true
+	return d.admit(ctx, by, i, func(ctx context.Context, tx ports.Stores, m domain.Member) error {
+		staff, err := isStaff(ctx, tx, m.Person.ID)
+		if err == nil && staff {
+			err = domain.PersonIsStaff(m.Person.Email)
+		}
+		return err
+	})
+}
+
+// isStaff reports whether a person belongs to the staff, or was invited to it.
+func isStaff(ctx context.Context, tx ports.Stores, person domain.ID) (bool, error) {
+	all, err := tx.Memberships.OfPerson(ctx, person)
+	return slices.ContainsFunc(all, func(m domain.Membership) bool { return m.Site() == domain.Console }), err
+}
+
+func (d *Directory) admit(ctx context.Context, by domain.AuditActor, i Invitation,
+	check func(context.Context, ports.Stores, domain.Member) error) (issued Issued, err error) {
 	p, err := i.parse()
 	if err != nil {
 		return Issued{}, err
@@ -104,6 +130,9 @@ func (d *Directory) Admit(ctx context.Context, by domain.AuditActor, i Invitatio
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		member, err := d.join(ctx, tx, i.BusinessID, p)
 		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if err := check(ctx, tx, member); err != nil {
 			return domain.AuditRecord{}, err
 		}
 		action, purpose := domain.ActionPersonInvite, domain.LinkInvitation
@@ -147,16 +176,18 @@ func (d *Directory) join(ctx context.Context, tx ports.Stores, business domain.I
 	return member, tx.Memberships.Insert(ctx, member.Membership)
 }
 
-// issue makes a link, which replaces earlier ones to the same place.
+// issue makes a link, which replaces earlier ones to the same place; one of one business
+// alone replaces its like.
 func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditActor, m domain.Member, purpose domain.LinkPurpose) (Issued,
 	error) {
 	now, business := d.clock.Now(), m.Membership.BusinessID
-	if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: m.Person.ID, BusinessID: &business}, now); err != nil {
+	replaced := ports.LinksOf{PersonID: m.Person.ID, BusinessID: &business, OneBusiness: by.OneBusiness}
+	if err := tx.Links.UseAll(ctx, replaced, now); err != nil {
 		return Issued{}, err
 	}
 	secret := domain.MakeBearerSecret(d.ids.SigningSecret())
 	issued := Issued{Member: m, Secret: secret, Link: domain.Link{
-		ID: d.ids.ID(domain.PrefixLink), PersonID: m.Person.ID, BusinessID: business, Purpose: purpose,
+		ID: d.ids.ID(domain.PrefixLink), PersonID: m.Person.ID, BusinessID: business, Purpose: purpose, OneBusiness: by.OneBusiness,
 		Digest: domain.BearerDigest(secret), CreatedAt: now, ExpiresAt: now.Add(purpose.Lifetime()),
 	}}
 	// The link of one business lets the person into all of theirs. Another person sees it
@@ -318,7 +349,7 @@ func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id do
 }
 
 // EndSessions ends the sessions of a person and tells how many there were. An owner
-// ends those in the own business; an operator or a command ends all, and the links
+// ends those in the own business, and no other one shows it again before a new sign-in; an operator or a command ends all, and the links
 // that were not used.
 func (d *Directory) EndSessions(ctx context.Context, by domain.AuditActor, person domain.ID) (ended int, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
@@ -326,13 +357,31 @@ func (d *Directory) EndSessions(ctx context.Context, by domain.AuditActor, perso
 			if _, err = tx.Persons.Get(ctx, person); err == nil {
 				ended, err = endAll(ctx, tx, person, d.clock.Now())
 			}
-		} else if _, err = tx.Memberships.Member(ctx, by.BusinessID, person); err == nil {
-			ended, err = tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &by.BusinessID}, d.clock.Now())
+		} else {
+			ended, err = d.signOut(ctx, tx, by.BusinessID, person)
 		}
 		return domain.AuditRecord{Action: domain.ActionPersonEndSessions, Target: person, BusinessID: by.BusinessID,
 			Details: map[string]string{"ended": strconv.Itoa(ended)}}, err
 	})
 	return ended, err
+}
+
+// signOut ends the sessions that show one business now, and keeps the person's others from
+// showing it.
+func (d *Directory) signOut(ctx context.Context, tx ports.Stores, business, person domain.ID) (int, error) {
+	if _, err := tx.Persons.Lock(ctx, person); err != nil {
+		return 0, err
+	}
+	member, err := tx.Memberships.Member(ctx, business, person)
+	if err != nil {
+		return 0, err
+	}
+	now := d.clock.Now()
+	member.Membership.SignedOutAt = &now
+	if err := tx.Memberships.Update(ctx, member.Membership); err != nil {
+		return 0, err
+	}
+	return tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &business}, now)
 }
 
 // endAll ends all sessions and links of a person.

@@ -18,4 +18,11 @@
 // that was active elsewhere, its password, its passkeys, its sessions and its other
 // links end with it. And an owner is not shown a link of a person who belongs to
 // another business or to the staff: Issued.MailOnly.
+//
+// # The link of an operator
+//
+// The company's own site lets its customers in by Directory.OpenPortal, and may know no more
+// of a customer than an address that was typed there. So the link and its session are marked
+// (domain.Session.OneBusiness): they open that business alone, accept no invitation, and
+// reach nothing of the account of the person who has the address.
 package people

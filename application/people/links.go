@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -60,26 +61,33 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 			return domain.AuditRecord{}, err
 		}
 		// There may be one on a screen and another one in a mail: a person who has signed
-		// in needs neither.
-		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person.ID, BusinessID: &link.BusinessID}, now); err != nil {
+		// in needs neither. Who came by the link of an operator has not shown to be that person.
+		others := ports.LinksOf{PersonID: person.ID, BusinessID: &link.BusinessID, OneBusiness: link.OneBusiness}
+		if err := tx.Links.UseAll(ctx, others, now); err != nil {
 			return domain.AuditRecord{}, err
 		}
 		member, err := tx.Memberships.Member(ctx, link.BusinessID, person.ID)
 		if errors.Is(err, domain.ErrNotFound) || person.State == domain.PersonDisabled ||
-			member.Membership.AcceptedAt == nil && link.Purpose != domain.LinkInvitation {
+			member.Membership.AcceptedAt == nil && link.Purpose != domain.LinkInvitation && !link.OneBusiness {
 			return domain.AuditRecord{}, domain.LinkUnknown() // the person or the membership is gone
 		}
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
+		if link.OneBusiness {
+			if staff, err := isStaff(ctx, tx, person.ID); err != nil || staff {
+				return domain.AuditRecord{}, cmp.Or(err, error(domain.LinkUnknown()))
+			}
+		}
 		member.Person = person
 		action := domain.ActionPersonSignIn
-		if member.Membership.AcceptedAt == nil {
+		if member.Membership.AcceptedAt == nil && !link.OneBusiness {
 			action = domain.ActionPersonAccept
 			if entered.CredentialsEnded, err = a.accept(ctx, tx, &member); err != nil {
 				return domain.AuditRecord{}, err
 			}
 		}
+		entered.Session.OneBusiness = link.OneBusiness
 		err = a.begin(ctx, tx, &entered, member, domain.SignInByLink, now, b)
 		return signInRecord(action, entered.Principal), err
 	})

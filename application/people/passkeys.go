@@ -33,8 +33,11 @@ type Prompt struct {
 // Host is the one that passkeys are made for, or PASSKEYS_UNAVAILABLE with the reason.
 func (k *Passkeys) Host() (string, error) { return k.party.Host() }
 
-// List are the passkeys of a person, oldest first.
+// List are the passkeys of a person, oldest first. A session of one business alone sees none.
 func (k *Passkeys) List(ctx context.Context, p domain.Principal) ([]domain.Passkey, error) {
+	if p.Session.OneBusiness {
+		return nil, nil
+	}
 	return k.access.storage.Read().Passkeys.OfPerson(ctx, p.Person.ID)
 }
 
@@ -242,6 +245,9 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 
 // AskToConfirm begins to make a session fresh that goes on.
 func (k *Passkeys) AskToConfirm(ctx context.Context, p domain.Principal) (Prompt, error) {
+	if err := p.OwnSignIn(); err != nil {
+		return Prompt{}, err
+	}
 	known, err := k.List(ctx, p)
 	if err != nil {
 		return Prompt{}, err
@@ -257,6 +263,9 @@ func (k *Passkeys) AskToConfirm(ctx context.Context, p domain.Principal) (Prompt
 // ConfirmByPasskey takes the answer to AskToConfirm in the same session, of the
 // person's own passkey, so that the session is fresh.
 func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Principal, id domain.ID, answer []byte) error {
+	if err := p.OwnSignIn(); err != nil {
+		return err
+	}
 	return k.access.attempt(ctx, func() error {
 		used, count, err := k.verify(ctx, domain.CeremonyConfirm, p.Session.ID, id, answer)
 		if err != nil {

@@ -140,6 +140,9 @@ func (a *Access) verify(ctx context.Context, hash, password string) (outdated bo
 // failures are counted apart from those of signing in, so that guesses at the sign-in
 // page do not lock out a person with a session.
 func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, password string) error {
+	if err := p.OwnSignIn(); err != nil {
+		return err
+	}
 	return a.attempt(ctx, func() error {
 		person, err := a.storage.Read().Persons.Get(ctx, p.Person.ID)
 		if err != nil {

@@ -12,7 +12,8 @@ import (
 )
 
 // begin stores a session of a member whose identity was proved at a time, and queues a
-// mail to a person who signed in by an unknown browser.
+// mail to a person who signed in by an unknown browser. It keeps OneBusiness of e.Session:
+// such a session makes its browser no known one.
 func (a *Access) begin(
 	ctx context.Context, tx ports.Stores, e *Entered, m domain.Member, method domain.SignInMethod, proven time.Time, b Browser,
 ) error {
@@ -23,9 +24,12 @@ func (a *Access) begin(
 	session := domain.Session{
 		ID: a.ids.ID(domain.PrefixSession), PersonID: m.Person.ID, BusinessID: m.Membership.BusinessID, Digest: domain.BearerDigest(secret),
 		Method: method, Device: shortened(b.Device), CreatedAt: now, SignedInAt: proven, LastSeenAt: now,
-		ExpiresAt: now.Add(domain.SessionLifetime),
+		ExpiresAt: now.Add(domain.SessionLifetime), OneBusiness: e.Session.OneBusiness,
 	}
 	e.Principal, e.Secret, e.Mark = domain.Principal{Session: session, Person: m.Person, Role: m.Membership.Role}, secret, ""
+	if session.OneBusiness {
+		return tx.Sessions.Insert(ctx, session)
+	}
 	mark := b.Mark
 	if mark == "" {
 		mark = domain.MakeBearerSecret(a.ids.SigningSecret())
@@ -79,15 +83,26 @@ func (a *Access) Follow(ctx context.Context, site domain.Site, sessions []domain
 	return live, err
 }
 
-// Show makes the session one of another business of the person's.
+// Show makes the session one of another business of the person's. SIGNED_OUT_HERE where they
+// were signed out of that one since the session began.
 func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.ID) error {
+	if p.Session.OneBusiness && business != p.Session.BusinessID {
+		return domain.ErrNotFound
+	}
 	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		// EndSessions locks the person too: a session that it does not end is stopped here.
+		if _, err := tx.Persons.Lock(ctx, p.Person.ID); err != nil {
+			return err
+		}
 		member, err := tx.Memberships.Member(ctx, business, p.Person.ID)
 		if err != nil {
 			return err
 		}
 		if member.Membership.AcceptedAt == nil || member.Membership.Site() != p.Site() {
 			return domain.ErrNotFound
+		}
+		if out := member.Membership.SignedOutAt; out != nil && !p.Session.SignedInAt.After(*out) {
+			return domain.SignedOutHere()
 		}
 		if disabled, err := disabled(ctx, tx.Tenancy, business); err != nil || disabled {
 			return cmp.Or(err, error(domain.BusinessDisabled()))
@@ -99,6 +114,9 @@ func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.I
 // Businesses are the memberships between which a person may choose in the portal,
 // oldest first.
 func (a *Access) Businesses(ctx context.Context, p domain.Principal) ([]domain.Membership, error) {
+	if p.Session.OneBusiness {
+		return nil, nil
+	}
 	all, err := a.storage.Read().Memberships.OfPerson(ctx, p.Person.ID)
 	var accepted []domain.Membership
 	for _, m := range all {
@@ -109,8 +127,12 @@ func (a *Access) Businesses(ctx context.Context, p domain.Principal) ([]domain.M
 	return accepted, err
 }
 
-// Sessions are the person's own, at both sites, newest first.
+// Sessions are the person's own, at both sites, newest first. A session of one business alone
+// sees itself.
 func (a *Access) Sessions(ctx context.Context, p domain.Principal) ([]domain.Session, error) {
+	if p.Session.OneBusiness {
+		return []domain.Session{p.Session}, nil
+	}
 	return a.storage.Read().Sessions.OfPerson(ctx, p.Person.ID, a.clock.Now())
 }
 
@@ -123,6 +145,9 @@ func (a *Access) SignOut(ctx context.Context, p domain.Principal, requestID stri
 // EndSession ends one session of the person's own; domain.ErrNotFound where there is
 // none that works.
 func (a *Access) EndSession(ctx context.Context, p domain.Principal, requestID string, id domain.ID) error {
+	if err := p.OwnSignIn(); err != nil {
+		return err
+	}
 	ended, err := a.end(ctx, p, requestID, ports.SessionsOf{ID: id})
 	if err == nil && ended == 0 {
 		return domain.ErrNotFound
@@ -132,6 +157,9 @@ func (a *Access) EndSession(ctx context.Context, p domain.Principal, requestID s
 
 // EndOtherSessions ends all sessions of the person but this one.
 func (a *Access) EndOtherSessions(ctx context.Context, p domain.Principal, requestID string) (int, error) {
+	if err := p.OwnSignIn(); err != nil {
+		return 0, err
+	}
 	return a.end(ctx, p, requestID, ports.SessionsOf{Except: p.Session.ID})
 }
 

@@ -3,6 +3,7 @@ package people_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/golang/mock/gomock"
 
@@ -67,6 +68,44 @@ func TestAnEndedSessionIsEndedInEveryProcessAtOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A session shows one business at a time. One that shows another business at the moment must
+// not come back to the one that its person was signed out of.
+func TestOneWhoIsSignedOutOfABusinessSeesItAgainOnlyAfterASignIn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	owner := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.enter(t, s.other, "kofi@example.com", domain.RoleViewer)
+	kofi := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
+	s.setPassword(t, kofi.Principal)
+	elsewhere := s.enterByPassword(t, "kofi@example.com")
+	for business, e := range map[domain.ID]people.Entered{s.mine: kofi, s.other: elsewhere} {
+		if err := s.Show(t.Context(), e.Principal, business); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ended, err := s.EndSessions(t.Context(), owner.Actor(""), kofi.Person.ID); err != nil || ended != 1 {
+		t.Fatalf("%d ended, %v", ended, err)
+	}
+	s.out(t, "the session that showed the business", kofi)
+	p := s.in(t, "the one that showed another business", elsewhere)
+	wantCode(t, "show it again", s.second.Show(t.Context(), p, s.mine), domain.CodeSignedOutHere)
+	wantCode(t, "show the other one", s.Show(t.Context(), p, s.other), "")
+	s.stage.Clock.GoOn(time.Second)
+	if err := s.Show(t.Context(), s.enterByPassword(t, "kofi@example.com").Principal, s.mine); err != nil {
+		t.Errorf("after a new sign-in: %v", err)
+	}
+	s.in(t, "the owner", owner)
+}
+
+func (s *scene) enterByPassword(t *testing.T, email string) people.Entered {
+	t.Helper()
+	entered, err := s.SignIn(t.Context(), browser, domain.Portal, email, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entered
 }
 
 func TestAFailureOfTheDatabaseRefusesEverySession(t *testing.T) {

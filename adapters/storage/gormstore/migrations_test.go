@@ -61,7 +61,8 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 				15: "webhook leases", 17: "clock retention", 18: "people", 19: "request log", 20: "mails", 21: "passkeys", 22: "request figures",
 				23: "readiness", 24: "open deliveries", 25: "move runs",
 				26: "customers", 27: "machinery", 28: "reports", 29: "identities", 30: "few deliveries", 31: "report months",
-				32: "tenant columns", 33: "report days", 34: "tenant keys"}
+				32: "tenant columns", 33: "report days", 34: "tenant keys",
+				35: "portal link sessions"}
 			for i := range before {
 				if b := before[i]; b.Name != want[b.Version] || b.AppliedAt != nil {
 					t.Errorf("before: %+v, want %q, pending", b, want[b.Version])

@@ -141,7 +141,7 @@ func (s memberships) Insert(ctx context.Context, m domain.Membership) error {
 func (s memberships) Update(ctx context.Context, m domain.Membership) error {
 	row := newMembershipRow(m)
 	return s.change(ctx, m.BusinessID, m.PersonID, "update a membership",
-		"UPDATE memberships AS m SET role = ?, accepted_at = ? WHERE ", row.Role, row.AcceptedAt)
+		"UPDATE memberships AS m SET role = ?, accepted_at = ?, signed_out_at = ? WHERE ", row.Role, row.AcceptedAt, row.SignedOutAt)
 }
 
 func (s memberships) Remove(ctx context.Context, business, person domain.ID) error {
@@ -196,6 +196,9 @@ func (s links) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) er
 	if !ok {
 		return nil
 	}
+	if which.OneBusiness {
+		query = query.Where("one_business")
+	}
 	return s.dialect.failed("make links useless", query.Updates(map[string]any{"used_at": instantOf(at), "expires_at": instantOf(at)}).Error)
 }
 
@@ -216,13 +219,15 @@ func to(query *gorm.DB, business *domain.ID) (narrowed *gorm.DB, ok bool) {
 type sessions struct{ session }
 
 // selectPrincipal finds sessions of active people only, and only of a site where
-// the person has an accepted membership now, in a business that is not disabled.
+// the person has an accepted membership now, in a business that is not disabled. The link
+// of an operator accepts no invitation: its sessions need none that was accepted.
 var selectPrincipal = "SELECT " + sessionTable.selectAs("s", "session_") + ", " + personTable.selectAs("p", "person_") +
 	", m.role AS role" +
 	" FROM sessions s JOIN persons p ON p.id = s.person_id" +
 	" JOIN memberships m ON m.person_id = s.person_id AND (m.business_id = s.business_id OR m.business_id IS NULL AND s.business_id IS NULL)" +
 	" LEFT JOIN businesses b ON b.id = s.business_id" +
-	" WHERE p.state = 'active' AND m.accepted_at IS NOT NULL AND (b.id IS NULL OR NOT b.disabled) AND "
+	" WHERE (p.state = 'active' AND m.accepted_at IS NOT NULL OR s.one_business AND p.state <> 'disabled')" +
+	" AND (b.id IS NULL OR NOT b.disabled) AND "
 
 func (s sessions) FindByDigest(ctx context.Context, digest [32]byte) (domain.Principal, error) {
 	return s.principal(ctx, "s.digest = ?", digest[:])

@@ -35,11 +35,12 @@ func (r *personRow) domain() domain.Person {
 }
 
 type membershipRow struct {
-	PersonID   rowID
-	BusinessID *rowID
-	Role       string
-	CreatedAt  instant
-	AcceptedAt *instant
+	PersonID    rowID
+	BusinessID  *rowID
+	Role        string
+	CreatedAt   instant
+	AcceptedAt  *instant
+	SignedOutAt *instant
 }
 
 func (membershipRow) TableName() string { return "memberships" }
@@ -48,13 +49,14 @@ func newMembershipRow(m domain.Membership) membershipRow {
 	return membershipRow{
 		PersonID: rowIDOf(m.PersonID), BusinessID: optionalRowID(m.BusinessID), Role: string(m.Role),
 		CreatedAt: instantOf(m.CreatedAt), AcceptedAt: optionalInstant(m.AcceptedAt),
+		SignedOutAt: optionalInstant(m.SignedOutAt),
 	}
 }
 
 func (r *membershipRow) domain() domain.Membership {
 	return domain.Membership{
 		PersonID: r.PersonID.as(domain.PrefixPerson), BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness), Role: domain.Role(r.Role),
-		CreatedAt: r.CreatedAt.time, AcceptedAt: optionalTime(r.AcceptedAt),
+		CreatedAt: r.CreatedAt.time, AcceptedAt: optionalTime(r.AcceptedAt), SignedOutAt: optionalTime(r.SignedOutAt),
 	}
 }
 
@@ -69,14 +71,15 @@ func (r *memberRow) domain() domain.Member {
 }
 
 type linkRow struct {
-	ID         rowID `gorm:"primaryKey"`
-	PersonID   rowID
-	BusinessID *rowID
-	Purpose    string
-	Digest     []byte
-	CreatedAt  instant
-	ExpiresAt  instant
-	UsedAt     *instant
+	ID          rowID `gorm:"primaryKey"`
+	PersonID    rowID
+	BusinessID  *rowID
+	Purpose     string
+	OneBusiness bool
+	Digest      []byte
+	CreatedAt   instant
+	ExpiresAt   instant
+	UsedAt      *instant
 }
 
 func (linkRow) TableName() string { return "person_links" }
@@ -84,7 +87,7 @@ func (linkRow) TableName() string { return "person_links" }
 func newLinkRow(l domain.Link) linkRow {
 	return linkRow{
 		ID: rowIDOf(l.ID), PersonID: rowIDOf(l.PersonID), BusinessID: optionalRowID(l.BusinessID), Purpose: string(l.Purpose),
-		Digest:    l.Digest[:],
+		OneBusiness: l.OneBusiness, Digest: l.Digest[:],
 		CreatedAt: instantOf(l.CreatedAt), ExpiresAt: instantOf(l.ExpiresAt), UsedAt: optionalInstant(l.UsedAt),
 	}
 }
@@ -92,30 +95,31 @@ func newLinkRow(l domain.Link) linkRow {
 func (r *linkRow) domain() domain.Link {
 	return domain.Link{
 		ID: r.ID.as(domain.PrefixLink), PersonID: r.PersonID.as(domain.PrefixPerson), BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness),
-		Purpose: domain.LinkPurpose(r.Purpose), Digest: [32]byte(r.Digest),
+		Purpose: domain.LinkPurpose(r.Purpose), OneBusiness: r.OneBusiness, Digest: [32]byte(r.Digest),
 		CreatedAt: r.CreatedAt.time, ExpiresAt: r.ExpiresAt.time, UsedAt: optionalTime(r.UsedAt),
 	}
 }
 
 type sessionRow struct {
-	ID         rowID `gorm:"primaryKey"`
-	PersonID   rowID
-	BusinessID *rowID
-	Digest     []byte
-	Method     string
-	Device     string
-	CreatedAt  instant
-	SignedInAt instant
-	LastSeenAt instant
-	ExpiresAt  instant
-	EndedAt    *instant
+	ID          rowID `gorm:"primaryKey"`
+	PersonID    rowID
+	BusinessID  *rowID
+	OneBusiness bool
+	Digest      []byte
+	Method      string
+	Device      string
+	CreatedAt   instant
+	SignedInAt  instant
+	LastSeenAt  instant
+	ExpiresAt   instant
+	EndedAt     *instant
 }
 
 func (sessionRow) TableName() string { return "sessions" }
 
 func newSessionRow(s domain.Session) sessionRow {
 	return sessionRow{
-		ID: rowIDOf(s.ID), PersonID: rowIDOf(s.PersonID), BusinessID: optionalRowID(s.BusinessID), Digest: s.Digest[:],
+		ID: rowIDOf(s.ID), PersonID: rowIDOf(s.PersonID), BusinessID: optionalRowID(s.BusinessID), OneBusiness: s.OneBusiness, Digest: s.Digest[:],
 		Method: string(s.Method), Device: s.Device, CreatedAt: instantOf(s.CreatedAt), SignedInAt: instantOf(s.SignedInAt),
 		LastSeenAt: instantOf(s.LastSeenAt), ExpiresAt: instantOf(s.ExpiresAt), EndedAt: optionalInstant(s.EndedAt),
 	}
@@ -124,8 +128,8 @@ func newSessionRow(s domain.Session) sessionRow {
 func (r *sessionRow) domain() domain.Session {
 	return domain.Session{
 		ID: r.ID.as(domain.PrefixSession), PersonID: r.PersonID.as(domain.PrefixPerson),
-		BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness),
-		Digest:     [32]byte(r.Digest), Method: domain.SignInMethod(r.Method), Device: r.Device,
+		BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness), OneBusiness: r.OneBusiness,
+		Digest: [32]byte(r.Digest), Method: domain.SignInMethod(r.Method), Device: r.Device,
 		CreatedAt: r.CreatedAt.time, SignedInAt: r.SignedInAt.time, LastSeenAt: r.LastSeenAt.time, ExpiresAt: r.ExpiresAt.time,
 		EndedAt: optionalTime(r.EndedAt),
 	}

@@ -82,7 +82,8 @@ func testAudit(t *testing.T, b ports.Database) {
 		return out
 	}
 	full := auditEntry()
-	wantFilled(t, full, "AuditEntry.Actor.BusinessID") // of persons, see testAuditOfBusiness
+	wantFilled(t, full, "AuditEntry.Actor.BusinessID", // of persons, see testAuditOfBusiness
+		"AuditEntry.Actor.OneBusiness") // not kept
 	bare := auditEntry(func(e *domain.AuditEntry) {
 		e.Actor = domain.AuditActor{Name: "command:ama"}
 		e.BusinessID, e.Details, e.Action, e.At = "", nil, domain.ActionOperatorRevoke, full.At.Add(time.Hour)

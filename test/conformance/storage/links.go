@@ -15,7 +15,7 @@ func newLink(person, business domain.ID) domain.Link {
 	id := sample.ID(domain.PrefixLink)
 	used := sample.Now.Add(time.Second)
 	return domain.Link{
-		ID: id, PersonID: person, BusinessID: business, Purpose: domain.LinkInvitation, Digest: sha256.Sum256([]byte(id)),
+		ID: id, PersonID: person, BusinessID: business, Purpose: domain.LinkInvitation, OneBusiness: true, Digest: sha256.Sum256([]byte(id)),
 		CreatedAt: sample.Now, ExpiresAt: sample.Now.Add(time.Hour), UsedAt: &used,
 	}
 }
@@ -37,7 +37,7 @@ func testLinks(t *testing.T, b ports.Database) {
 	}
 	unused := func(person domain.ID) domain.Link {
 		l := newLink(person, "")
-		l.Purpose, l.UsedAt = domain.LinkSignIn, nil
+		l.Purpose, l.OneBusiness, l.UsedAt = domain.LinkSignIn, false, nil
 		return l
 	}
 	find := func(t testing.TB, l domain.Link) domain.Link {
@@ -92,5 +92,13 @@ func testLinks(t *testing.T, b ports.Database) {
 			wantEqual(t, what+": used before", find(t, used), used)
 			wantEqual(t, what+": expired before", find(t, expired), expired)
 		}
+		own, alone := unused(ama.ID), unused(ama.ID)
+		own.BusinessID, alone.BusinessID, alone.OneBusiness = business, business, true
+		insert(t, own, alone)
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+			return tx.Links.UseAll(ctx, ports.LinksOf{PersonID: ama.ID, BusinessID: &business, OneBusiness: true}, sample.Now)
+		})
+		wantEqual(t, "of one business alone", find(t, alone).UsedAt != nil, true)
+		wantEqual(t, "not of one business alone", find(t, own), own)
 	})
 }

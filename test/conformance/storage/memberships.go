@@ -15,8 +15,8 @@ import (
 func join(t testing.TB, b ports.Database, business, person domain.ID, role domain.Role,
 	with ...func(*domain.Membership)) domain.Membership {
 	t.Helper()
-	accepted := sample.Now.Add(time.Minute)
-	m := domain.Membership{PersonID: person, BusinessID: business, Role: role, CreatedAt: sample.Now, AcceptedAt: &accepted}
+	accepted, out := sample.Now.Add(time.Minute), sample.Now.Add(2*time.Minute)
+	m := domain.Membership{PersonID: person, BusinessID: business, Role: role, CreatedAt: sample.Now, AcceptedAt: &accepted, SignedOutAt: &out}
 	for _, change := range with {
 		change(&m)
 	}
@@ -30,7 +30,7 @@ func testMemberships(t *testing.T, b ports.Database) {
 	addPersons(t, b, ama, kofi)
 	inMine := join(t, b, mine, ama.ID, domain.RoleOwner)
 	invited := join(t, b, mine, kofi.ID, domain.RoleViewer, func(m *domain.Membership) {
-		m.AcceptedAt, m.CreatedAt = nil, sample.Now.Add(time.Hour)
+		m.AcceptedAt, m.SignedOutAt, m.CreatedAt = nil, nil, sample.Now.Add(time.Hour)
 	})
 	inOther := join(t, b, other, ama.ID, domain.RoleDeveloper, func(m *domain.Membership) { m.CreatedAt = sample.Now.Add(time.Hour) })
 	onStaff := join(t, b, "", ama.ID, domain.RoleAdmin, func(m *domain.Membership) { m.CreatedAt = sample.Now.Add(2 * time.Hour) })
@@ -72,7 +72,7 @@ func testMemberships(t *testing.T, b ports.Database) {
 			role := domain.RoleViewer
 			m := join(t, b, business, person.ID, role)
 			elsewhere := join(t, b, other, person.ID, role)
-			m.Role, m.AcceptedAt = domain.Roles(m.Site())[0], nil
+			m.Role, m.AcceptedAt, m.SignedOutAt = domain.Roles(m.Site())[0], nil, nil
 			inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Memberships.Update(ctx, m) })
 			wantEqual(t, "changed", must(b.Read().Memberships.Member(t.Context(), business, person.ID))(t).Membership, m)
 			wantEqual(t, "elsewhere", must(b.Read().Memberships.Member(t.Context(), other, person.ID))(t).Membership, elsewhere)

@@ -58,7 +58,7 @@ func testSessions(t *testing.T, b ports.Database) {
 		p := everywhere(t)
 		for business, role := range map[domain.ID]domain.Role{mine: domain.RoleOwner, other: domain.RoleViewer, "": domain.RoleDispatcher} {
 			ended := sample.Now.Add(time.Hour)
-			full, bare := newSession(p.ID, business, func(s *domain.Session) { s.EndedAt = &ended }), newSession(p.ID, business)
+			full, bare := newSession(p.ID, business, func(s *domain.Session) { s.EndedAt, s.OneBusiness = &ended, business != "" }), newSession(p.ID, business)
 			if business != "" {
 				wantFilled(t, full)
 			}
@@ -99,6 +99,24 @@ func testSessions(t *testing.T, b ports.Database) {
 			wantError(t, what, err, domain.ErrNotFound)
 			wantEqual(t, what, len(must(b.Read().Sessions.Those(t.Context(), []domain.ID{s.ID}))(t)), 0)
 		}
+	})
+
+	t.Run("one of one business alone is found without an accepted invitation, until the person is disabled or removed", func(t *testing.T) {
+		p := newPerson(func(p *domain.Person) { p.State = domain.PersonInvited })
+		addPersons(t, b, p)
+		join(t, b, mine, p.ID, domain.RoleViewer, func(m *domain.Membership) { m.AcceptedAt = nil })
+		alone := newSession(p.ID, mine, func(s *domain.Session) { s.OneBusiness = true })
+		there, own := newSession(p.ID, other, func(s *domain.Session) { s.OneBusiness = true }), newSession(p.ID, mine)
+		insert(t, alone, there, own)
+		wantEqual(t, "FindByDigest", find(t, alone), domain.Principal{Session: alone, Person: p, Role: domain.RoleViewer})
+		for what, s := range map[string]domain.Session{"where the person does not belong": there, "of the person's own sign-in": own} {
+			_, err := b.Read().Sessions.FindByDigest(t.Context(), s.Digest)
+			wantError(t, what, err, domain.ErrNotFound)
+		}
+		p.State = domain.PersonDisabled
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Persons.Update(ctx, p) })
+		_, err := b.Read().Sessions.FindByDigest(t.Context(), alone.Digest)
+		wantError(t, "disabled", err, domain.ErrNotFound)
 	})
 
 	t.Run("uses, sign-ins and another business are kept", func(t *testing.T) {

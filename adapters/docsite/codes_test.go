@@ -156,7 +156,7 @@ func TestTheTablesAreThoseOfTheProgram(t *testing.T) {
 		contains("/docs/dispatch", `<th scope="row"><code>`+string(outcome)+"</code></th><td>", "<td>200</td>", "<td>30 days</td>")
 	}
 	contains("/docs/limits", "601 in 1 minute", "1203 in 1 min 30 s", "61 in 1 minute", "36 hours", "30 days",
-		"in each environment</td><td>50</td>", "<td>4; the next one waits, for 1 second</td>", "Bulk creates among them</td><td>4</td>",
+		"in each environment</td><td>50</td>", "<td>4; the next one waits, for 1 second</td>", "Bulk creates in progress beside them</td><td>4; 16 more wait for their turn, each for up to 10 s",
 		"<code>concurrency</code>",
 		"unless you send <code>limit</code>", "at least one request must be left")
 	contains("/docs/errors/CURSOR_EXPIRED", "The same cursor fails again", "a program can do that by itself")

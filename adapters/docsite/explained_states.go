@@ -104,8 +104,8 @@ var stateErrors = []explanation{
 		code: "RATE_LIMIT_EXCEEDED", retry: waitTold,
 		what: "More requests came than the limit allows. This one was not carried out.",
 		causes: []string{
-			"`details.scope` names the limit: `key`, `business`, `concurrency` (requests under way at once, or lists, searches, pages of " +
-				"events and bulks among them), `address` (failed authentications from one address), or `endpoint` (test events).",
+			"`details.scope` names the limit: `key`, `business`, `concurrency` (requests in flight at once; lists, searches and pages of " +
+				"events among them; or bulks), `address` (failed authentications from one address), or `endpoint` (test events).",
 			"Polling every delivery instead of taking webhooks or the feed.",
 		},
 		todo: []string{"Wait, then go on more slowly: the `RateLimit-` headers of every answer say what is left.",
@@ -123,6 +123,7 @@ var stateErrors = []explanation{
 		what: "The service cannot reach its data at the moment. It answers within 3 seconds, within 8 where something is to be changed.",
 		causes: []string{
 			"The database restarts, moves to another machine, is slow or has no room.",
+			"A bulk waited for its turn when its server was asked to stop, before a new version, for example. Nothing was booked.",
 			"Another change of the same record has not ended yet: an import of many, or one that was cut off and ends by itself within seconds.",
 			"A page of a list, a search or the feed would take the database more than a second: ask for less, such as a shorter time or " +
 				"another filter.",

@@ -33,6 +33,8 @@ type facts struct {
 	PageDefault, PageMost     int
 	KeyLife                   string
 	MostBulk, MostSimulations int
+	BulksAtWork, BulksWaiting int
+	BulkPatience              string
 	StepDefault, StepMost     int
 	RecoverableFor, WarnAfter string
 	Forced                    []string // what X-Sandbox-Error takes
@@ -85,6 +87,7 @@ func newFacts(o Options, d *description, root string) *facts {
 		Samples: samples(), Vector: d.vector, Operations: d.operations,
 		PageDefault: d.limit.Default, PageMost: d.limit.Maximum, KeyLife: duration(o.IdempotencyRetention),
 		MostBulk: domain.MaxBulkItems, MostSimulations: domain.MaxRunningSimulations,
+		BulksAtWork: admission.MaxBulks, BulksWaiting: admission.MaxWaitingBulks, BulkPatience: duration(admission.BulkPatience),
 		StepDefault: domain.DefaultStepSeconds, StepMost: domain.MaxStepSeconds, RecoverableFor: duration(domain.RecoverableFor),
 		WarnAfter: duration(domain.WarnAfter),
 		Forced:    d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
@@ -174,7 +177,8 @@ func limitRows(o Options, d *description) []limitRow {
 		{"Requests in flight of one application, in each environment", strconv.Itoa(admission.MaxInFlight)},
 		{"Lists, searches and pages of events among them", fmt.Sprintf("%d; the next one waits, for %s", admission.MaxLists,
 			duration(admission.ListPatience))},
-		{"Bulk creates among them", strconv.Itoa(admission.MaxBulks)},
+		{"Bulk creates in progress beside them", fmt.Sprintf("%d; %d more wait for their turn, each for up to %s", admission.MaxBulks,
+			admission.MaxWaitingBulks, duration(admission.BulkPatience))},
 		{"Orders in one bulk create, which counts as one request", strconv.Itoa(domain.MaxBulkItems)},
 		{"Rows on one page of a list", fmt.Sprintf("%d, and %d by default", d.limit.Maximum, d.limit.Default)},
 		{"Running simulations of one application", strconv.Itoa(domain.MaxRunningSimulations)},

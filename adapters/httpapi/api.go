@@ -41,9 +41,9 @@ const (
 	readBudget   = 3 * time.Second
 	changeBudget = 8 * time.Second
 	// writeTimeout leaves time to tell a client so that was slow to send, also
-	// after a commit that was tried to the end of its own budget, and after a
-	// listener has waited for its webhooks.
-	writeTimeout = 75 * time.Second
+	// after a bulk has waited for its turn and its last commit was tried to the end
+	// of its own budget, and after a listener has waited for its webhooks.
+	writeTimeout = 85 * time.Second
 )
 
 // UseCases is all that the API can do.

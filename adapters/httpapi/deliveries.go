@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/views"
+	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/domain"
@@ -25,6 +27,7 @@ func (a *API) createDelivery(c *call) (reply, error) {
 func (a *API) createDeliveries(c *call) (reply, error) {
 	logged := false // once is enough, and a hundred items fail for one reason
 	return replyOf(a.Bulk.Create(c.Request.Context(), c.once(),
+		func(context.Context) (context.Context, func(), error) { return a.awaitBulkTurn(c) },
 		func() ([]bulk.Item, error) { return a.readBulk(c) },
 		bulk.Rendering{
 			Entry: func(index int, created *domain.Delivery, refusal *domain.Error) []byte {
@@ -36,6 +39,30 @@ func (a *API) createDeliveries(c *call) (reply, error) {
 			},
 			Whole: bulkAnswer,
 		}))
+}
+
+// awaitBulkTurn waits until a bulk may begin its work. The wait takes nothing of the
+// time that the work has, and ends early when the caller leaves or the server is to
+// stop.
+func (a *API) awaitBulkTurn(c *call) (work context.Context, done func(), err error) {
+	left := changeBudget
+	if deadline, limited := c.Request.Context().Deadline(); limited {
+		left = time.Until(deadline)
+	}
+	ctx, stop := a.patience(c, admission.BulkPatience)
+	defer stop()
+	done, err = a.Admission.AwaitBulkTurn(ctx, &c.grant)
+	c.giveTime(left)
+	if err == nil {
+		return c.Request.Context(), done, nil
+	}
+	showAllowance(c, c.grant.Allowance) // the refused request was given back
+	select {
+	case <-a.closing:
+		return nil, nil, notBegun()
+	default:
+		return nil, nil, err
+	}
 }
 
 func (a *API) bulkEntry(index int, created *domain.Delivery, refusal *domain.Error) []byte {

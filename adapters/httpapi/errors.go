@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"errors"
 	"strings"
+	"time"
 
 	"waybill/adapters/web"
 	"waybill/domain"
@@ -30,6 +32,14 @@ func internal(requestID string, keyed bool) *domain.Error {
 	return &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
 		Message: "Something failed on our side. " + again + "; if it stays, quote request ID " + requestID + "."}
 }
+
+// notBegun answers a bulk whose turn had not come when the server was asked to stop.
+func notBegun() *domain.Error {
+	return &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Second, Err: errStopping,
+		Message: "This server is about to stop, and did not begin the request; nothing was created. " + sameAgain + "."}
+}
+
+var errStopping = errors.New("the server is about to stop")
 
 // sameAgain is what a call with an Idempotency-Key is told to do after a failure.
 const sameAgain = "Try again with the same body and Idempotency-Key"

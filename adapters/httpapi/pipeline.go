@@ -25,7 +25,7 @@ type call struct {
 	client        string // its address, once clientIP was asked
 	grant         admission.Grant
 	leave         func() // nil: not among the application's requests in flight
-	releasePermit func() // nil: none of the permits that bulks and lists take
+	releasePermit func() // nil: none of the places of bulks and lists
 	begun         time.Time
 	stop          func()                 // ends the time that giveTime gave
 	gone          func() <-chan struct{} // closed when the client has left, as net/http sees it
@@ -67,7 +67,7 @@ func (a *API) run(r route, c *call) (reply, error) {
 	}()
 	for _, step := range []func(route, *call) error{
 		a.admit,     // 401: bearer, environment, key state; 429: rate, requests in flight
-		a.enterBulk, // 429: bulks in flight
+		a.enterBulk, // 429: bulks at work and waiting; 409: the key is among them
 		a.forceError,
 		a.checkScope,
 		a.readPathID,
@@ -132,13 +132,19 @@ func (a *API) credentials(c *call) admission.Credentials {
 }
 
 // enterBulk comes before the body is read: those that are too many cost no more
-// than their headers.
+// than their headers. One that has a place takes none among the requests in flight.
 func (a *API) enterBulk(r route, c *call) (err error) {
-	if r.bulk {
-		c.releasePermit, err = a.Admission.EnterBulk(c.Request.Context(), &c.grant)
+	if !r.bulk {
+		return nil
 	}
-	if err != nil {
-		showAllowance(c, c.grant.Allowance) // the refused request was given back
+	c.releasePermit, err = a.Admission.EnterBulk(c.Request.Context(), &c.grant)
+	if err == nil {
+		c.end()
+		return nil
+	}
+	showAllowance(c, c.grant.Allowance) // the refused request was given back
+	if key, bad := web.IdempotencyKey(c.Request.Header, true); bad == nil && a.Bulk.AtWork(c.tenant, key) {
+		return domain.IdempotencyInProgress(time.Second)
 	}
 	return err
 }

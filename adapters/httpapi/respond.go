@@ -109,7 +109,7 @@ func (a *API) fail(c *call, err error) {
 	e := web.ErrorOf(err)
 	forced := errors.Is(err, errForced) // as the client asked, so no failure
 	switch {
-	case forced:
+	case forced, errors.Is(err, errStopping): // nothing is broken
 	case e.Kind == domain.KindInternal:
 		a.Log.ErrorContext(c.Request.Context(), "request failed", c.requestID.LogAttr(),
 			"route", c.FullPath(), "application_id", string(c.tenant.ApplicationID), "error", err)

@@ -55,7 +55,7 @@ type route struct {
 	exists       func(a *API, ctx context.Context, t domain.Tenant, id domain.ID) error
 	readsLate    bool     // the handler reads the record itself and says when there is none
 	list         bool     // reads a page of what may be any number of records: an application has few of these at a time
-	bulk         bool     // is the work of many requests: an application has few of these at a time, with their bodies
+	bulk         bool     // is the work of many requests: an application has few of these at a time, with their bodies, beside those in flight
 	query        []string // the parameters it takes
 	key          keyRule
 	body         strictjson.Shape        // nil: takes none

@@ -37,7 +37,8 @@ type Admission struct {
 	uses           *keyUses
 	inFlight       *permits
 	lists          *permits // among those in flight
-	bulks          *permits // likewise
+	bulks          *permits // beside those in flight: at work or waiting
+	bulkTurns      *permits // of these, the ones at work
 	limiter        ports.RateLimiter
 	digest         ports.KeyDigester
 	clock          ports.Clock
@@ -48,7 +49,8 @@ type Admission struct {
 func New(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
 		keys: newKeyCache(s, d, c), unknownCallers: newUnknownCallers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0),
-		lists: newPermits(MaxLists, ListPatience), bulks: newPermits(MaxBulks, 0),
+		lists: newPermits(MaxLists, ListPatience), bulks: newPermits(MaxBulks+MaxWaitingBulks, 0),
+		bulkTurns: newPermits(MaxBulks, BulkPatience),
 		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of [][32]byte) ([][32]byte, error) {
 			return s.Read().Tenancy.Known(ctx, of)
 		}),

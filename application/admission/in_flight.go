@@ -19,9 +19,12 @@ const (
 	// The next one waits for up to ListPatience.
 	MaxLists     = 4
 	ListPatience = time.Second
-	// MaxBulks is how many of them may be bulks, each of which is the work of a
-	// hundred requests.
-	MaxBulks = 4
+	// MaxBulks is how many bulks are at work, beside those requests: each is the
+	// work of a hundred. MaxWaitingBulks more wait for their turn, each for up to
+	// BulkPatience.
+	MaxBulks        = 4
+	MaxWaitingBulks = 16
+	BulkPatience    = 10 * time.Second
 )
 
 // permits admits a number of requests of each application and environment at a
@@ -132,10 +135,20 @@ func (a *Admission) EnterList(ctx context.Context, g *Grant) (leave func(), err 
 			MaxLists, int(ListPatience.Seconds())))
 }
 
-// EnterBulk is Enter for a request in flight that books many deliveries.
+// EnterBulk takes a place for a request that books many deliveries, among those at
+// work and those that wait. It does not wait for one.
 func (a *Admission) EnterBulk(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.bulks, g,
-		fmt.Sprintf("%d bulks of this application are in flight, the most there may be. Wait for one to end.", MaxBulks))
+		fmt.Sprintf("%d bulks of this application are in progress and %d more are waiting, the most there may be. Wait for one to end, then send "+
+			"this one again.", MaxBulks, MaxWaitingBulks))
+}
+
+// AwaitBulkTurn waits until a bulk that has a place may begin its work, first come
+// first served, for up to BulkPatience or until ctx ends.
+func (a *Admission) AwaitBulkTurn(ctx context.Context, g *Grant) (leave func(), err error) {
+	return a.take(ctx, a.bulkTurns, g,
+		fmt.Sprintf("%d bulks of this application are in progress, the most at a time, and none of them ended within the %d s that a bulk waits. "+
+			"Nothing was created. Send the same request again when one has ended.", MaxBulks, int(BulkPatience.Seconds())))
 }
 
 func (a *Admission) take(ctx context.Context, p *permits, g *Grant, refusal string) (leave func(), err error) {

@@ -2,6 +2,8 @@ package admission
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 var (
@@ -112,30 +115,133 @@ func withoutPatience(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestAnApplicationHasFourBulksInFlightBesideItsRequests(t *testing.T) {
+// freeOfCharge is a limiter that a refused request is given back to.
+type freeOfCharge struct {
+	ports.RateLimiter
+	givenBack int
+}
+
+func (f *freeOfCharge) GiveBack(context.Context, ...ports.Bucket) error {
+	f.givenBack++
+	return nil
+}
+
+func TestOfTwentyFiveBulksFourAreAtWorkAndSixteenWaitTenSecondsInTheirOrder(t *testing.T) {
 	t.Parallel()
-	a := &Admission{inFlight: newPermits(MaxInFlight, 0), bulks: newPermits(MaxBulks, 0)}
-	grant := &Grant{}
-	grant.Credential.Application.ID, grant.Credential.Key.Environment = "app_a", domain.Sandbox
-	var leaves []func()
-	for i := range 4 {
-		leave, err := a.EnterBulk(t.Context(), grant)
-		if err != nil {
-			t.Fatalf("bulk %d: %v", i+1, err)
+	synctest.Test(t, func(t *testing.T) {
+		limiter := &freeOfCharge{}
+		a := New(nil, limiter, nil, nil, Limits{})
+		grant := func(application domain.ID, e domain.Environment) *Grant {
+			g := &Grant{}
+			g.Credential.Application.ID, g.Credential.Key.Environment = application, e
+			return g
 		}
-		leaves = append(leaves, leave)
-	}
-	if a.bulks.enter(t.Context(), holder{"app_a", domain.Sandbox}) {
-		t.Error("a fifth bulk began")
-	}
-	if !a.bulks.enter(t.Context(), holder{"app_a", domain.Live}) || !a.bulks.enter(t.Context(), holder{"app_b", domain.Sandbox}) {
-		t.Error("a bulk of another environment or application was refused")
-	}
-	if _, err := a.Enter(t.Context(), grant); err != nil {
-		t.Errorf("another request was refused: %v", err)
-	}
-	leaves[0]()
-	if _, err := a.EnterBulk(t.Context(), grant); err != nil {
-		t.Errorf("a bulk has ended, and the next one is refused: %v", err)
+		ours := grant("app_a", domain.Sandbox)
+		var begun []int
+		var late []time.Duration
+		refused := 0
+		ends := make([]func(), 25)
+		for i := range ends {
+			go func() {
+				leave, err := a.EnterBulk(t.Context(), ours)
+				if err != nil {
+					wantCrowded(t, err, MaxBulks+MaxWaitingBulks)
+					refused++
+					return
+				}
+				arrived := time.Now()
+				done, err := a.AwaitBulkTurn(t.Context(), ours)
+				if err != nil {
+					wantCrowded(t, err, MaxBulks)
+					late = append(late, time.Since(arrived))
+					leave()
+					return
+				}
+				begun = append(begun, i)
+				ends[i] = func() { done(); leave(); synctest.Wait() }
+			}()
+			synctest.Wait()
+		}
+		want := []int{0, 1, 2, 3}
+		if !slices.Equal(begun, want) || refused != 5 || limiter.givenBack != 5 {
+			t.Fatalf("at work: %v; %d were refused, %d of them not counted", begun, refused, limiter.givenBack)
+		}
+		for _, other := range []*Grant{grant("app_a", domain.Live), grant("app_b", domain.Sandbox)} {
+			leave, err := a.EnterBulk(t.Context(), other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := a.AwaitBulkTurn(t.Context(), other)
+			if err != nil {
+				t.Fatalf("a bulk of another environment or application waits: %v", err)
+			}
+			done()
+			leave()
+		}
+		for range MaxInFlight {
+			if _, err := a.Enter(t.Context(), ours); err != nil {
+				t.Fatalf("bulks take the place of another request: %v", err)
+			}
+		}
+		time.Sleep(9 * time.Second)
+		ends[2]()
+		ends[0]()
+		if want = append(want, 4, 5); !slices.Equal(begun, want) {
+			t.Errorf("begun: %v, want %v", begun, want)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(late) != 14 || slices.Min(late) != BulkPatience || slices.Max(late) != BulkPatience || limiter.givenBack != 19 {
+			t.Errorf("%d gave up after %v, %d were not counted", len(late), late, limiter.givenBack)
+		}
+		for _, i := range []int{1, 3, 4, 5} {
+			ends[i]()
+		}
+		if len(a.bulks.lines)+len(a.bulkTurns.lines) != 0 {
+			t.Errorf("applications without bulks are remembered: %v, %v", a.bulks.lines, a.bulkTurns.lines)
+		}
+	})
+}
+
+func TestABulkWhoseCallerLeavesGivesItsTurnToTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, grant := New(nil, &freeOfCharge{}, nil, nil, Limits{}), &Grant{}
+		var first func()
+		for range MaxBulks {
+			done, err := a.AwaitBulkTurn(t.Context(), grant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first = done
+		}
+		ctx, leaves := context.WithCancel(t.Context())
+		go func() {
+			_, err := a.AwaitBulkTurn(ctx, grant)
+			wantCrowded(t, err, MaxBulks)
+		}()
+		synctest.Wait()
+		begun := false
+		go func() {
+			_, err := a.AwaitBulkTurn(t.Context(), grant)
+			begun = err == nil
+		}()
+		synctest.Wait()
+		leaves()
+		synctest.Wait()
+		first()
+		synctest.Wait()
+		if !begun {
+			t.Error("the turn went to a caller that has left")
+		}
+	})
+}
+
+func wantCrowded(t *testing.T, err error, limit int) {
+	t.Helper()
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Code != domain.CodeRateLimitExceeded || e.Details["scope"] != "concurrency" || e.Details["limit"] != limit ||
+		e.RetryAfter != time.Second {
+		t.Errorf("refused with %+v", err)
 	}
 }

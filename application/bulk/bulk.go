@@ -22,7 +22,7 @@ type Bulk struct {
 	lease      time.Duration
 
 	permits  permits
-	underWay sync.Map // requests that this process works on, by name
+	underWay sync.Map // requests that this process works on, or that wait here for their turn, by name
 	stopping chan struct{}
 	stop     sync.Once
 }
@@ -58,19 +58,30 @@ type Rendering struct {
 	Whole func(created, failed int, entries [][]byte) domain.Answer
 }
 
+// Turn waits until a bulk may begin its work, holding nothing of the database. done
+// has to be called at the end of the work, which has the time of the context that
+// it returns.
+type Turn func(ctx context.Context) (work context.Context, done func(), err error)
+
 // Create books the orders of a form exactly once per Idempotency-Key. The form
-// is read only when the key was not answered before. It returns what form
-// returns; BULK_VALIDATION_FAILED with every problem that a single create could
+// is read, and the turn awaited, only when the key was not answered before. It
+// returns what form and turn return; BULK_VALIDATION_FAILED with every problem that a single create could
 // be refused for before its price is asked, and DUPLICATE_EXTERNAL_ID;
-// IDEMPOTENCY_IN_PROGRESS when the request is to be sent again to go on.
-func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() ([]Item, error), to Rendering) (idempotency.Result, error) {
+// IDEMPOTENCY_IN_PROGRESS when the request is to be sent again to go on, and at
+// once for a key that is at work or waits for its turn.
+func (b *Bulk) Create(ctx context.Context, req idempotency.Request, turn Turn, form func() ([]Item, error), to Rendering) (idempotency.Result, error) {
 	known, err := b.gate.Recall(ctx, req)
-	if _, here := b.underWay.Load(nameOf(req)); here && domain.HasCode(err, domain.CodeIdempotencyInProgress) {
+	if b.AtWork(req.Tenant, req.Key) && domain.HasCode(err, domain.CodeIdempotencyInProgress) {
 		return idempotency.Result{}, inProgress() // its lease ends later, but nothing died
 	}
 	if err != nil || known.Answered {
 		return known.Result, err
 	}
+	name := nameOf(req.Tenant, req.Key)
+	if _, here := b.underWay.LoadOrStore(name, true); here {
+		return idempotency.Result{}, inProgress()
+	}
+	defer b.underWay.Delete(name)
 	release, err := b.gate.Lock(ctx, req)
 	if err != nil {
 		if !known.Unfinished {
@@ -85,6 +96,11 @@ func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() 
 	if err != nil {
 		return b.gate.Explain(ctx, req, err)
 	}
+	ctx, done, err := turn(ctx)
+	if err != nil {
+		return idempotency.Result{}, err
+	}
+	defer done()
 	r := &run{Bulk: b, req: req, items: items, to: to, drafts: make([]*deliveries.Draft, len(items)), done: map[int]domain.BulkItem{}}
 	if !known.Unfinished {
 		// A resumed bulk must not be refused as a whole: part of it may be
@@ -96,8 +112,6 @@ func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() 
 	if err := ctx.Err(); err != nil {
 		return idempotency.Result{}, err // the caller hung up while it still could
 	}
-	b.underWay.Store(nameOf(req), true)
-	defer b.underWay.Delete(nameOf(req))
 	return r.carryOut(ctx)
 }
 
@@ -108,8 +122,13 @@ type name struct {
 	key         string
 }
 
-func nameOf(r idempotency.Request) name {
-	return name{r.Tenant.ApplicationID, r.Tenant.Environment, r.Key}
+func nameOf(t domain.Tenant, key string) name { return name{t.ApplicationID, t.Environment, key} }
+
+// AtWork reports whether a bulk under the key is at work in this process, or waits
+// here for its turn.
+func (b *Bulk) AtWork(t domain.Tenant, key string) bool {
+	_, here := b.underWay.Load(nameOf(t, key))
+	return here
 }
 
 // inProgress asks the caller to send the request again in a moment.

@@ -140,7 +140,7 @@ func TestAFormThatCannotBeReadIsToldAsItIs(t *testing.T) {
 	s := newScene(t)
 	tooMany := domain.Invalid(domain.FieldError{Field: "deliveries", Code: domain.FieldTooLong, Message: "may have 100 items"})
 	a := s.start("a")
-	_, err := a.Create(t.Context(), s.ask, func() ([]bulk.Item, error) { return nil, tooMany }, a.rendering())
+	_, err := a.Create(t.Context(), s.ask, atOnce, func() ([]bulk.Item, error) { return nil, tooMany }, a.rendering())
 	if !errors.Is(err, tooMany) {
 		t.Errorf("got %v", err)
 	}
@@ -173,7 +173,7 @@ func TestABulkIsNotToldToBeWrongWhereItsOwnFirstTryWasRight(t *testing.T) {
 	first, second := s.start("first"), s.start("second")
 	var answered bool
 	// The first goes through while the form of the second is read, and then the place is closed.
-	got, err := second.Create(t.Context(), s.ask, func() ([]bulk.Item, error) {
+	got, err := second.Create(t.Context(), s.ask, atOnce, func() ([]bulk.Item, error) {
 		got, err := first.send(t.Context(), s.ask, items)
 		s.wantOutcome(t, got, err, 2, 0)
 		s.close(t, place)

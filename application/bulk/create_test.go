@@ -153,7 +153,7 @@ func TestABulkThatWasAnsweredIsReplayedByteByByteWithoutAnyWork(t *testing.T) {
 		return domain.Quote{}, nil
 	}
 	b := s.start("b")
-	second, err := b.Create(t.Context(), s.ask, func() ([]bulk.Item, error) {
+	second, err := b.Create(t.Context(), s.ask, atOnce, func() ([]bulk.Item, error) {
 		t.Error("the form was read for a replay")
 		return nil, nil
 	}, b.rendering())

@@ -75,8 +75,11 @@ func (s *scene) start(name string) *process {
 
 // send asks a process for a bulk.
 func (p *process) send(ctx context.Context, r idempotency.Request, items []bulk.Item) (idempotency.Result, error) {
-	return p.Create(ctx, r, func() ([]bulk.Item, error) { return items, nil }, p.rendering())
+	return p.Create(ctx, r, atOnce, func() ([]bulk.Item, error) { return items, nil }, p.rendering())
 }
+
+// atOnce is the turn of a bulk that waits for no other.
+func atOnce(ctx context.Context) (context.Context, func(), error) { return ctx, func() {}, nil }
 
 // one asks a process for a single delivery.
 func (p *process) one(t *testing.T, r idempotency.Request, o deliveries.Order) (idempotency.Result, error) {

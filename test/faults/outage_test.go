@@ -59,7 +59,7 @@ func TestStormOfDatabaseRestartsCostsNoOrder(t *testing.T) {
 	}
 	shop := serve(t, database.URL, 2)
 	shop.bulks = true
-	// Four bulks of an application are let in at a time.
+	// Four bulks of an application are in progress at a time, and the next ones wait for 10 s.
 	shop.may = append(shop.may, away, "409 IDEMPOTENCY_IN_PROGRESS", "429 RATE_LIMIT_EXCEEDED")
 	for range 3 { // a crowd: some of it is always in the middle of something
 		shop.admit(t.Context())

@@ -19,7 +19,7 @@ const (
 	endsWithin = 30 * time.Second
 	// takesOn is how long a server that was told to end takes requests: several looks of the balancer.
 	takesOn = 3 * time.Second
-	// crowded is the answer to a fifth bulk in flight of an application at one server, restart or not.
+	// crowded is the answer to a bulk of an application that waits too long for others at one server, restart or not.
 	crowded = "429 RATE_LIMIT_EXCEEDED"
 	// rollingLate is how long after its event a webhook may come while processes are replaced.
 	rollingLate = 5 * time.Second

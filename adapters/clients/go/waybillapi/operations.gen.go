@@ -300,8 +300,12 @@ func (c *Client) AllDeliveries(ctx context.Context, params ListDeliveriesParams,
 //
 // Takes 1 to 100 bodies of "Book a delivery" in one request and books each as a delivery of its own,
 // with an ID, a timeline and a price of its own. It counts as one request against the rate limits.
-// An application may have 4 bulks in flight in each environment; the next one is
-// `429 RATE_LIMIT_EXCEEDED` with scope `concurrency`, and is not counted.
+//
+// 4 bulks of an application are in progress at a time in each environment, and 16 more wait for their
+// turn, first come first served, each for up to 10 seconds. Beyond that, or after that time, the answer
+// is `429 RATE_LIMIT_EXCEEDED` with scope `concurrency`: nothing was created, and the request is not
+// counted. A second request with the key of a bulk that is in progress or waits is answered
+// `409 IDEMPOTENCY_IN_PROGRESS` at once.
 //
 // **First everything is checked, all or nothing.** Each item has to pass what a single create checks
 // before it asks for a price, and no two items may have the same `external_id`. As long as anything

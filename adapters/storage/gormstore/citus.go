@@ -98,7 +98,7 @@ func (c *pgConn) beginCarrying(ctx context.Context) (driver.Tx, error) {
 		wait = milliseconds(c.lockWait)
 	}
 	begin := &pgx.Batch{}
-	begin.Queue("begin")
+	begin.Queue(pgBegin)
 	begin.Queue("SET LOCAL lock_timeout = " + quoted(wait))
 	if err := c.pgx().SendBatch(ctx, begin).Close(); err != nil {
 		if c.pgx().PgConn().TxStatus() != idleStatus {

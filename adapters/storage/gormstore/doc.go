@@ -54,5 +54,9 @@
 //     statements, and those only where no pooler in transaction mode stands in
 //     front of it. Detecting a pooler and going on was rejected: a pooler that
 //     hides would be taken for Postgres, and missing time-outs would not show
-//     before the day they are needed.
+//     before the day they are needed. Migrations alone do both: they are watched, and what
+//     they set in a transaction is set there anew.
+//   - What a role or a database sets for its sessions changes nothing that this package relies
+//     on: isolation, encoding and the form of values (postgres_session.go), and the time-outs
+//     of migrations (postgres_migrating.go).
 package gormstore

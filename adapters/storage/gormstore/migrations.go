@@ -191,7 +191,20 @@ func withProvider(url string, use func(*dialect, *sql.DB, *goose.Provider) error
 	if err != nil {
 		return fmt.Errorf("prepare the migrations: %w", err)
 	}
-	return use(e, db, provider)
+	return noConnection(e, use(e, db, provider))
+}
+
+// noConnection tells why there was no connection, as Open does.
+func noConnection(e *dialect, err error) error {
+	if _, connecting := errors.AsType[*pgconn.ConnectError](err); connecting {
+		if refused := refusalOf(err); refused != nil {
+			return refused
+		}
+	}
+	if err != nil && e.gone(err) {
+		return fmt.Errorf("%w: %w", ports.ErrStorageGone, err)
+	}
+	return err
 }
 
 // migrationFiles are the files by name, which is by version.

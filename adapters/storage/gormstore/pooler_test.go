@@ -286,7 +286,7 @@ func TestWhatTheURLSetsHoldsBehindAPoolerToo(t *testing.T) {
 			}
 		}
 	})
-	s, err := gormstore.Open(t.Context(), "postgres://u@127.0.0.1:1/db?options=-c%20statement_timeout%3D7s",
+	s, err := gormstore.Open(t.Context(), "postgres://u@127.0.0.1:1/db?options=-d%205",
 		gormstore.Options{TransactionPooler: true})
 	if err == nil {
 		s.Close()

@@ -44,6 +44,9 @@ const (
 	pgInternalError        = "XX000"
 	pgUndefinedTable       = "42P01"
 	pgProtocolViolation    = "08P01"
+	pgTooManyConnections   = "53300"
+	pgNoPrivilege          = "42501"
+	pgNoSchema             = "3F000"
 
 	pgConnectionException = "08" // these begin every code of their class
 	pgShuttingDown        = "57P"
@@ -285,7 +288,7 @@ func openPostgres(url string, o Options, beside *pools) (*pools, error) {
 // postgresPool opens a pool of size connections to servers that may be written to,
 // unless the URL says otherwise. limit is as that of newPgConnector.
 func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB, *pgHosts, error) {
-	connector, err := newPgConnector(url, o, limit, pgconn.ValidateConnectTargetSessionAttrsReadWrite)
+	connector, err := newPgConnector(url, o, limit, mayWrite)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -295,9 +298,9 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 // newPgConnector connects to a server that passes validate, unless the URL says which
 // ones do. limit, unless 0, is the time-out of each statement, whatever the URL says.
 func newPgConnector(url string, o Options, limit time.Duration, validate pgconn.ValidateConnectFunc) (*pgConnector, error) {
-	config, err := pgx.ParseConfig(url)
+	config, err := parsePostgresURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("read the database URL: %w", err)
+		return nil, err
 	}
 	// Startup parameters, not SET: they hold for every session from its first
 	// statement, unless they have to be moved into each transaction. A parameter
@@ -324,12 +327,12 @@ func newPgConnector(url string, o Options, limit time.Duration, validate pgconn.
 		config.StatementCacheCapacity = preparedStatements
 	}
 
-	connector, answers := &pgConnector{direct: !o.TransactionPooler, lockTimeout: carried}, answerLimit(config)
+	connector, answers := &pgConnector{direct: !o.TransactionPooler, begin: pgBegin, lockTimeout: carried}, answerLimit(config)
 	if o.TransactionPooler {
 		if connector.alone, err = perTransaction(config); err != nil {
 			return nil, err
 		}
-		connector.begin = "begin; " + connector.alone
+		connector.begin = pgBegin + "; " + connector.alone
 		withoutCancels(config)
 	} else {
 		endDeadSessions(config)
@@ -345,36 +348,6 @@ func poolOf(connector *pgConnector, size int) *sql.DB {
 	db.SetConnMaxLifetime(pgConnLifetime)
 	db.SetConnMaxIdleTime(pgConnIdleTime)
 	return db
-}
-
-// openPostgresForMigrations sets no statement_timeout: building an index may take
-// long. Waiting for a lock may not: all other statements on the table queue
-// behind it.
-//
-// It always expects a pooler: here that costs nothing, and one way is enough. A
-// statement outside of a transaction runs as it is, since those that have to
-// run there, such as CREATE INDEX CONCURRENTLY, bear no other beside them.
-func openPostgresForMigrations(url string) (*sql.DB, error) {
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		return nil, fmt.Errorf("read the database URL: %w", err)
-	}
-	setDefault(config, "application_name", "waybill-migrate")
-	setDefault(config, "lock_timeout", milliseconds(defaultLockTimeout))
-	setDefault(config, "idle_in_transaction_session_timeout", "0") // oneAtATime waits in one
-	answers := answerLimit(config)                                 // none, unless the URL says otherwise
-	settings, err := perTransaction(config)
-	if err != nil {
-		return nil, err
-	}
-	hosts := newHosts(url, config, answers, pgconn.ValidateConnectTargetSessionAttrsReadWrite)
-	return sql.OpenDB(pgConnector{hosts: hosts, begin: "begin; " + settings}), nil
-}
-
-func setDefault(config *pgx.ConnConfig, name, value string) {
-	if _, ok := config.RuntimeParams[name]; !ok {
-		config.RuntimeParams[name] = value
-	}
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -1,7 +1,6 @@
 package gormstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -26,7 +25,7 @@ type pgConnector struct {
 	// direct refuses a pooler, behind which a session may change hands after each
 	// transaction.
 	direct bool
-	// begin is the statement that begins a transaction; empty: BEGIN.
+	// begin begins a transaction.
 	begin string
 	// alone is sent before a statement outside of a transaction, in one round
 	// trip and one transaction with it; empty: none is.
@@ -156,13 +155,9 @@ func (c *pgConn) BeginTx(ctx context.Context, o driver.TxOptions) (tx driver.Tx,
 	}
 	begin := c.begin
 	if wait := c.lockWait; wait > 0 {
-		begin = cmp.Or(begin, "begin") + "; SET LOCAL lock_timeout = " + milliseconds(wait)
+		begin += "; SET LOCAL lock_timeout = " + milliseconds(wait)
 	}
-	if begin == "" {
-		tx, err = c.Conn.BeginTx(ctx, o)
-	} else {
-		tx, err = c.beginAs(ctx, begin, o)
-	}
+	tx, err = c.beginAs(ctx, begin, o)
 	return tx, c.unlessDead(ctx, err)
 }
 

@@ -133,7 +133,11 @@ func (h *pgHosts) connectTo(ctx context.Context, n int) (*stdlib.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return made.(*stdlib.Conn), nil
+	conn := made.(*stdlib.Conn) //nolint:forcetypeassert // of stdlib's connector
+	if err := storesUTF8(conn.Conn().PgConn()); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 // eachHost makes a configuration for each host of one; a host has several entries

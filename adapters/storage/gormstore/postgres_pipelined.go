@@ -53,7 +53,7 @@ var _ driver.Tx = pipelinedTx{}
 // beginning are the statements that a pipeline begins its transaction with. begun is called
 // once Postgres has answered the first.
 func (c *pgConn) beginning(begun func()) []pgfast.Step {
-	steps := []pgfast.Step{{What: "begin", Statement: "begin", Read: func(rows *pgconn.ResultReader) ([]int, error) {
+	steps := []pgfast.Step{{What: "begin", Statement: pgBegin, Read: func(rows *pgconn.ResultReader) ([]int, error) {
 		begun()
 		return pgfast.Discard(rows)
 	}}}

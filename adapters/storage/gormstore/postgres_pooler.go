@@ -27,8 +27,7 @@ import (
 // pooler keep what they had, and a SET of any client of the pooler changes it for
 // this program.
 
-// poolersKeep are the parameters that PgBouncer remembers for each client, in
-// lower case.
+// poolersKeep are the parameters that PgBouncer remembers for each client.
 var poolersKeep = []string{"application_name", "client_encoding", "datestyle", "standard_conforming_strings", "timezone"}
 
 // letFinish is how long a statement behind a pooler may go on after its caller
@@ -59,10 +58,12 @@ func perTransaction(config *pgx.ConnConfig) (string, error) {
 	var calls []string
 	for _, name := range slices.Sorted(maps.Keys(config.RuntimeParams)) {
 		switch value := config.RuntimeParams[name]; {
-		case slices.Contains(poolersKeep, strings.ToLower(name)):
+		case slices.Contains(poolersKeep, name):
 			continue
 		case name == "options":
-			return "", errors.New("options in the database URL get lost in a pooler: name each parameter by itself, such as statement_timeout=5s")
+			return "", errors.New("options in the database URL get lost in a pooler, but for -c name=value: leave the others out")
+		case name == "default_transaction_isolation": // each transaction begins with its own
+			delete(config.RuntimeParams, name)
 		default:
 			calls = append(calls, "set_config("+quoted(name)+", "+quoted(value)+", true)")
 			delete(config.RuntimeParams, name)

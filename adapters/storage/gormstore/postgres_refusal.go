@@ -1,39 +1,62 @@
 package gormstore
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"waybill/ports"
 )
 
-// Reasons why a Postgres that answers refuses connections. Waiting mends none of
-// them.
+// Reasons why a Postgres that answers cannot be used. Waiting mends none of them but
+// ErrReadOnly, after a failover, and ErrTooManyConnections.
 var (
-	ErrNoDatabase = errors.New("the server has no such database")
-	ErrTLS        = errors.New("the server and this address do not agree on TLS")
-	ErrRefused    = errors.New("the server refuses the connection")
+	ErrNoDatabase         = errors.New("the server has no such database")
+	ErrTLS                = errors.New("the server and this address do not agree on TLS")
+	ErrRefused            = errors.New("the server refuses the connection")
+	ErrEncoding           = errors.New("the database does not store UTF-8")
+	ErrReadOnly           = errors.New("the database may only be read")
+	ErrTooManyConnections = errors.New("the database gives no more connections")
 )
 
-// refusal is the answer of a server that refuses connections, once: the driver
-// repeats it for each address and TLS mode it tried.
+// refusal is the answer of a server that cannot be used, once: the driver repeats it for
+// each address and TLS mode it tried.
 type refusal struct {
-	why  error
-	said string
-	err  error
+	why    error
+	said   string
+	err    error
+	passes bool // it may be over in a moment
 }
 
-func (r *refusal) Error() string   { return r.why.Error() + ": " + r.said }
-func (r *refusal) Unwrap() []error { return []error{r.why, r.err} }
+func (r *refusal) Error() string { return r.why.Error() + ": " + r.said }
 
-// refusalOf is nil for the error of a connection without an answer, or with one
-// that refuses it for now only.
+func (r *refusal) Unwrap() []error {
+	all := []error{r.why, r.err}
+	if r.passes {
+		all = append(all, ports.ErrStorageGone)
+	}
+	return all
+}
+
+// refusalOf is nil for the error of a connection without an answer, or with one that
+// refuses it for now only and has no reason that an operator can mend.
 func refusalOf(err error) error {
+	if known, ok := errors.AsType[*refusal](err); ok {
+		return known
+	}
+	if errors.Is(err, pgconn.ErrReadOnlyConnection) {
+		return &refusal{why: ErrReadOnly, said: "its sessions are read-only", err: err, passes: true}
+	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		why := ErrRefused
 		switch {
+		case pg.Code == pgTooManyConnections:
+			return &refusal{why: ErrTooManyConnections, said: pg.Message, err: err, passes: true}
 		case goneOnPostgres(err) && !lockedOut(err):
 			return nil
 		case pg.Code == pgUnknownDatabase:
@@ -41,17 +64,60 @@ func refusalOf(err error) error {
 		case pg.Code == "28000" && (strings.Contains(pg.Message, "no encryption") || strings.Contains(pg.Message, "SSL encryption")):
 			why = ErrTLS // pg_hba.conf wants it otherwise
 		}
-		return &refusal{why, pg.Message, err}
+		return &refusal{why: why, said: pg.Message, err: err}
 	}
 	if _, network := errors.AsType[*net.OpError](err); network {
 		return nil // one of several servers, perhaps
 	}
 	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return &refusal{ErrTLS, bad.Error(), err}
+		return &refusal{why: ErrTLS, said: bad.Error(), err: err}
 	}
 	const noTLS = "server refused TLS connection" // pgx has no name for it
 	if err != nil && strings.Contains(err.Error(), noTLS) {
-		return &refusal{ErrTLS, noTLS, err}
+		return &refusal{why: ErrTLS, said: noTLS, err: err}
 	}
 	return nil
 }
+
+// mayWrite refuses a server whose sessions may only read, and tells why they may.
+func mayWrite(ctx context.Context, c *pgconn.PgConn) error {
+	answer := c.ExecParams(ctx, "SELECT current_setting('transaction_read_only'), pg_is_in_recovery(), current_user", nil, nil, nil, nil).Read()
+	switch {
+	case answer.Err != nil:
+		return answer.Err
+	case string(answer.Rows[0][0]) != "on":
+		return nil
+	}
+	said := fmt.Sprintf("default_transaction_read_only is on for the role %s, its database or the server", answer.Rows[0][2])
+	if string(answer.Rows[0][1]) == "t" {
+		said = "the server is a standby"
+	}
+	return &refusal{why: ErrReadOnly, said: said, err: pgconn.ErrReadOnlyConnection, passes: true}
+}
+
+// storesUTF8 refuses a database that was made with another encoding: it would refuse
+// characters, or take bytes for them.
+func storesUTF8(c *pgconn.PgConn) error {
+	const utf8 = "UTF8"
+	if encoding := c.ParameterStatus("server_encoding"); encoding != "" && encoding != utf8 {
+		return &refusal{why: ErrEncoding, said: "it was made with the encoding " + encoding, err: errors.New("the encoding of the server")}
+	}
+	return nil
+}
+
+// HintOf is what Postgres says of an error besides, to do about it; empty: nothing.
+func HintOf(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Hint
+	}
+	return ""
+}
+
+// LacksPrivilege tells of a statement that the role may not run.
+func LacksPrivilege(err error) bool { return isPg(err, pgNoPrivilege) }
+
+// LacksSchema tells of a table that was to be made where no schema of the search_path exists.
+func LacksSchema(err error) bool { return isPg(err, pgNoSchema) }
+
+// TimedOut tells of a statement that a time-out of the session has ended.
+func TimedOut(err error) bool { return isPg(err, pgQueryCanceled, pgLockNotAvailable) }

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/gorm"
 
@@ -340,9 +339,9 @@ func openReplicas(o Options, p, beside *pools) (*replicaReads, error) {
 }
 
 func newReplica(url string, o Options) (*replica, error) {
-	config, err := pgx.ParseConfig(url)
+	config, err := parsePostgresURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("read the URL of a replica: %w", err)
+		return nil, fmt.Errorf("a replica: %w", err)
 	}
 	if len(eachHost(config)) > 1 {
 		return nil, errors.New("the URL of a replica names several servers: give each of them its own")

@@ -110,7 +110,7 @@ func checkBaseURL(s string) error {
 func checkDatabase(s string) error {
 	for _, scheme := range []string{"postgres://", "postgresql://", "sqlite://"} {
 		if len(s) > len(scheme) && strings.HasPrefix(s, scheme) {
-			return nil
+			return checkCredentials(s)
 		}
 	}
 	const fix = "postgres://user:password@host/name or sqlite:///path/to/file" //nolint:gosec // an example
@@ -126,7 +126,7 @@ func checkDatabase(s string) error {
 func checkRedis(s string) error {
 	for _, scheme := range []string{"redis://", "rediss://", "unix://"} {
 		if len(s) > len(scheme) && strings.HasPrefix(s, scheme) {
-			return nil
+			return checkCredentials(s)
 		}
 	}
 	const fix = "redis://user:password@host:6379/0, or rediss:// for TLS" //nolint:gosec // an example
@@ -140,12 +140,34 @@ func checkRedis(s string) error {
 	}
 }
 
+// checkCredentials refuses an address whose user or password holds a character that ends it: what follows would be
+// taken for a host, a path or a query, and messages would show it.
+func checkCredentials(s string) error {
+	scheme, rest, _ := strings.Cut(s, "://")
+	if scheme == "sqlite" {
+		return nil
+	}
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	_, err := url.Parse(scheme + "://" + authority[:strings.LastIndex(authority, "@")+1] + "host")
+	if err != nil || strings.Contains(rest[len(authority):], "@") {
+		return bad("has a character in its user or password that belongs percent-encoded, or an @ behind its host",
+			"write @ as %40, / as %2F, ? as %3F, # as %23, % as %25 and a space as %20")
+	}
+	return nil
+}
+
 func checkSMTP(s string) error {
 	const fix = "smtp://user:password@host:587, or smtps://host:465" //nolint:gosec // an example
 	u, err := url.Parse(s)
+	if isMail := strings.HasPrefix(s, "smtp://") || strings.HasPrefix(s, "smtps://"); isMail && checkCredentials(s) != nil {
+		return checkCredentials(s)
+	}
 	switch {
 	case err != nil:
-		return bad("cannot be read as an address", fix+"; write what is special in user or password as %40 and the like")
+		return bad("cannot be read as an address", fix)
 	case u.Scheme != "smtp" && u.Scheme != "smtps":
 		return bad("names no mail server: it begins with neither smtp:// nor smtps://", fix)
 	case u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.Fragment != "":

@@ -2,6 +2,7 @@ package configs_test
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -375,6 +376,45 @@ func TestReplicasAreServersOfOneAddressEach(t *testing.T) {
 		_, err := load(value)
 		if err == nil || !strings.Contains(err.Error(), "no address of a Postgres") || strings.Contains(err.Error(), "hunter22") {
 			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
+// A password that nobody encoded ends early, and what is behind that shows as a host, a path or a query.
+func TestAPasswordThatIsNotEncodedIsRefusedWithTheCureAndNeverShown(t *testing.T) {
+	t.Parallel()
+	for _, password := range []string{"p@hunter22/Zr9w", "p@hunter22?Zr9w", "p@hunter22#Zr9w", "123/hunter22Zr9w", "hunter22/Zr9w", "hunter22?Zr9w",
+		"hunter22%Zr9w", "hunter22 Zr9w", "hunter22[Zr9w", "p?a=hunter22Zr9w"} {
+		for _, variable := range []string{"WAYBILL_DATABASE_URL=postgres", "WAYBILL_DATABASE_URL=postgresql", "WAYBILL_REDIS_URL=redis",
+			"WAYBILL_REDIS_URL=rediss", "WAYBILL_SMTP_URL=smtp", "WAYBILL_SMTP_URL=smtps", "WAYBILL_DATABASE_REPLICA_URLS=postgres"} {
+			environ := variable + "://waybill:" + password + "@127.0.0.1:9130/none"
+			found := problems(t, configs.Sources{Environ: []string{environ, "WAYBILL_MAIL_FROM=no-reply@example.com"}})
+			if len(found) != 1 || !strings.Contains(found[0].Fix, "%40") || strings.Contains(fmt.Sprintf("%+v", found), "Zr9w") ||
+				strings.Contains(fmt.Sprintf("%+v", found), "hunter22") {
+				t.Errorf("%s: %+v", environ, found)
+			}
+			_, address, _ := strings.Cut(environ, "=")
+			if got, scheme := configs.URL(address).String(), address[:strings.Index(address, ":")]; got != scheme+"://waybill:xxxxx@127.0.0.1:9130/none" {
+				t.Errorf("%s shows as %s", address, got)
+			}
+		}
+	}
+	for address, want := range map[string]string{
+		"postgres://waybill:p%40ss%2F@h1:5432,h2:5432/w?sslmode=require": "postgres://waybill:xxxxx@h1:5432,h2:5432/w?sslmode=require",
+		"postgres://waybill:p@ss@h/w":                                    "postgres://waybill:xxxxx@h/w",
+		"postgres://waybill@h/w":                                         "postgres://waybill@h/w",
+		"postgres://h/w?user=u&password=hunter22&sslmode=require":        "postgres://h/w?user=u&password=xxxxx&sslmode=require",
+		"sqlite:///data/of@me#1.db":                                      "sqlite:///data/of@me#1.db",
+	} {
+		c := load(t, configs.Sources{Environ: []string{"WAYBILL_DATABASE_URL=" + address}})
+		if got := c.DatabaseURL.String(); got != want {
+			t.Errorf("%s shows as %s, want %s", address, got, want)
+		}
+	}
+	for _, address := range []string{"smtp://orders@example.com:hunter22@mail:587", "smtp://orders%40example.com:p%2Fw@mail:587"} {
+		c := load(t, configs.Sources{Environ: []string{"WAYBILL_SMTP_URL=" + address, "WAYBILL_MAIL_FROM=no-reply@example.com"}})
+		if got := c.SMTPURL.String(); strings.Contains(got, "hunter22") || !strings.HasSuffix(got, ":xxxxx@mail:587") {
+			t.Errorf("%s shows as %s", address, got)
 		}
 	}
 }

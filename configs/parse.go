@@ -191,6 +191,9 @@ func parseReplicas(s string) (all []URL, err error) {
 		if scheme, rest, _ := strings.Cut(part, "://"); rest == "" || scheme != "postgres" && scheme != "postgresql" {
 			return nil, bad("holds what is no address of a Postgres", fix)
 		}
+		if err := checkCredentials(part); err != nil {
+			return nil, err
+		}
 		all = append(all, URL(part))
 	}
 	return all, nil

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/url"
 	"regexp"
+	"strings"
 )
 
 const redacted = "[redacted]"
@@ -38,22 +39,35 @@ type URL string
 // Reveal is the whole address.
 func (u URL) Reveal() string { return string(u) }
 
-// keywordPassword finds the password of libpq's keyword=value form, which is
-// no URL, and of a query.
-var keywordPassword = regexp.MustCompile(`(?i)((?:sslpassword|password|passwd|pwd)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)`)
+// queryPassword finds a password in a query.
+var queryPassword = regexp.MustCompile(`(?i)((?:sslpassword|password|passwd|pwd)=)[^\s&]+`)
 
+// String is the address without its password, which ends at the last @ of the text: one that
+// nobody percent-encoded may hold any character.
 func (u URL) String() string {
-	if u == "" {
+	scheme, rest, isURL := strings.Cut(string(u), "://")
+	at := strings.LastIndex(rest, "@")
+	switch {
+	case u == "":
 		return ""
-	}
-	parsed, err := url.Parse(string(u))
-	if err != nil {
+	case !isURL || !plainScheme(scheme):
 		return redacted
+	case scheme == "sqlite": // a path, which may have an @
+		return string(u)
+	case at < 0:
+		if _, err := url.Parse(string(u)); err != nil {
+			return redacted
+		}
+		return queryPassword.ReplaceAllString(string(u), "${1}xxxxx")
 	}
-	if _, has := parsed.User.Password(); has {
-		parsed.User = url.UserPassword(parsed.User.Username(), "xxxxx")
+	user, _, hasPassword := strings.Cut(rest[:at], ":")
+	if strings.ContainsAny(user, "/?#") {
+		user = "xxxxx"
 	}
-	return keywordPassword.ReplaceAllString(parsed.String(), "${1}xxxxx")
+	if hasPassword {
+		user += ":xxxxx"
+	}
+	return scheme + "://" + user + queryPassword.ReplaceAllString(rest[at:], "${1}xxxxx")
 }
 
 // Format keeps every verb from showing more than String.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -148,8 +149,11 @@ func newDatabase(ctx context.Context, c *configs.Config, log *slog.Logger) (port
 	return openBy(ctx, c, log, storageOf(c).open)
 }
 
-// databaseFix is what to do about a database that cannot be opened.
-func databaseFix(err error) string {
+// databaseFix is what to do about a database that cannot be opened or migrated.
+func databaseFix(c *configs.Config, err error) string {
+	if hint := gormstore.HintOf(err); hint != "" {
+		return hint
+	}
 	switch {
 	case errors.Is(err, gormstore.ErrPooler):
 		return "WAYBILL_DATABASE_POOLER=transaction, or the address of Postgres itself in WAYBILL_DATABASE_URL"
@@ -157,10 +161,27 @@ func databaseFix(err error) string {
 		return "create it, or correct the name in WAYBILL_DATABASE_URL"
 	case errors.Is(err, gormstore.ErrTLS):
 		return "correct sslmode, and sslrootcert with it, in WAYBILL_DATABASE_URL, or turn TLS on at the server"
+	case errors.Is(err, gormstore.ErrEncoding):
+		return "create another one, CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0, and name it in WAYBILL_DATABASE_URL"
+	case errors.Is(err, gormstore.ErrReadOnly):
+		return "name the primary in WAYBILL_DATABASE_URL, or allow this role to write: ALTER ROLE name RESET default_transaction_read_only," +
+			" and the same of the database"
+	case errors.Is(err, gormstore.ErrTooManyConnections):
+		return fmt.Sprintf("raise that limit, end other programs' connections, or lower WAYBILL_DATABASE_POOL_SIZE, now %d: each process may hold"+
+			" one connection more than that", c.DatabasePoolSize)
 	case errors.Is(err, gormstore.ErrRefused):
 		return "correct WAYBILL_DATABASE_URL, or let this user in at the server"
+	case gormstore.LacksPrivilege(err):
+		return "grant the role its rights, which waybill doctor lists; migrate up needs the role that owns the tables, with CREATE on its schema"
+	case gormstore.LacksSchema(err):
+		return "create the schema that search_path names first: CREATE SCHEMA name AUTHORIZATION role"
+	case gormstore.TimedOut(err):
+		return "take statement_timeout and lock_timeout out of WAYBILL_DATABASE_URL; behind a pooler those of the role count: migrate by the address" +
+			" of Postgres itself"
+	case ports.StorageUnavailable(err) || errors.Is(err, context.Canceled):
+		return "start the database, or set WAYBILL_DATABASE_URL"
 	}
-	return "start the database, or set WAYBILL_DATABASE_URL"
+	return "correct what the database says, or set WAYBILL_DATABASE_URL to another one"
 }
 
 func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logger,
@@ -173,7 +194,7 @@ func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logge
 		return none, nil, &term.StartError{
 			What: "the database cannot be opened", Err: err,
 			UsedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
-			Fix:     databaseFix(err),
+			Fix:     databaseFix(c, err),
 		}
 	}
 	closeStore := func() {

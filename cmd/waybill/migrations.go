@@ -21,7 +21,7 @@ func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error)
 	closeStore()
 	if migrate := storageOf(c).migrate; migrate != nil {
 		if err := migrate(ctx, c.DatabaseURL.Reveal()); err != nil {
-			return false, settings.MigrationFailed(c, err)
+			return false, settings.MigrationFailed(c, err, databaseFix(c, err))
 		}
 	}
 	return pending || asked != nil, nil
@@ -36,7 +36,7 @@ func schemaOf(ctx context.Context, c *configs.Config) (schema ports.SchemaStatus
 		return schema, nil
 	}
 	if schema, err = status(ctx, c.DatabaseURL.Reveal()); err != nil {
-		return schema, settings.MigrationFailed(c, err)
+		return schema, settings.MigrationFailed(c, err, databaseFix(c, err))
 	}
 	return schema, nil
 }

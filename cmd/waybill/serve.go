@@ -39,13 +39,15 @@ func (p *commands) serve() *cobra.Command {
 				return err
 			}
 			defer servers.close()
-			if awaitDatabase(cmd.Context(), c, servers, log) != nil {
-				return nil // told to end while it waited
-			}
 			urls := servers.urls(c)
-			s, closeService, err := openService(cmd.Context(), c, urls, log)
-			if err != nil {
+			var s *service
+			closeService := func() {}
+			err = awaitDatabase(cmd.Context(), c, servers, log, func() (err error) {
+				s, closeService, err = openService(cmd.Context(), c, urls, log)
 				return err
+			})
+			if err != nil {
+				return unlessEnded(cmd.Context(), err)
 			}
 			defer closeService()
 			if err := mayServe(cmd.Context(), s, c); err != nil {

@@ -38,37 +38,51 @@ const (
 	mostPauseOfStart  = 10 * time.Second
 )
 
-// awaitDatabase returns when the database can be opened, or for a reason for which
-// no waiting helps. Meanwhile the operations listener answers health checks, and
-// the other ones answer 503 with Retry-After.
-func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) error {
-	try := func() error {
-		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-		defer cancel()
-		store, err := storageOf(c).open(ctx, c, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return err
-		}
-		return store.Close()
-	}
-	err := try()
+// awaitDatabase opens what a process works with once its database can be opened. It returns
+// the error of open where no waiting helps, and that of ctx where the process was told to end
+// meanwhile. While it waits the operations listener answers health checks, and the other ones
+// answer 503 with Retry-After.
+func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger, open func() error) error {
+	err := open()
 	if !worthAwaiting(c, err) {
-		return nil // the start goes on, and its error tells what is wrong
+		return err
 	}
 	waiting := &waiting{}
 	waiting.note(err)
 	defer waiting.serve(ctx, c, l, log)()
 	for pause := firstPauseOfStart; worthAwaiting(c, err); pause = min(2*pause, mostPauseOfStart) {
 		waiting.note(err)
-		log.Warn("the start waits for the database", "database", c.DatabaseURL.String(), "error", term.Plainly(err))
+		log.Warn("the start waits for the database", "database", c.DatabaseURL.String(), "error", term.Plainly(err), "fix", databaseFix(c, err))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(pause):
 		}
-		err = try()
+		if err = reachable(ctx, c); err == nil {
+			err = open()
+		}
 	}
-	return nil
+	return err
+}
+
+// reachable tries the database alone: what else a process opens is not made, and perhaps logged,
+// at each try.
+func reachable(ctx context.Context, c *configs.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	store, err := storageOf(c).open(ctx, c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
+
+// unlessEnded is the error of a start, and none of one that was told to end while it waited.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // worthAwaiting reports whether an error may go away by itself. A file does not

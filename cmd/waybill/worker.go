@@ -67,14 +67,16 @@ func (p *commands) worker() *cobra.Command {
 				return err
 			}
 			defer servers.close()
-			if awaitDatabase(cmd.Context(), c, servers, log) != nil {
-				return nil // told to end while it waited
-			}
 			urls := settings.PublicURLsOf(c, "", "")
-			w, closeWorker, err := openWorker(cmd.Context(), c, settings.PublicURLs{Tracking: p.TrackingURL(c),
-				Portal: urls.Portal, Console: urls.Console}, log)
-			if err != nil {
+			var w *worker
+			closeWorker := func() {}
+			err = awaitDatabase(cmd.Context(), c, servers, log, func() (err error) {
+				w, closeWorker, err = openWorker(cmd.Context(), c, settings.PublicURLs{Tracking: p.TrackingURL(c),
+					Portal: urls.Portal, Console: urls.Console}, log)
 				return err
+			})
+			if err != nil {
+				return unlessEnded(cmd.Context(), err)
 			}
 			defer closeWorker()
 			if err := doctor.UpToDate(cmd.Context(), w.store); err != nil {

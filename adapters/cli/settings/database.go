@@ -5,11 +5,11 @@ import (
 	"waybill/configs"
 )
 
-// MigrationFailed tells of a schema that cannot be brought up to date.
-func MigrationFailed(c *configs.Config, err error) error {
+// MigrationFailed tells of a schema that cannot be brought up to date, and what to do about it.
+func MigrationFailed(c *configs.Config, err error, fix string) error {
 	return &term.StartError{What: "the database cannot be migrated", Err: err,
 		UsedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
-		Fix:     "start the database, or set WAYBILL_DATABASE_URL to one whose owner may change its tables"}
+		Fix:     fix}
 }
 
 // NoDatabaseNamed tells that a process in production was given no database.

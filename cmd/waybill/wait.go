@@ -52,7 +52,8 @@ func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *sl
 	defer waiting.serve(ctx, c, l, log)()
 	for pause := firstPauseOfStart; worthAwaiting(c, err); pause = min(2*pause, mostPauseOfStart) {
 		waiting.note(err)
-		log.Warn("the start waits for the database", "database", c.DatabaseURL.String(), "error", term.Plainly(err), "fix", databaseFix(c, err))
+		log.Warn("the start waits for the database", "database", c.DatabaseURL.String(), "error",
+			term.Plainly(err)+"; "+databaseFix(c, err))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

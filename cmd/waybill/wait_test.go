@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"waybill/adapters/cli/term"
 	"waybill/adapters/storage/gormstore"
@@ -111,6 +115,63 @@ func TestAStartDoesNotWaitForWhatOnlyAnOperatorMends(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A role that may have a few connections gives the first ones, and not all that a process opens.
+func TestAStartWaitsWhereTheDatabaseHasNoConnectionsLeft(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Postgres")
+	}
+	t.Parallel()
+	operator, address := newRole(t, freshPostgres(t), "CONNECTION LIMIT 2")
+	operator("GRANT ALL ON ALL TABLES IN SCHEMA public TO ROLE")
+	operator("GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ROLE")
+	environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+address,
+		"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
+	r := start(t, environ, "serve")
+	eventually(t, "it waits and tells the limit", func() bool {
+		log := r.stderr.String()
+		return strings.Contains(log, "the start waits for the database") && strings.Contains(log, "too many connections for role") &&
+			strings.Contains(log, "WAYBILL_DATABASE_POOL_SIZE, now 24")
+	})
+	operator("ALTER ROLE CONNECTION LIMIT 30")
+	ops := "http://" + strings.TrimPrefix(environ[2], "WAYBILL_OPS_ADDR=")
+	eventually(t, "it is ready", func() bool { return status(ops+"/readyz") == http.StatusOK })
+	r.terminate(t)
+}
+
+// newRole makes a role with options, and returns an operator's way to run a statement about it,
+// and the address by which it comes to the database.
+func newRole(t *testing.T, direct, options string) (operator func(statement string), address string) {
+	t.Helper()
+	u := must(url.Parse(direct))
+	role := `"cmd_` + strings.TrimPrefix(u.Path, "/") + `"`
+	run := func(ctx context.Context, statement string) error {
+		conn, err := pgx.Connect(ctx, direct)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close(ctx) }()
+		_, err = conn.Exec(ctx, statement)
+		return err
+	}
+	operator = func(statement string) {
+		t.Helper()
+		statement = strings.ReplaceAll(strings.ReplaceAll(statement, "TO ROLE", "TO "+role), " ROLE", " ROLE "+role)
+		if err := run(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	operator("CREATE ROLE LOGIN " + options)
+	t.Cleanup(func() {
+		for _, statement := range []string{"DROP OWNED BY " + role, "DROP ROLE " + role} {
+			if err := run(context.Background(), statement); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	u.User = url.User(strings.Trim(role, `"`))
+	return operator, u.String()
 }
 
 func freshPostgres(t *testing.T) string {

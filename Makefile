@@ -118,7 +118,7 @@ picture: ## take the README's picture of the portal again; needs Chromium
 verify: ## generate again and fail where a generated file was stale
 	@MAKE="$(MAKE)" .tools/verify.sh
 
-bench: ## measure creates and reads over HTTP against the database's own speed, or with ARGS=pace what a create takes far below full load, or ARGS=processes, webhooks, simulations, neighbours, cleaning, capacity or console; ARGS are passed on
+bench: ## measure creates and reads beside the speed of the database; ARGS=pace measures an ordinary load, ARGS=webhooks webhooks
 	$(SERVERS) go run ./test/bench $(ARGS)
 
 bench-large: ## measure requests at 1 million deliveries of a year and at 100 million, or as many as the disk has room for at 4 kB each beside 12 GB that stay free; ROWS=20000,100000 takes fewer

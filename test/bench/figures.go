@@ -97,25 +97,12 @@ func repeats(o outcome) float64 { return float64(o.Again) }
 func latest(o outcome) float64  { return o.quantile(1, eventOf).Seconds() }
 
 // last is when the last webhook came, in seconds after the beginning.
-func last(o outcome) float64 { return o.end(func(arrival) bool { return true }).Sub(o.begun).Seconds() }
+func last(o outcome) float64 { return o.end().Sub(o.begun).Seconds() }
 
-// lastInserted is when the last one came that no create was for.
-func lastInserted(o outcome) float64 { return o.end(arrival.inserted).Sub(o.begun).Seconds() }
-
-// insertedOnes is how many came that no create was for.
-func (o outcome) insertedOnes() (n int) {
+// end returns when the last webhook came.
+func (o outcome) end() (at time.Time) {
 	for _, a := range o.First {
-		if a.inserted() {
-			n++
-		}
-	}
-	return n
-}
-
-// end is when the last of some arrivals came.
-func (o outcome) end(of func(arrival) bool) (at time.Time) {
-	for _, a := range o.First {
-		if of(a) && a.Came.After(at) {
+		if a.Came.After(at) {
 			at = a.Came
 		}
 	}
@@ -136,14 +123,11 @@ func (o outcome) within() outcome {
 func eventOf(_ outcome, a arrival) time.Time  { return a.Happened }
 func answerOf(o outcome, a arrival) time.Time { return o.answered[a.Order] }
 
-// quantile of the time from a create until arrival; where something was inserted,
-// of those creates that were made while some of it was still to come.
+// quantile returns a quantile of the time from a create until its webhook arrived.
 func (o outcome) quantile(q float64, from func(outcome, arrival) time.Time) time.Duration {
-	m, until := measurement{}, o.end(arrival.inserted)
+	m := measurement{}
 	for _, a := range o.First {
-		if !a.inserted() && (until.IsZero() || a.Happened.Before(until)) {
-			m.latencies = append(m.latencies, a.Came.Sub(from(o, a)))
-		}
+		m.latencies = append(m.latencies, a.Came.Sub(from(o, a)))
 	}
 	slices.Sort(m.latencies)
 	return m.quantile(q)

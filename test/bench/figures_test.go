@@ -1,12 +1,10 @@
 package main
 
 import (
-	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestComparisonsAreMadeWithinTheRounds(t *testing.T) {
@@ -82,39 +80,6 @@ func TestTrialsOfTwoBuildsAlternateAndAreComparedRoundByRound(t *testing.T) {
 	}
 	if got := own.comparisons[0].values(own); !slices.Equal(got, []float64{3, 2, 1.5, 1.2}) {
 		t.Errorf("the ratios are %v", got)
-	}
-}
-
-func TestLatenciesAreThoseOfCreatesBesideInsertedWebhooks(t *testing.T) {
-	t.Parallel()
-	begun := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
-	at := func(s int) time.Time { return begun.Add(time.Duration(s) * time.Second) }
-	o := outcome{begun: begun, answered: map[int]time.Time{}, arrivals: arrivals{First: []arrival{
-		{Order: 1, Happened: at(1), Came: at(3)},
-		{Order: 2, Happened: at(2), Came: at(5)},
-		{Order: 0, Happened: at(-3600), Came: at(4)},
-		{Order: 3, Happened: at(5), Came: at(6)}, // nothing else was under way any more
-	}}}
-	if p50, most := o.quantile(0.5, eventOf), o.quantile(1, eventOf); p50 != 3*time.Second || most != 3*time.Second {
-		t.Errorf("p50 %v, longest %v, want those of 2 s and 3 s", p50, most)
-	}
-	if last(o) != 6 || lastInserted(o) != 4 || o.insertedOnes() != 1 {
-		t.Errorf("the last after %v s, of %d inserted after %v s", last(o), o.insertedOnes(), lastInserted(o))
-	}
-	o.took, o.Count = 4*time.Second, 4
-	if w := o.within(); w.Count != 2 || last(w) != 4 {
-		t.Errorf("within 4 s %d came, the last after %v s", w.Count, last(w))
-	}
-}
-
-func TestIdlingIsAShareOfOneCore(t *testing.T) {
-	t.Parallel()
-	o := outcome{took: 2 * time.Second, spent: spent{serve: 20 * time.Millisecond, worker: 40 * time.Millisecond,
-		postgres: 60 * time.Millisecond, redis: 100 * time.Millisecond, receiver: time.Second}}
-	for i, want := range []float64{1, 2, 3, 5, 11} {
-		if got := idleFigures[i].of(o); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%s: %v, want %v", idleFigures[i].name, got, want)
-		}
 	}
 }
 

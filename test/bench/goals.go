@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 )
 
@@ -45,14 +43,6 @@ func (g goal) aim() string {
 	return fmt.Sprintf("<= %g", g.atMost)
 }
 
-// reach is how far the value is along the way to the aim, where it is 1.
-func (g goal) reach() float64 {
-	if g.atLeast > 0 {
-		return g.value() / g.atLeast
-	}
-	return g.value() / g.atMost
-}
-
 func (g goal) verdict() string {
 	if g.missed() {
 		return "MISSED"
@@ -60,31 +50,16 @@ func (g goal) verdict() string {
 	return "met"
 }
 
-// printGoals is a line for each, with the extremes of its rounds, and the same as
-// bars.
+// printGoals prints a line for each goal that was measured, with the extremes of its
+// rounds.
 func printGoals(w io.Writer, goals []goal) {
-	fmt.Fprintf(w, "\n%-44s %-12s %9s %21s %10s  %s\n", "Goals", "in", "median", "(rounds)", "aim", "verdict")
+	goals = slices.DeleteFunc(goals, func(g goal) bool { return len(g.values) == 0 })
+	if len(goals) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%-44s %-12s %9s %21s %10s  %s\n", "Aims", "in", "median", "(rounds)", "aim", "verdict")
 	for _, g := range goals {
 		spread := fmt.Sprintf("(%.*f to %.*f)", g.digits, slices.Min(g.values), g.digits, slices.Max(g.values))
 		fmt.Fprintf(w, "%-44s %-12s %9.*f %21s %10s  %s\n", g.name, g.unit, g.digits, g.value(), spread, g.aim(), g.verdict())
 	}
-	fmt.Fprintln(w)
-	printBars(w, goals)
-}
-
-// told prints the goals and, where a file is named, draws them.
-func told(w io.Writer, goals []goal, title, file string) error {
-	goals = slices.DeleteFunc(goals, func(g goal) bool { return len(g.values) == 0 })
-	if len(goals) == 0 {
-		return nil
-	}
-	printGoals(w, goals)
-	if file == "" {
-		return nil
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	return errors.Join(plot(f, title, goals), f.Close())
 }

@@ -46,7 +46,6 @@ type largeOptions struct {
 	deadline time.Duration
 	step     bool
 	binary   string
-	plot     string
 }
 
 func benchLarge(ctx context.Context) (err error) {
@@ -63,7 +62,6 @@ func benchLarge(ctx context.Context) (err error) {
 	flags.BoolVar(&o.step, "step", false, "wait for a line of the standard input before each round, so that others may have the machine "+
 		"meanwhile")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
-	flags.StringVar(&o.plot, "plot", "", "a file into which the goals are drawn, as SVG")
 	_ = flags.Parse(os.Args[2:]) // it exits
 	rows, err := rowsOf(o.rows)
 	if err != nil {

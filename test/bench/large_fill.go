@@ -106,11 +106,7 @@ func (f filling) at(n int) string { return f.moment(n).UTC().Format("2006-01-02 
 // values are those columns of a record that differ from record to record.
 type values map[string]func(n int) string
 
-// bytesEach is what a delivery needs on disk at most, with the share of recipients
-// and events, indexes, and what is sorted for these.
-const bytesEach = 2500
-
-// yearBytes is the same of one of a year, with all that is kept of it.
+// yearBytes is what a delivery of a year needs on disk at most, with all that is kept of it.
 const yearBytes = 4000
 
 // disk is the directory of a Postgres on this machine, and what its disk has free;
@@ -130,14 +126,6 @@ func freeOf(dir string) int {
 		return 0
 	}
 	return int(disk.Bavail) * int(disk.Bsize) //nolint:gosec // no disk is that large
-}
-
-// room refuses what the disk of a Postgres on this machine cannot hold.
-func (b *bench) room(ctx context.Context, rows int) error {
-	if dir, free, known := b.disk(ctx); known && free < rows*bytesEach {
-		return fmt.Errorf("%s has %d MB free, and up to %d MB are needed; give fewer rows with -rows", dir, free/1e6, rows*bytesEach/1e6)
-	}
-	return nil
 }
 
 // fill copies what was booked once until there are as many as there shall be. It

@@ -1,39 +1,28 @@
-// Command bench measures how fast deliveries are created and read over HTTP, and
-// what that is worth against the database's own speed:
+// Command bench measures how fast deliveries are created and read over HTTP, beside
+// the database's own speed on the same machine and in the same run:
 //
 //	go run ./test/servers -- go run ./test/bench
 //
-// It drives the real `waybill serve`, on Postgres and on SQLite, with 64
-// connections that send as fast as they are answered, each create with a key,
-// an external_id and a recipient of its own. Beside it, in the same run and on
-// the same Postgres, pgbench writes the same rows into the same tables:
+// It drives the real `waybill serve`, on Postgres and on SQLite, with 64 connections
+// that send as fast as they get responses. Each create has a key, an external_id and a
+// recipient of its own. In the same run, on the same Postgres, pgbench writes the same
+// rows into the same tables:
 //
 //	S  statement by statement, one booking a commit
 //	F  in one call of a function, the least that a booking with a commit of its own can cost
-//	R  and reads single rows by their IDs
+//	R  reads single rows by their IDs
 //
-// and a server of the same framework, H, takes the same requests and does nothing.
+// A server of the same framework takes the same requests: H does nothing, G reads the
+// row by its ID. Rounds are interleaved, and what counts is the median of the ratios
+// within the rounds, because absolute figures drift with the machine. Everything shares
+// the machine's processors, the load generator too.
 //
-// Creates are measured besides with limits in Redis, under a profiler that tells
-// what of the server's time is not for the database, and in bulks.
+// It prints one page with the aims and whether they are met, and fails when a response
+// was not the expected one.
 //
-// Rounds are interleaved, and what counts is the median of the ratios within
-// the rounds: absolute figures drift with the machine. Everything shares the
-// machine's processors, the load generator too; its share is printed.
-//
-// It prints one page of text with the goals and whether they are met, draws them
-// where -plot names a file, and fails when any answer was not the expected one.
-//
-// With an argument it measures something else instead: webhooks (webhooks.go), the
-// steps of simulations (simulations.go), what a create takes at an ordinary pace
-// (pace.go), what many processes cost (processes.go), what deliveries cost from their
-// booking to their end (capacity.go), lists of large tables (large.go), the portal's
-// pages of a large request log (portal.go), the console of the staff and what it takes
-// from creates (console.go), what cleaning takes from them (cleaning.go), what one
-// customer can do to another (neighbours.go), other systems that deliver webhooks
-// (peers.go), or a busy half hour with all that is cleaned up meanwhile (soak.go).
-// `variants DIR` builds the program without one mechanism each (variants.go) and prints
-// what -beside takes to measure what those are worth.
+// With an argument it measures something else: webhooks (webhooks.go), creates at an
+// ordinary pace (pace.go), requests on large tables (large.go), or a busy half hour
+// with all background work (soak.go).
 package main
 
 import (
@@ -62,8 +51,6 @@ type options struct {
 	redis       bool
 	shelf       int
 	binary      string
-	plot        string
-	profiles    string
 	beside      string
 	only        string
 
@@ -78,32 +65,14 @@ func main() {
 		switch os.Args[1] {
 		case webhooksArgument:
 			program = benchWebhooks
-		case simulationsArgument:
-			program = benchSimulations
 		case largeArgument:
 			program = benchLarge
-		case portalArgument:
-			program = benchPortal
-		case consoleArgument:
-			program = benchConsole
-		case neighboursArgument:
-			program = benchNeighbours
 		case paceArgument:
 			program = benchPace
-		case processesArgument:
-			program = benchProcesses
-		case capacityArgument:
-			program = benchCapacity
-		case cleaningArgument:
-			program = benchCleaning
-		case peersArgument:
-			program = benchPeers
 		case soakArgument:
 			program = soak
 		case helloArgument:
 			program = hello
-		case variantsArgument:
-			program = buildVariants
 		case receiverArgument:
 			program = receive
 		}
@@ -127,10 +96,8 @@ func benchCreates(ctx context.Context) error {
 	flag.BoolVar(&o.redis, "redis", true, "measure creates with limits in Redis as well")
 	flag.IntVar(&o.shelf, "shelf", 200_000, "deliveries there are to be read")
 	flag.IntVar(&o.bulkConnections, "bulk-connections", 16, "HTTP connections that send bulks")
-	flag.StringVar(&o.plot, "plot", "", "a file into which the goals are drawn, as SVG")
 	flag.StringVar(&o.beside, "beside", "", "other builds of the program, NAME=PATH,NAME=PATH, to be measured in the same run")
 	flag.StringVar(&o.only, "only", "", "measure only what this regular expression matches")
-	flag.StringVar(&o.profiles, "profiles", "", "a directory for the profiles of the server, as go tool pprof reads them")
 	flag.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	flag.Parse()
 	return run(ctx, o)
@@ -194,8 +161,6 @@ type measurement struct {
 	// Processor time spent in this round; zero where it cannot be read.
 	server, postgres, redis, client time.Duration
 	memory                          int // of the server at most, in MiB
-
-	profile *profiled // of the server; nil: none was made
 }
 
 // each is the processor time of one operation.

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,9 +33,7 @@ type paceOptions struct {
 	duration time.Duration
 	paces    string
 	share    float64
-	counted  time.Duration
 	idle     time.Duration
-	profiles string
 	binary   string
 	beside   string
 	only     string
@@ -49,10 +46,7 @@ func benchPace(ctx context.Context) (err error) {
 	flags.DurationVar(&o.duration, "duration", 10*time.Second, "length of one measurement, whole seconds")
 	flags.StringVar(&o.paces, "paces", "200,20", "creates a second, separated by commas")
 	flags.Float64Var(&o.share, "share", 0.7, "of full load, a pace of its own; 0: neither this nor full load is measured")
-	flags.DurationVar(&o.counted, "counted", 5*time.Second, "length of a count of system calls and round trips at the first pace; 0: none")
 	flags.DurationVar(&o.idle, "idle", 0, "also measure for so long what is spent while nothing happens")
-	flags.StringVar(&o.profiles, "profiles", "", "a directory for profiles of servers and workers at the first pace, "+
-		"as go tool pprof reads them")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	flags.StringVar(&o.beside, "beside", "", "other builds of the program, NAME=PATH,NAME=PATH, to be measured in the same run")
 	flags.StringVar(&o.only, "only", "", "measure only F and what this regular expression matches")
@@ -86,11 +80,6 @@ func benchPace(ctx context.Context) (err error) {
 					return fmt.Errorf("%s, %s: %w", at.name, s.name, err)
 				}
 			}
-		}
-	}
-	if o.counted > 0 {
-		if err := run.count(ctx, float64(paces[0])); err != nil {
-			return err
 		}
 	}
 	return run.print(os.Stdout, paces)
@@ -155,8 +144,6 @@ type paceSubject struct {
 	hooked bool          // each create has a webhook, which is waited for
 
 	figures map[string][]paceFigure // by the name of the pace
-	calls   string                  // system calls for a create, of the count
-	trips   map[string]float64      // and round trips
 }
 
 // paceFigure is what one round came to.
@@ -164,7 +151,6 @@ type paceFigure struct {
 	measurement
 	hooks measurement // from the event to the arrival of its webhook
 	spent
-	switchCounts
 }
 
 // pgbenchF is the subject that does F.
@@ -311,10 +297,9 @@ func (r *paced) load(ctx context.Context, s *paceSubject, at pace) error {
 		return err
 	}
 	if s.in == nil {
-		before, switches := cpuOfTree(r.master), r.switchesOfPostgres()
+		before := cpuOfTree(r.master)
 		m, err := r.book(ctx, *r.pgbench, perSecond, r.duration)
-		f := paceFigure{measurement: m, spent: spent{postgres: cpuOfTree(r.master) - before},
-			switchCounts: switchCounts{postgres: switched(r.switchesOfPostgres(), switches)}}
+		f := paceFigure{measurement: m, spent: spent{postgres: cpuOfTree(r.master) - before}}
 		s.figures[at.name] = append(s.figures[at.name], f)
 		return err
 	}
@@ -328,7 +313,7 @@ func (r *paced) load(ctx context.Context, s *paceSubject, at pace) error {
 	if _, err := s.in.receiver.ask(askTake); err != nil {
 		return err
 	}
-	spent, switches := s.in.spent(), s.in.switches()
+	spent := s.in.spent()
 	m, err := s.load(r.duration).at(ctx, perSecond)
 	if err != nil {
 		return err
@@ -339,7 +324,7 @@ func (r *paced) load(ctx context.Context, s *paceSubject, at pace) error {
 			return err
 		}
 	}
-	f.spent, f.switchCounts = s.in.spent().since(spent), s.in.switches().since(switches)
+	f.spent = s.in.spent().since(spent)
 	came, err := s.in.receiver.ask(askTake)
 	if err != nil {
 		return err
@@ -350,49 +335,4 @@ func (r *paced) load(ctx context.Context, s *paceSubject, at pace) error {
 	f.hooks = lateness(came.First)
 	s.figures[at.name] = append(s.figures[at.name], f)
 	return s.in.settled(ctx)
-}
-
-// count counts what would disturb a measurement, and profiles.
-func (r *paced) count(ctx context.Context, perSecond float64) error {
-	for _, s := range r.subjects {
-		if s.in == nil {
-			continue
-		}
-		fmt.Fprintln(os.Stderr, "count: "+s.name)
-		if err := r.only(s.in); err != nil {
-			return err
-		}
-		if _, err := s.load(time.Second).at(ctx, perSecond); err != nil {
-			return err
-		}
-		if err := s.countCalls(ctx, r, perSecond); err != nil {
-			return err
-		}
-		var err error
-		if s.trips, err = s.in.roundTrips(ctx, perSecond, s.load(max(time.Second, r.counted/2))); err != nil {
-			return err
-		}
-		if r.profiles != "" {
-			if err := s.profile(ctx, r, perSecond); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// profile keeps what the server and the worker spend their time on.
-func (s *paceSubject) profile(ctx context.Context, r *paced, perSecond float64) error {
-	kept := make(chan error, 2)
-	for name, of := range map[string]*server{"serve": s.in.serving, "worker": s.in.worker} {
-		go func() {
-			p, err := fetchProfile(ctx, fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", of.ops, int(r.duration.Seconds())))
-			if err == nil {
-				err = keepProfile(p, filepath.Join(r.profiles, strings.NewReplacer(", ", "-", " ", "-").Replace(s.name)+"-"+name+".pb.gz"))
-			}
-			kept <- err
-		}()
-	}
-	_, err := s.load(r.duration).at(ctx, perSecond)
-	return errors.Join(err, <-kept, <-kept)
 }

@@ -62,25 +62,11 @@ func askForOne(business, application, environment, id string) string {
 	return strings.NewReplacer("$a", business, "$b", application, "$c", environment, "$d", id).Replace(strings.TrimSpace(getSQL))
 }
 
-// askTogether is the statement of the program, by which it looks for those that
-// are asked for at the same time; here for one.
-func askTogether(business, application, environment, id string) string {
-	return probed(oneParameter+"::integer[]", "ARRAY["+business+"]", "ARRAY["+application+"]", "ARRAY["+environment+"]", "ARRAY["+id+"]")
-}
-
-func probed(numbers, businesses, applications, environments, ids string) string {
-	return "SELECT u.n, f.* FROM (SELECT " + numbers + " AS n, " + businesses + " AS a, " + applications + " AS b, " + environments +
-		" AS c, " + ids + " AS d OFFSET 0) k" +
-		" CROSS JOIN unnest(k.n, k.a, k.b, k.c, k.d) AS u (n, a, b, c, d)" +
-		" CROSS JOIN LATERAL (" + askForOne("u.a", "u.b", "u.c", "u.d") + ") f"
-}
-
 // readByPgbench reads random ones of all applications.
-func (b *bench) readByPgbench(ctx context.Context, ask func(business, application, environment, id string) string, round int) (
-	measurement, error) {
+func (b *bench) readByPgbench(ctx context.Context, round int) (measurement, error) {
 	scripts := make([]string, len(b.postgres.applications))
 	for k := range scripts {
-		scripts[k] = b.readScript(k, ask)
+		scripts[k] = b.readScript(k, askForOne)
 	}
 	return b.pgbench.run(ctx, b.onHTTP, scripts, b.duration, round)
 }

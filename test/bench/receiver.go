@@ -63,11 +63,7 @@ func receive(context.Context) error {
 		addresses = append(addresses, l.Addr().String())
 		go r.accept(l, inbox)
 	}
-	beside, err := listenBeside()
-	if err != nil {
-		return err
-	}
-	if err := answers.Encode(append(addresses, beside...)); err != nil {
+	if err := answers.Encode(addresses); err != nil {
 		return err
 	}
 	questions := bufio.NewScanner(os.Stdin)
@@ -145,18 +141,11 @@ func (r *mailroom) serve(c net.Conn, inbox int) {
 			_, _ = io.Copy(io.Discard, in) // until the sender has had enough
 			return
 		}
-		if ailment, sick := strings.CutPrefix(path, sickPath); sick {
-			misbehave(c, in, ailment, length)
-			return
-		}
 		body = append(body[:0], make([]byte, length)...)
 		if _, err := io.ReadFull(in, body); err != nil {
 			return
 		}
 		came := time.Now()
-		if event == "" { // of another system, which has other headers
-			event = textIn(body, orderMark)
-		}
 		r.note(letter{inbox, event}, arrival{Order: orderOf(body), Happened: happened(body), Came: came}, length)
 		if _, err := c.Write(taken); err != nil {
 			return
@@ -226,7 +215,6 @@ func textIn(body []byte, behind string) string {
 type receiver struct {
 	cmd       *exec.Cmd
 	addresses []string // of the inboxes
-	beside    []string // what is reached beside them
 	questions io.WriteCloser
 	answers   *gob.Decoder
 }
@@ -252,7 +240,6 @@ func startReceiver(inboxes int) (*receiver, error) {
 	if err := r.answers.Decode(&r.addresses); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the receiver: %w", err), r.stop())
 	}
-	r.addresses, r.beside = r.addresses[:inboxes], r.addresses[inboxes:]
 	return r, nil
 }
 

@@ -9,9 +9,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"waybill/domain"
 )
 
 // soakArgument makes this program keep a service busy for long:
@@ -36,7 +39,6 @@ type soakOptions struct {
 	simulations int
 	retention   time.Duration
 	binary      string
-	plot        string
 }
 
 func soak(ctx context.Context) (err error) {
@@ -48,7 +50,6 @@ func soak(ctx context.Context) (err error) {
 	flags.IntVar(&o.simulations, "simulations", 5, "simulations per second, of four steps within four seconds")
 	flags.DurationVar(&o.retention, "retention", 30*time.Second, "how long an idempotency key is remembered")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
-	flags.StringVar(&o.plot, "plot", "", "a file into which the goals are drawn, as SVG")
 	_ = flags.Parse(os.Args[2:]) // it exits
 	b, err := open(ctx, options{binary: o.binary})
 	defer func() { err = errors.Join(err, b.close()) }()
@@ -206,7 +207,7 @@ func (s *soaking) run(ctx context.Context) error {
 		func() error {
 			return s.simulate.at(ctx, s.simulations, until, s.serving.sandbox, work{
 				request: func(address, _ string) []byte {
-					return postRequest(address, sandboxKey, "/v1/deliveries", "bench-order-"+placeholder, simulatedOrder(1))
+					return postRequest(address, sandboxKey, "/v1/deliveries", "bench-order-"+placeholder, simulatedOrder)
 				},
 				next: func(int) int { return int(simulated.Add(1)) },
 				send: func(c *conn, n int) (answer, error) { return c.create(n, n) }, expected: ok(http.StatusCreated),
@@ -259,3 +260,7 @@ func (s *soaking) failed() error {
 	}
 	return nil
 }
+
+// simulatedOrder is a create whose delivery then moves by itself, each second a step.
+var simulatedOrder = orderBody[:strings.LastIndexByte(orderBody, '}')] + `, "sandbox": {"scenario": "` +
+	string(domain.ScenarioDelivered) + `", "step_seconds": 1}}`

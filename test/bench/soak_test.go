@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,10 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"waybill/domain"
-	"waybill/ports"
-	"waybill/test/sample"
 )
 
 func TestARequestIsBesideCleaningWhereTheyOverlap(t *testing.T) {
@@ -74,8 +69,7 @@ func TestAGaugeIsReadFromMetrics(t *testing.T) {
 func TestWhatIsMadeOldIsCleanedAway(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	due := s.due(t, s.endpoints[1], time.Now())[0].WebhookDelivery
-	if err := s.record(t, due); err != nil {
+	if err := s.record(t, s.due(t, s.endpoints[1])); err != nil {
 		t.Fatal(err)
 	}
 	before, err := sizes(t, s)
@@ -154,15 +148,4 @@ func newEcho(t *testing.T) (address string, seen *atomic.Int64) {
 	}))
 	t.Cleanup(s.Close)
 	return strings.TrimPrefix(s.URL, "http://"), seen
-}
-
-// record takes down that a webhook has arrived.
-func (s *scene) record(t *testing.T, w domain.WebhookDelivery) error {
-	t.Helper()
-	token, out := sample.ID("").Hex(), s.store.Outbox()
-	if _, leased, err := out.Lease(t.Context(), w.EndpointID, token, time.Minute); err != nil || !leased {
-		return fmt.Errorf("leased %t, %w", leased, err)
-	}
-	o := sample.WebhookOutcome(w, sample.Arrived(time.Now()), time.Now())
-	return out.Record(t.Context(), w.EndpointID, token, []ports.WebhookOutcome{o}, domain.WebhookHealth{})
 }

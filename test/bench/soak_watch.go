@@ -129,7 +129,7 @@ type moment struct {
 type tableSize struct{ heap, indexes, live, dead, deleted int64 }
 
 // each is the bytes of a row that is there.
-func (t tableSize) each() float64 { return quotient(t.heap+t.indexes, t.live) }
+func (t tableSize) each() float64 { return float64(t.heap+t.indexes) / float64(max(t.live, 1)) }
 
 // samplesEvery is a minute, or less in short runs.
 func (s *soaking) samplesEvery() time.Duration {

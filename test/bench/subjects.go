@@ -16,13 +16,11 @@ const (
 	besideRead   = "get, "
 	besideFile   = "create, SQLite, "
 	limitedName  = "create, limits in Redis"
-	profiledName = "create, profiled"
 	replayName   = "replay over HTTP"
 	bulkName     = "in bulks of 100 over HTTP"
 	embeddedName = "create over HTTP, SQLite"
 	byRow        = "R  pgbench, row by its ID"
 	byFramework  = "H  gin, no work"
-	byArrays     = "R  asked by arrays"
 	byDriver     = "G  gin and pgx, row by its ID"
 	readName     = "get over HTTP"
 )
@@ -57,30 +55,18 @@ func (b *bench) subjects() []*subject {
 			return b.pgbench.run(ctx, b.onStmts, []string{statementsSQL}, b.duration, round)
 		}),
 		of(bulkName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.bulks(ctx, b.postgres, b.duration) }),
-		of(profiledName, b.postgres, func(ctx context.Context, round int) (measurement, error) {
-			return b.record(ctx, b.postgres, "", round, func() (measurement, error) { return b.create(ctx, b.postgres, b.duration) })
-		}),
 		of(replayName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.replay(ctx, b.duration) }),
 		of(byRow, nil, func(ctx context.Context, round int) (measurement, error) {
-			return b.readByPgbench(ctx, askForOne, round)
+			return b.readByPgbench(ctx, round)
 		}),
 		of(readName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.read(ctx, b.postgres, b.duration) }),
-		of(byArrays, nil, func(ctx context.Context, round int) (measurement, error) {
-			return b.readByPgbench(ctx, askTogether, round)
-		}),
 	)
 	all = append(all, of(byFramework, b.hello, func(ctx context.Context, _ int) (measurement, error) {
 		return b.hello.load.send(ctx, b.duration, false, func(int) int { return 1 })
 	}))
 	all = append(all, of(byDriver, b.hello, func(ctx context.Context, _ int) (measurement, error) { return b.read(ctx, b.hello, b.duration) }))
 	if b.sqlite != nil {
-		all = append(all, of(embeddedName, b.sqlite, func(ctx context.Context, round int) (measurement, error) {
-			create := func() (measurement, error) { return b.create(ctx, b.sqlite, b.duration) }
-			if b.profiles == "" {
-				return create()
-			}
-			return b.record(ctx, b.sqlite, "sqlite-", round, create)
-		}))
+		all = append(all, of(embeddedName, b.sqlite, creates(b.sqlite)))
 	}
 	return all
 }

@@ -18,8 +18,7 @@ import (
 // A server and a worker of the program run on one Postgres and on a Redis of
 // their own. What is sent to is a process beside them that answers at once.
 // Events are those of real creates over HTTP: for a backlog while the worker is
-// held back with SIGSTOP, for latencies at a steady pace. What would take too long
-// to be created is inserted in the database; see due.sql.
+// held back with SIGSTOP, for latencies at a steady pace.
 const webhooksArgument = "webhooks"
 
 // webhookOptions are the flags behind it.
@@ -27,12 +26,6 @@ type webhookOptions struct {
 	rounds   int
 	duration time.Duration
 	backlog  int
-	large    int
-	retries  int
-	dead     int
-	held     time.Duration
-	dump     int
-	around   time.Duration
 	only     string
 	binary   string
 	beside   string
@@ -44,13 +37,6 @@ func benchWebhooks(ctx context.Context) (err error) {
 	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
 	flags.DurationVar(&o.duration, "duration", 8*time.Second, "length of one measurement of latencies")
 	flags.IntVar(&o.backlog, "backlog", 16000, "webhooks that wait when one of throughput begins")
-	flags.IntVar(&o.large, "large", 1_000_000, "webhooks that wait when the large backlog begins, once")
-	flags.IntVar(&o.retries, "retries", 100_000, "retries that become due at once")
-	flags.IntVar(&o.dead, "dead", 5_000_000, "webhooks that were sent while a snapshot is held, once; and as many as at 200/s in half an hour")
-	flags.DurationVar(&o.held, "held", 0, "measure nothing but a steady pace before, beside and after a snapshot that is held for so long")
-	flags.IntVar(&o.dump, "dump", 0, "measure nothing but the same with a pg_dump of so many deliveries, and of a copy of them; 10,000,000 "+
-		"take up to 40 GB of disk")
-	flags.DurationVar(&o.around, "around", 2*time.Minute, "length of what is before and after these")
 	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches, and what it is compared with")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	flags.StringVar(&o.beside, "beside", "", "other builds of the program, NAME=PATH,NAME=PATH, each with processes of its own: "+
@@ -69,9 +55,6 @@ func benchWebhooks(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err != nil {
 		return err
-	}
-	if o.held > 0 || o.dump > 0 {
-		return p.long(ctx, o)
 	}
 	if err := p.warm(ctx); err != nil {
 		return err
@@ -115,26 +98,6 @@ func benchWebhooks(ctx context.Context) (err error) {
 	return nil
 }
 
-// long measures what is held for long.
-func (p *post) long(ctx context.Context, o webhookOptions) error {
-	if o.dump == 0 {
-		run, err := p.held(ctx, o.held, o.around)
-		if err != nil {
-			return err
-		}
-		run.print(os.Stdout, fmt.Sprintf("A snapshot held for %v", o.held), "held")
-		return run.failed()
-	}
-	run, made, err := p.dumped(ctx, o.dump, o.around)
-	if err != nil {
-		return err
-	}
-	run.print(os.Stdout, fmt.Sprintf("pg_dump of %s deliveries, a database of %d MB", amount(o.dump), made.bytes>>20), besideDump,
-		besideDumpCopy)
-	fmt.Printf("the dump took %.0f s, of which pg_dump itself used a processor for %.0f s\n", made.took.Seconds(), made.spent.Seconds())
-	return run.failed()
-}
-
 // trial is one thing that is measured in every round.
 type trial struct {
 	name        string
@@ -151,12 +114,11 @@ type trial struct {
 
 // outcome is what one round of a trial came to.
 type outcome struct {
-	expected   int // webhooks
-	begun      time.Time
-	took       time.Duration     // what is later does not count; 0: everything does
-	answered   map[int]time.Time // when each create was
-	commits    []time.Duration   // sorted; of those that are measured alone
-	goroutines int               // of the worker, at most
+	expected int // webhooks
+	begun    time.Time
+	took     time.Duration     // what is later does not count; 0: everything does
+	answered map[int]time.Time // when each create was
+	commits  []time.Duration   // sorted; of those that are measured alone
 	arrivals
 	spent // before it began; once it is over, meanwhile
 }
@@ -171,48 +133,26 @@ func (p *post) trials(o webhookOptions) []*trial {
 			return p.steady(ctx, perSecond, hung, o.duration)
 		}}
 	}
-	idle := func(endpoints int) *trial {
-		return &trial{name: amount(endpoints) + " idle endpoints", figures: idleFigures, run: func(ctx context.Context) (outcome, error) {
-			return p.idle(ctx, endpoints, o.duration)
-		}}
-	}
-	maximum, alone := drain("backlog to 1 endpoint", p.one), steady("20/s", 20, 0, latency(20))
-	plain := steady("200/s", 200, 0, latency(12))
-	snapshot := func(dead int, aim float64) *trial {
-		return &trial{name: "200/s beside a snapshot, " + amount(dead) + " sent", figures: latency(-1), once: true,
-			comparisons: []comparison{{figure: figure{"p95 / p95 of 200/s", p95(-1).of, 2, 0, aim}, with: plain, by: ratio}},
-			run:         func(ctx context.Context) (outcome, error) { return p.beside(ctx, 200, dead, o.duration) }}
-	}
-	empty, crowded := idle(0), idle(manyEndpoints)
-	crowded.comparisons = []comparison{{figure: figure{"all, more than with 0", idling.of, 1, 0, 3}, with: empty, by: difference}}
-	bare := &trial{name: "200/s, commits alone", figures: []figure{committed("p50 ms", 0.5), committed("p95 ms", 0.95),
-		committed("p99 ms", 0.99)},
+	commit := committed("p95 ms", 0.95)
+	bare := &trial{name: "200/s, commits alone", figures: []figure{committed("p50 ms", 0.5), commit, committed("p99 ms", 0.99)},
 		run: func(ctx context.Context) (outcome, error) { return p.commits(ctx, 200, o.duration) }}
-	all := append([]*trial{
-		maximum,
+	loaded := steady("200/s", 200, 0, latency(-1))
+	loaded.comparisons = []comparison{{figure: figure{"p95 over a commit's, ms", p95(-1).of, 1, 0, 40}, with: bare, by: difference, against: commit.of}}
+	all := []*trial{
+		drain("backlog to 1 endpoint", p.one),
 		drain("backlog to 4 endpoints", p.four),
 		drain("backlog to 16 endpoints", p.sixteen),
-		alone,
+		steady("20/s", 20, 0, latency(-1)),
 		bare,
-		plain,
-		steady("20/s beside 1 hung", 20, 1, latency(25)),
-		steady("20/s beside 50 hung", 20, mostNeighbours, latency(50)),
+		loaded,
+		steady("20/s beside 1 hung", 20, 1, latency(120)),
+		steady("20/s beside 50 hung", 20, mostNeighbours, latency(120)),
 		{name: "200/s, FLUSHALL twice", figures: []figure{{"lost", missing, 0, 0, 0}, {"latest, s", latest, 1, 0, -1}},
 			run: func(ctx context.Context) (outcome, error) { return p.flushed(ctx, o.duration) }},
 		{name: "kill -9 with a backlog", figures: []figure{{"last event after s", last, 1, 0, 10}, {"lost", missing, 0, 0, 0},
 			{"repeated", repeats, 0, 0, -1}},
 			run: func(ctx context.Context) (outcome, error) { return p.killed(ctx, o.backlog/4) }},
-		empty,
-		crowded,
-		{name: amount(o.retries) + " retries due at once", figures: besideRetries,
-			comparisons: []comparison{{figure: figure{"p95 / p95 of 20/s", p95(-1).of, 2, 0, 1.5}, with: alone, by: ratio}},
-			run:         func(ctx context.Context) (outcome, error) { return p.retried(ctx, 20, o.retries, o.duration) }},
-		{name: amount(o.large) + " due rows", figures: overdueFigures, once: true,
-			comparisons: []comparison{{figure: figure{"rate / backlog to 1", rate.of, 2, 0.5, -1}, with: maximum, by: ratio}},
-			run:         func(ctx context.Context) (outcome, error) { return p.overdue(ctx, o.large) }},
-		snapshot(200*int(deadFor/time.Second), 1.5),
-		snapshot(o.dead, 2),
-	}, p.sickTrials(o)...)
+	}
 	for _, t := range all {
 		t.on = p
 	}

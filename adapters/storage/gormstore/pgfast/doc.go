@@ -15,7 +15,4 @@
 //     statement by itself was rejected, as it saves only half as much.
 //   - Rows go as one array for each column (columns.go), so that a statement has the same
 //     text and plan for any number of rows.
-//
-// The gain of each of the three is in test/bench/results.md; test/bench/variants.go
-// measures it.
 package pgfast

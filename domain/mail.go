@@ -15,32 +15,52 @@ const (
 	MailSignInLink MailKind = "sign_in_link" // carries a link
 	MailNewDevice  MailKind = "new_device"
 
+	MailPasskeyAdded       MailKind = "passkey_added"
+	MailPasskeyRemoved     MailKind = "passkey_removed"
+	MailPasswordSet        MailKind = "password_set"
+	MailPasswordChanged    MailKind = "password_changed"
+	MailIdentityConnected  MailKind = "identity_connected"  // an account at the identity provider signs the person in
+	MailCredentialsRemoved MailKind = "credentials_removed" // password and passkeys
+	MailAccountChanges     MailKind = "account_changes"     // joins further notices of the own account
+
 	MailKeyCreated MailKind = "key_created"
 	MailKeyRotated MailKind = "key_rotated"
 	MailKeyRevoked MailKind = "key_revoked"
 	MailKeyExpires MailKind = "key_expires"
+	MailKeyChanges MailKind = "key_changes" // joins further notices of keys
 
 	MailEndpointFailing   MailKind = "endpoint_failing" // and will be disabled
 	MailEndpointDisabled  MailKind = "endpoint_disabled"
 	MailEndpointRecovered MailKind = "endpoint_recovered"
+	MailEndpointChanges   MailKind = "endpoint_changes" // joins further notices of endpoints
 )
 
 // MailKinds is every kind.
 func MailKinds() []MailKind {
 	return []MailKind{
-		MailInvitation, MailSignInLink, MailNewDevice, MailKeyCreated, MailKeyRotated, MailKeyRevoked, MailKeyExpires,
-		MailEndpointFailing, MailEndpointDisabled, MailEndpointRecovered,
+		MailInvitation, MailSignInLink, MailNewDevice, MailPasskeyAdded, MailPasskeyRemoved, MailPasswordSet, MailPasswordChanged,
+		MailIdentityConnected, MailCredentialsRemoved, MailAccountChanges, MailKeyCreated, MailKeyRotated, MailKeyRevoked, MailKeyExpires,
+		MailKeyChanges, MailEndpointFailing, MailEndpointDisabled, MailEndpointRecovered, MailEndpointChanges,
 	}
 }
 
 // Roles are the roles whose members are told about something of their business: those
 // that act on it. None for a mail that is one person's own.
 func (k MailKind) Roles() []Role {
-	switch k {
-	case MailInvitation, MailSignInLink, MailNewDevice:
+	if k == MailInvitation || k == MailSignInLink || k.AboutAccount() {
 		return nil
 	}
 	return []Role{RoleOwner, RoleDeveloper}
+}
+
+// AboutAccount reports a notice to one person about what lets them in.
+func (k MailKind) AboutAccount() bool {
+	switch k {
+	case MailNewDevice, MailPasskeyAdded, MailPasskeyRemoved, MailPasswordSet, MailPasswordChanged, MailIdentityConnected,
+		MailCredentialsRemoved, MailAccountChanges:
+		return true
+	}
+	return false
 }
 
 // Lifetime is for how long a mail is tried: later its content is of no use.
@@ -57,6 +77,9 @@ func (k MailKind) Lifetime() time.Duration {
 // actionMails are the changes that people are told of by mail.
 var actionMails = map[Action]MailKind{ActionKeyCreate: MailKeyCreated, ActionKeyRotate: MailKeyRotated, ActionKeyRevoke: MailKeyRevoked}
 
+// MailedActions returns the actions that AuditNotice tells of.
+func MailedActions() []Action { return []Action{ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke} }
+
 // Notice is something that people are told by mail. It goes to Email alone, or to
 // PersonID alone, or else to the members of the business whose role is one of Kind.Roles.
 type Notice struct {
@@ -69,8 +92,9 @@ type Notice struct {
 	Email      Email // a link was asked for by this address; there may be no such person
 	About      ID    // the key, or the webhook endpoint
 	// Facts are values for the text that no record has. Never a secret.
-	Facts map[string]string
-	At    time.Time
+	Facts  map[string]string
+	At     time.Time
+	Budget MailBudget // that it counts against; empty: none
 }
 
 // The names of facts.
@@ -83,6 +107,7 @@ const (
 	FactUntil  = "until"  // from when on one that goes on failing is disabled
 	FactNext   = "next"   // the ID of the key that took the place of another
 	FactURL    = "url"    // the host of an endpoint
+	FactName   = "name"   // of a passkey
 
 	FactEnabled = "enabled"
 )
@@ -90,7 +115,10 @@ const (
 // AuditNotice is the mail about a change, or false where there is none.
 func AuditNotice(e AuditEntry) (Notice, bool) {
 	kind, told := actionMails[e.Action]
-	n := Notice{Kind: kind, Cause: e.ID, BusinessID: e.BusinessID, About: e.Target, At: e.At, Facts: map[string]string{}}
+	n := Notice{
+		Kind: kind, Cause: e.ID, BusinessID: e.BusinessID, About: e.Target, At: e.At, Facts: map[string]string{},
+		Budget: keyBudget(Environment(e.Details["environment"])),
+	}
 	if e.Actor.Kind() == ActorPerson {
 		n.Facts[FactBy] = e.Actor.Name
 	}
@@ -138,7 +166,15 @@ func EnabledNotice(before, now WebhookEndpoint) (Notice, bool) {
 }
 
 func endpointNotice(k MailKind, e WebhookEndpoint, cause ID, at time.Time) Notice {
-	return Notice{Kind: k, Cause: cause, BusinessID: e.Tenant.BusinessID, About: e.ID, At: at, Facts: map[string]string{FactURL: e.Host()}}
+	return Notice{Kind: k, Cause: cause, BusinessID: e.Tenant.BusinessID, About: e.ID, At: at, Facts: map[string]string{FactURL: e.Host()},
+		Budget: endpointBudget(e.Tenant.Environment)}
+}
+
+// AccountNotice tells the person of a session what has changed about the own account; cause
+// is the record that was changed, or one of its own.
+func AccountNotice(k MailKind, s Session, cause ID, at time.Time) Notice {
+	return Notice{Kind: k, Cause: cause, PersonID: s.PersonID, BusinessID: s.BusinessID, At: at, Budget: BudgetAccount,
+		Facts: map[string]string{FactDevice: DeviceName(s.Device)}}
 }
 
 // MailState is the state of a mail.
@@ -222,5 +258,5 @@ func ExpiryNotice(c Credential, now time.Time) (Notice, bool) {
 		k.ExpiresAt.Sub(now) > TellExpiry || k.ExpiresAt.Sub(k.CreatedAt) <= TellExpiry {
 		return Notice{}, false
 	}
-	return Notice{Kind: MailKeyExpires, Cause: k.ID, BusinessID: c.Business.ID, About: k.ID, At: now}, true
+	return Notice{Kind: MailKeyExpires, Cause: k.ID, BusinessID: c.Business.ID, About: k.ID, At: now, Budget: keyBudget(k.Environment)}, true
 }

@@ -13,6 +13,11 @@ type MailStore interface {
 	// Tell makes a mail for each recipient of the notice: for its address or person, or
 	// else for the active members of its business who have accepted and have one of
 	// the roles of its kind. A mail that is there already stays as it is.
+	//
+	// A notice with a budget is counted with those that all processes have told, as
+	// domain.Notice says: TOO_MANY_MAILS where it is an invitation over its budget, and
+	// where it is another notice the summary of the hour tells it. Others that count for the
+	// same business wait until the transaction ends, so Tell comes last in it.
 	Tell(ctx context.Context, n domain.Notice) error
 }
 
@@ -83,6 +88,7 @@ type Letter struct {
 	Link     string        // lets the recipient in, once; a secret
 	LinkFor  time.Duration // for how long
 	Device   string
+	Passkey  string // by name
 	Page     string // an address in the portal where one looks or acts; empty: there is no portal
 	App      string // of the application, by name
 	Env      domain.Environment
@@ -93,7 +99,19 @@ type Letter struct {
 	Host     string     // of the webhook endpoint
 	Endpoint domain.ID
 	Reason   domain.DisabledReason
-	Enabled  bool       // the endpoint was enabled again
-	Since    *time.Time // the endpoint fails
-	Until    *time.Time // it is disabled from then on, unless it answers
+	Enabled  bool        // the endpoint was enabled again
+	Since    *time.Time  // the endpoint fails, or the hour of a summary begins
+	Until    *time.Time  // it is disabled from then on, unless it answers
+	Changes  []KeyChange // of a summary
+	More     bool        // there were more changes than those
+}
+
+// KeyChange is one change of a key, in a summary.
+type KeyChange struct {
+	Kind domain.MailKind
+	At   time.Time
+	By   string // the person who did it; empty: the delivery company
+	App  string // by name
+	Env  domain.Environment
+	Key  string // how the key ends
 }

@@ -43,6 +43,8 @@ type facts struct {
 	SandboxAttempts           int
 	Mails                     []mailRow
 	MailWaits, MailKept       string
+	MailsAnHour, MailsADay    int
+	InvitationsAnHour         int
 	Outcomes                  []outcomeRow // of moves of many
 	DispatchLimits            []limitRow
 	Dispatch                  sample
@@ -92,6 +94,7 @@ func newFacts(o Options, d *description, root string) *facts {
 		WarnAfter: duration(domain.WarnAfter),
 		Forced:    d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
 		SandboxAttempts: len(o.Schedules[domain.Sandbox]) + 1, Mails: mailRows(), MailWaits: mailWaits(), MailKept: duration(domain.MailKept),
+		MailsAnHour: domain.MailsAnHourToOne, MailsADay: domain.MailsADayOfBusiness, InvitationsAnHour: domain.InvitationsAnHour,
 		Outcomes: outcomeRows(), DispatchLimits: dispatchLimits(d), Dispatch: readSample("Python", "dispatch.py"),
 		EventsKept: duration(domain.RecoverableFor), MovesKept: duration(domain.MoveRunKept),
 	}

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -41,6 +42,16 @@ type keysView struct {
 	Scopes      pages.Field
 	ExpiresIn   pages.Field
 	BaseURL     string
+	Told        string // who is told of a change by mail; empty: nobody
+}
+
+// toldOfKeys says who is told of changes of keys by mail, and when.
+func (p *Portal) toldOfKeys() string {
+	if !p.options.Mails {
+		return ""
+	}
+	return fmt.Sprintf("Owners and developers get an email about each change of keys. After %d in an hour, further ones come in one email "+
+		"when the hour is over.", domain.MailsAnHourToOne)
 }
 
 type keyView struct {
@@ -116,7 +127,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	v := keysView{
-		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), Once: p.drawKeyID(),
+		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), Once: p.drawKeyID(), Told: p.toldOfKeys(),
 		BaseURL: map[domain.Environment]string{domain.Live: p.options.LiveBaseURL, domain.Sandbox: p.options.SandboxBaseURL}[e],
 		Tabs:    pages.Tabs{Label: "Environment"}, Scopes: scopesField(c), ExpiresIn: expiresField(c),
 	}
@@ -313,6 +324,7 @@ type newKeyView struct {
 	List   string
 	Call   pages.Code
 	Env    string
+	Told   string // who is told of it by mail; empty: nobody
 }
 
 // showNewKey is the one answer that has the key.
@@ -328,8 +340,8 @@ func (p *Portal) showNewKey(c *call, app domain.Application, k tenancy.IssuedKey
 	}
 	v := newKeyView{
 		App: app, Key: showKey(k.APIKey, p.options.Clock.Now(), keyHistory{}, nil), Old: old, List: at, Env: string(k.Environment),
-		Secret: pages.Secret{Title: "Copy the key now", Note: note, Label: "The new key", Secret: k.Secret},
-		Call:   pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + base + "/api-key"},
+		Told: p.toldOfKeys(), Secret: pages.Secret{Title: "Copy the key now", Note: note, Label: "The new key", Secret: k.Secret},
+		Call: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + base + "/api-key"},
 	}
 	return p.Show(c, http.StatusOK, "key", "The new key", v)
 }

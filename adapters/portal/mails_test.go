@@ -142,3 +142,25 @@ func TestLinksByMailAreLimitedByMailboxAndByAddressWhoeverIsKnown(t *testing.T) 
 		t.Errorf("half an hour later: %d", p.status)
 	}
 }
+
+func TestTooManyInvitationsAreRefusedWithTheTimeToTryAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	owner := s.signedIn(t, s.house, domain.RoleOwner)
+	invite := func() page {
+		return owner.post("/people", url.Values{"email": {"efua@elsewhere.example"}, "name": {"Efua"}, "role": {"viewer"}})
+	}
+	for range domain.MailsAnHourToOne {
+		if p := invite(); p.status != http.StatusOK {
+			t.Fatalf("%d\n%s", p.status, p.body)
+		}
+	}
+	p := invite()
+	if p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") != "3600" || !strings.Contains(p.body, "Nothing was changed") ||
+		!strings.Contains(p.body, "Try again in 60 minutes.") || !strings.Contains(p.body, `value="efua@elsewhere.example"`) {
+		t.Errorf("%d, Retry-After %q\n%s", p.status, p.header.Get("Retry-After"), p.body)
+	}
+	if p := owner.get("/apps/" + string(s.house.app.ID) + "/sandbox/keys"); !strings.Contains(p.body, "After 5 in an hour, further ones come in one email") {
+		t.Errorf("the page of keys does not tell how mails are joined\n%s", p.body)
+	}
+}

@@ -188,8 +188,9 @@ func (s *Site) peopleConflict(c *Call, err error) error {
 	switch {
 	case c.Wrong(err):
 		return s.peoplePage(c, http.StatusUnprocessableEntity, peopleView{})
-	case errors.As(err, &e) && e.Kind == domain.KindConflict:
-		return s.peoplePage(c, http.StatusConflict,
+	case errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Code == domain.CodeTooManyMails):
+		c.RetryAfter(err)
+		return s.peoplePage(c, StatusOf(err),
 			peopleView{Notice: &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}}})
 	}
 	return err

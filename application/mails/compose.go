@@ -1,9 +1,11 @@
 package mails
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"waybill/domain"
@@ -15,9 +17,12 @@ var errNoRecipient = errors.New("there is no one to tell it to")
 
 // compose reads the recipient and the facts of the mail as they are now.
 func (s *Sender) compose(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
-	if m.Kind == domain.MailInvitation || m.Kind == domain.MailSignInLink {
+	switch {
+	case m.Kind == domain.MailInvitation || m.Kind == domain.MailSignInLink:
 		l, err = s.withLink(ctx, m)
-	} else {
+	case m.Kind.AboutAccount():
+		l, err = s.aboutAccount(ctx, m)
+	default:
 		l, err = s.aboutMember(ctx, m)
 	}
 	if errors.Is(err, domain.ErrNotFound) {
@@ -33,7 +38,23 @@ func (s *Sender) compose(ctx context.Context, m domain.Mail) (l ports.Letter, er
 	return l, nil
 }
 
-// aboutMember is the letter to a member of a business, or to a person of the staff.
+// aboutAccount returns the letter to a person about what lets them in. They get it also where
+// they have left the business of the session meanwhile: the account is theirs.
+func (s *Sender) aboutAccount(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
+	person, err := s.storage.Read().Persons.Get(ctx, m.PersonID)
+	if err != nil {
+		return l, err
+	}
+	if person.State != domain.PersonActive {
+		return l, errNoRecipient
+	}
+	l = ports.Letter{Kind: m.Kind, To: person.Email, Name: person.Name, Page: s.page(m.BusinessID, "/account"),
+		Passkey: m.Facts[domain.FactName], Since: factTime(m, domain.FactSince)}
+	l.Business, err = s.business(ctx, m.BusinessID)
+	return l, err
+}
+
+// aboutMember is the letter to a member of a business.
 func (s *Sender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
 	member, err := s.storage.Read().Memberships.Member(ctx, m.BusinessID, m.PersonID)
 	if err != nil {
@@ -47,8 +68,10 @@ func (s *Sender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Letter
 		return l, err
 	}
 	switch m.Kind {
-	case domain.MailNewDevice:
-		l.Page = s.page(m.BusinessID, "/account")
+	case domain.MailKeyChanges:
+		err = s.addChanges(ctx, &l, m)
+	case domain.MailEndpointChanges:
+		l.Page, l.Since = s.page(m.BusinessID, "/webhooks"), factTime(m, domain.FactSince)
 	case domain.MailKeyCreated, domain.MailKeyRotated, domain.MailKeyRevoked, domain.MailKeyExpires:
 		err = s.addKey(ctx, &l, m)
 	case domain.MailEndpointFailing, domain.MailEndpointDisabled, domain.MailEndpointRecovered:
@@ -65,6 +88,46 @@ func (s *Sender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Letter
 		err = fmt.Errorf("a mail of the kind %q has no text", m.Kind)
 	}
 	return l, err
+}
+
+// keysListed is how many changes of keys a summary lists.
+const keysListed = 50
+
+// addChanges adds what was changed about keys within the hour of a summary, live ones first.
+// Those that were told in a mail of their own are among them.
+func (s *Sender) addChanges(ctx context.Context, l *ports.Letter, m domain.Mail) error {
+	l.Page, l.Since = s.page(m.BusinessID, "/apps"), factTime(m, domain.FactSince)
+	apps := map[domain.ID]string{}
+	for _, action := range domain.MailedActions() {
+		f := domain.AuditFilter{Action: action, Since: l.Since, Until: &m.At}
+		entries, err := s.storage.Read().Audit.ListOfBusiness(ctx, m.BusinessID, f, domain.PageRequest{Limit: keysListed})
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			key, err := s.storage.Read().Tenancy.APIKey(ctx, e.Target)
+			if err != nil {
+				return err
+			}
+			if apps[key.ApplicationID] == "" {
+				app, err := s.storage.Read().Tenancy.Application(ctx, key.ApplicationID)
+				if err != nil {
+					return err
+				}
+				apps[key.ApplicationID] = app.Name
+			}
+			notice, _ := domain.AuditNotice(e)
+			l.Changes = append(l.Changes, ports.KeyChange{
+				Kind: notice.Kind, At: e.At, By: notice.Facts[domain.FactBy], App: apps[key.ApplicationID], Env: key.Environment, Key: key.LastFour,
+			})
+		}
+	}
+	slices.SortStableFunc(l.Changes, func(a, b ports.KeyChange) int {
+		return cmp.Or(cmp.Compare(a.Env, b.Env), a.At.Compare(b.At)) // live before sandbox
+	})
+	l.More = len(l.Changes) > keysListed
+	l.Changes = l.Changes[:min(len(l.Changes), keysListed)]
+	return nil
 }
 
 // factTime is a time among the facts of a mail; nil: there is none.

@@ -16,7 +16,13 @@
 //     mail all the same, and so links of earlier attempts work on; the first one that is
 //     used ends the others.
 //   - The recipient is checked twice: when the mail is made, and when it is sent. A
-//     person who left meanwhile is told nothing.
+//     person who left meanwhile is told nothing, but for what lets them in: the account is
+//     theirs.
+//   - Mails that people cause are bounded by budgets of the business, see domain.MailBudget.
+//     They are counted in the outbox itself, under a lock of the transaction that tells, so
+//     that all processes count together. A limiter in Redis was rejected: it admits all where
+//     Redis is away. Notices beyond a budget are joined into a summary of the hour by the
+//     clock. The summary reads the audit log when it is sent, so that nothing else is stored.
 //   - The number of an attempt is its lease. A sender that loses its lease may have sent
 //     the mail: only then is it sent twice, and under the same Message-ID.
 //   - A mail server that is gone holds up nothing else: mails wait, links are on screens

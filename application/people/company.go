@@ -256,8 +256,11 @@ func (c *Company) connect(ctx context.Context, b Browser, p domain.Principal, i 
 		case !errors.Is(err, domain.ErrNotFound):
 			return domain.AuditRecord{}, err
 		}
-		record := accountRecord(domain.ActionIdentityConnect, p, map[string]string{"issuer": i.Issuer, "subject": i.Subject})
-		return record, tx.Identities.Insert(ctx, c.connected(p.Person.ID, i))
+		if err := tx.Identities.Insert(ctx, c.connected(p.Person.ID, i)); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		return accountRecord(domain.ActionIdentityConnect, p, map[string]string{"issuer": i.Issuer, "subject": i.Subject}),
+			c.access.tellOwner(ctx, tx, domain.MailIdentityConnected, p, c.access.ids.ID(domain.PrefixAuditEntry))
 	})
 }
 

@@ -205,9 +205,15 @@ func (c *Company) leave(ctx context.Context, tx ports.Stores, id domain.ID) (non
 	if err != nil || len(others) > 0 {
 		return record, err
 	}
-	if _, err := tx.Passkeys.RemoveAll(ctx, id); err != nil {
+	removed, err := tx.Passkeys.RemoveAll(ctx, id)
+	if err != nil {
 		return none, err
 	}
+	hadPassword := person.PasswordHash != ""
 	person.PasswordHash = ""
-	return record, tx.Persons.Update(ctx, person)
+	if err := tx.Persons.Update(ctx, person); err != nil || removed == 0 && !hadPassword {
+		return record, err
+	}
+	return record, tx.Mails.Tell(ctx, domain.Notice{Kind: domain.MailCredentialsRemoved, Cause: c.access.ids.ID(domain.PrefixAuditEntry),
+		PersonID: id, At: now, Budget: domain.BudgetAccount})
 }

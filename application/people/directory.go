@@ -62,7 +62,8 @@ func (i Invitation) parse() (p parsed, err error) {
 // Invite adds a person to a business, or an invitation to that where the person has
 // an account already, and makes a link for seven days. Another one goes to the person by
 // mail. To invite a member again with
-// the same role makes another link; with another role it is ALREADY_MEMBER.
+// the same role makes another link; with another role it is ALREADY_MEMBER. TOO_MANY_MAILS
+// where people of the business, or the staff, have had too many mails sent: nothing is changed.
 func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
 	p, err := i.parse()
 	if err != nil {
@@ -85,9 +86,11 @@ func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitati
 	return issued, err
 }
 
-// linkNotice has a link sent by mail. That one is made when the mail goes out.
+// linkNotice has a link sent by mail. That one is made when the mail goes out. To tell it is
+// TOO_MANY_MAILS where the actor's side has had too many sent.
 func linkNotice(k domain.MailKind, by domain.AuditActor, i Issued) domain.Notice {
-	n := domain.Notice{Kind: k, Cause: i.ID, PersonID: i.PersonID, BusinessID: i.BusinessID, At: i.CreatedAt, Facts: map[string]string{}}
+	n := domain.Notice{Kind: k, Cause: i.ID, PersonID: i.PersonID, BusinessID: i.BusinessID, At: i.CreatedAt, Facts: map[string]string{},
+		Budget: domain.InvitationBudget(by)}
 	if by.BusinessID != "" {
 		n.Facts[domain.FactBy] = by.Name
 	}

@@ -88,7 +88,7 @@ func (k *Passkeys) AskToAdd(ctx context.Context, p domain.Principal) (Prompt, er
 }
 
 // Add keeps the passkey of an answer to AskToAdd in the same session. It takes a fresh
-// sign-in; PASSKEY_UNUSABLE where the answer proves nothing.
+// sign-in; PASSKEY_UNUSABLE where the answer proves nothing. A mail tells the person.
 func (k *Passkeys) Add(
 	ctx context.Context, p domain.Principal, requestID string, id domain.ID, answer []byte, name string,
 ) (made domain.Passkey, err error) {
@@ -121,7 +121,10 @@ func (k *Passkeys) Add(
 		if len(known) >= domain.MaxPasskeys {
 			return domain.AuditRecord{}, domain.TooManyPasskeys()
 		}
-		return passkeyRecord(domain.ActionPasskeyAdd, p, made), tx.Passkeys.Insert(ctx, made)
+		if err := tx.Passkeys.Insert(ctx, made); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		return passkeyRecord(domain.ActionPasskeyAdd, p, made), k.tell(ctx, tx, domain.MailPasskeyAdded, p, made)
 	})
 	return made, err
 }
@@ -151,14 +154,25 @@ func (k *Passkeys) Rename(ctx context.Context, p domain.Principal, requestID str
 }
 
 // Remove removes a passkey of the person's own, and ends all other sessions and unused
-// links: a thief of the device may have used it. It takes a fresh sign-in.
+// links: a thief of the device may have used it. It takes a fresh sign-in. A mail tells the
+// person.
 func (k *Passkeys) Remove(ctx context.Context, p domain.Principal, requestID string, id domain.ID) error {
 	return k.change(ctx, p, requestID, id, func(ctx context.Context, tx ports.Stores, found domain.Passkey) (domain.AuditRecord, error) {
 		if err := tx.Passkeys.Remove(ctx, p.Person.ID, id); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		return passkeyRecord(domain.ActionPasskeyRemove, p, found), k.access.endElsewhere(ctx, tx, p)
+		if err := k.access.endElsewhere(ctx, tx, p); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		return passkeyRecord(domain.ActionPasskeyRemove, p, found), k.tell(ctx, tx, domain.MailPasskeyRemoved, p, found)
 	})
+}
+
+// tell queues a mail to the person about a passkey.
+func (k *Passkeys) tell(ctx context.Context, tx ports.Stores, kind domain.MailKind, p domain.Principal, of domain.Passkey) error {
+	n := domain.AccountNotice(kind, p.Session, of.ID, k.access.clock.Now())
+	n.Facts[domain.FactName] = of.Name
+	return tx.Mails.Tell(ctx, n)
 }
 
 func (k *Passkeys) change(ctx context.Context, p domain.Principal, requestID string, id domain.ID,

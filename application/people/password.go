@@ -159,7 +159,7 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 }
 
 // SetPassword sets or replaces the person's password. It takes a fresh sign-in, and
-// ends all other sessions and unused links.
+// ends all other sessions and unused links. A mail tells the person.
 func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID, password string) error {
 	if err := p.Allows(domain.ActOwnAccount, a.clock.Now()); err != nil {
 		return err
@@ -183,11 +183,18 @@ func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID,
 		if err := a.stillIn(ctx, tx, p); err != nil {
 			return domain.AuditRecord{}, err
 		}
+		kind := domain.MailPasswordChanged
+		if person.PasswordHash == "" {
+			kind = domain.MailPasswordSet
+		}
 		person.PasswordHash = hash
 		if err := tx.Persons.Update(ctx, person); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		return accountRecord(domain.ActionPersonPassword, p, nil), a.endElsewhere(ctx, tx, p)
+		if err := a.endElsewhere(ctx, tx, p); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		return accountRecord(domain.ActionPersonPassword, p, nil), a.tellOwner(ctx, tx, kind, p, a.ids.ID(domain.PrefixAuditEntry))
 	})
 }
 

@@ -37,10 +37,7 @@ func (a *Access) begin(
 	}
 	known, others, err := tx.Devices.Seen(ctx, m.Person.ID, domain.BearerDigest(mark), now)
 	if err == nil && !known && others {
-		err = tx.Mails.Tell(ctx, domain.Notice{
-			Kind: domain.MailNewDevice, Cause: session.ID, PersonID: m.Person.ID, BusinessID: session.BusinessID, At: now,
-			Facts: map[string]string{domain.FactDevice: domain.DeviceName(session.Device)},
-		})
+		err = tx.Mails.Tell(ctx, domain.AccountNotice(domain.MailNewDevice, session, session.ID, now))
 	}
 	if err != nil {
 		return err
@@ -181,6 +178,12 @@ func (a *Access) stillIn(ctx context.Context, tx ports.Stores, p domain.Principa
 		return domain.SessionEnded()
 	}
 	return err
+}
+
+// tellOwner queues a mail to the person of a session about a change of what lets them in. The
+// session may be a thief's.
+func (a *Access) tellOwner(ctx context.Context, tx ports.Stores, k domain.MailKind, p domain.Principal, cause domain.ID) error {
+	return tx.Mails.Tell(ctx, domain.AccountNotice(k, p.Session, cause, a.clock.Now()))
 }
 
 // endElsewhere ends the unused links of a person and all sessions but the one itself.

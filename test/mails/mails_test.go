@@ -13,6 +13,7 @@ import (
 
 	"waybill/application/mails"
 	"waybill/application/people"
+	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -101,6 +102,19 @@ func (s *scene) run(t *testing.T) {
 	if _, err := s.sender.Send(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// all sends what is due, and returns it.
+func (s *scene) all(t *testing.T) []ports.Letter {
+	t.Helper()
+	before := len(s.sent)
+	for more := true; more; {
+		var err error
+		if more, err = s.sender.Send(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.sent[before:]
 }
 
 func secretOf(l ports.Letter) string {
@@ -302,5 +316,90 @@ func TestAnInvitationThatIsAskedForAgainNamesWhoInvited(t *testing.T) {
 		if l.Kind != domain.MailInvitation || l.By != want {
 			t.Errorf("%s to %s says that %q invites, want %q", l.Kind, l.To, l.By, want)
 		}
+	}
+}
+
+func TestChangesOfKeysThatAreManyAreListedInOneMailBehindTheHour(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.Clock.GoOn(-s.Clock.Now().Sub(s.Clock.Now().Truncate(time.Hour))) // the begin of an hour
+	s.member(t, "ama@example.com", "owner")
+	tenants := tenancy.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.all(t)
+	kofi := domain.AuditActor{ID: s.IDs.ID(domain.PrefixPerson), Name: "Kofi", BusinessID: s.business}
+	var last tenancy.IssuedKey
+	issue := func(e domain.Environment) {
+		t.Helper()
+		if last, err = tenants.IssueKey(t.Context(), kofi, app.ID, e, domain.AllScopes(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 60 {
+		issue(domain.Sandbox)
+	}
+	issue(domain.Live)
+	live := last.LastFour
+	if _, err := tenants.RevokeKey(t.Context(), kofi, last.ID); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[domain.MailKind]int{}
+	for _, l := range s.all(t) {
+		kinds[l.Kind]++
+	}
+	if want := domain.MailsAnHourToOne; kinds[domain.MailKeyCreated] != want+1 || kinds[domain.MailKeyRevoked] != 1 || len(kinds) != 2 {
+		t.Errorf("%v are told at once", kinds)
+	}
+	s.Clock.GoOn(time.Hour + time.Minute)
+	joined := s.all(t)
+	if len(joined) != 1 || joined[0].Kind != domain.MailKeyChanges || joined[0].To != "ama@example.com" || !joined[0].More {
+		t.Fatalf("%+v", joined)
+	}
+	listed := joined[0].Changes
+	if first, second := listed[0], listed[1]; first.Env != domain.Live || first.Key != live || first.By != "Kofi" || first.App != "Shop" ||
+		second.Kind != domain.MailKeyRevoked || listed[2].Env != domain.Sandbox {
+		t.Errorf("%+v", listed[:3])
+	}
+	s.Clock.GoOn(24 * time.Hour)
+	if more := s.all(t); len(more) != 0 {
+		t.Errorf("%+v", more)
+	}
+}
+
+func TestAPersonIsToldOfAnotherPasswordAlsoAfterLeavingTheBusiness(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	entered, err := s.access.Enter(t.Context(), people.Browser{}, s.invite(t, "ama@example.com").Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.all(t)
+	told := func(k domain.MailKind) []ports.Letter {
+		t.Helper()
+		s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+			return tx.Mails.Tell(ctx, domain.AccountNotice(k, entered.Session, s.IDs.ID(domain.PrefixAuditEntry), s.Clock.Now()))
+		})
+		return s.all(t)
+	}
+	for range domain.MailsAnHourToOne {
+		if l := told(domain.MailPasswordChanged); len(l) != 1 || l[0].To != "ama@example.com" || l[0].Page != "https://portal.example/account" {
+			t.Fatalf("%+v", l)
+		}
+	}
+	if l := told(domain.MailPasswordChanged); len(l) != 0 {
+		t.Errorf("%+v beyond the bound", l)
+	}
+	if _, err := s.directory.Remove(t.Context(), command, s.business, entered.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	if l := told(domain.MailPasskeyAdded); len(l) != 1 {
+		t.Errorf("%+v after leaving", l)
+	}
+	s.Clock.GoOn(time.Hour + time.Minute)
+	if l := s.all(t); len(l) != 1 || l[0].Kind != domain.MailAccountChanges || l[0].Since == nil {
+		t.Errorf("%+v behind the hour", l)
 	}
 }

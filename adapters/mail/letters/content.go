@@ -1,8 +1,6 @@
 package letters
 
 import (
-	"strings"
-
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -13,14 +11,24 @@ var kinds = map[domain.MailKind]func(ports.Letter) content{
 	domain.MailSignInLink: signInLink,
 	domain.MailNewDevice:  newDevice,
 
+	domain.MailPasskeyAdded:       passkeyAdded,
+	domain.MailPasskeyRemoved:     passkeyRemoved,
+	domain.MailPasswordSet:        passwordSet,
+	domain.MailPasswordChanged:    passwordChanged,
+	domain.MailIdentityConnected:  identityConnected,
+	domain.MailCredentialsRemoved: credentialsRemoved,
+	domain.MailAccountChanges:     accountChanges,
+
 	domain.MailKeyCreated: keyCreated,
 	domain.MailKeyRotated: keyRotated,
 	domain.MailKeyRevoked: keyRevoked,
 	domain.MailKeyExpires: keyExpires,
+	domain.MailKeyChanges: keyChanges,
 
 	domain.MailEndpointFailing:   endpointFailing,
 	domain.MailEndpointDisabled:  endpointDisabled,
 	domain.MailEndpointRecovered: endpointRecovered,
+	domain.MailEndpointChanges:   endpointChanges,
 }
 
 func by(l ports.Letter) string {
@@ -60,9 +68,10 @@ func invitation(l ports.Letter) content {
 	return content{
 		Subject: "Your invitation to " + place(l) + " on Waybill",
 		Lines: []string{
-			upper(by(l)) + " invites you to the " + site(l) + " of " + place(l) + ", as " + string(l.Role) + ".",
+			"You are invited to the " + site(l) + " of " + place(l) + ", as " + string(l.Role) + ".",
 			"This link lets you in once, within " + lasting(l.LinkFor) + ". Whoever has it can use it: do not pass it on.",
 		},
+		Facts:  []fact{{"Invited by", by(l)}},
 		Action: open("Open your invitation", l.Link),
 		After:  []string{"Afterwards set a password in Account, so that you need no link the next time."},
 		Why:    "You get this because your address was invited. If you did not expect that, do nothing: the invitation ends by itself.",
@@ -86,8 +95,66 @@ func newDevice(l ports.Letter) content {
 		Facts:   []fact{{"Browser", l.Device}, {"When", when(l.At)}},
 		Action:  open("See your sessions", l.Page),
 		After:   []string{"If it was not you: end the session in Account, set another password there, and tell " + whoHelps(l) + "."},
-		Why:     "You get this because it is your account.",
+		Why:     whyAccount,
 	}
+}
+
+const whyAccount = "You get this because it is your account."
+
+// aboutAccount returns a notice about what lets the person in.
+func aboutAccount(l ports.Letter, what, line string, facts ...fact) content {
+	if l.Device != "" {
+		facts = append(facts, fact{"Browser", l.Device})
+	}
+	return content{
+		Subject: what + " your account at " + place(l) + " on Waybill",
+		Lines:   []string{line},
+		Facts:   append(facts, fact{"When", when(l.At)}),
+		Action:  open("Open your account", l.Page),
+		After: []string{"If it was not you: ask for a sign-in link on the sign-in page. Then, in Account, set another password, remove each passkey " +
+			"that you do not know, and end all other sessions. Tell " + whoHelps(l) + "."},
+		Why: whyAccount,
+	}
+}
+
+func passkeyAdded(l ports.Letter) content {
+	return aboutAccount(l, "A passkey was added to", "A passkey was added to your account. The device that has it can sign in as you.",
+		fact{"Passkey", l.Passkey})
+}
+
+func passkeyRemoved(l ports.Letter) content {
+	return aboutAccount(l, "A passkey was removed from",
+		"A passkey was removed from your account. It no longer signs you in, and all other sessions have ended.", fact{"Passkey", l.Passkey})
+}
+
+func passwordSet(l ports.Letter) content {
+	return aboutAccount(l, "A password was set for", "Your account had no password, and now it has one. All other sessions have ended.")
+}
+
+func passwordChanged(l ports.Letter) content {
+	return aboutAccount(l, "The password was changed for", "The password of your account was changed. All other sessions have ended.")
+}
+
+func identityConnected(l ports.Letter) content {
+	c := aboutAccount(l, "Single sign-on was connected to",
+		"An account at the identity provider of the delivery company was connected to your account. It can sign in as you.")
+	c.After = append(c.After, "You cannot disconnect it yourself: ask an admin to disable your account until that is done.")
+	return c
+}
+
+func credentialsRemoved(l ports.Letter) content {
+	c := aboutAccount(l, "The password and passkeys were removed from",
+		"The identity provider of the delivery company no longer gives you a role, so your password and passkeys were removed.")
+	c.Action, c.After = nil, []string{"If you did not expect that, ask " + whoHelps(l) + "."}
+	return c
+}
+
+func accountChanges(l ports.Letter) content {
+	c := aboutAccount(l, "There were more changes to",
+		"There were more changes to your passkeys or passwords, or more sign-ins from new browsers, than we send single emails about. "+
+			"This email joins those of one hour.")
+	c.Facts = []fact{{"When", span(l)}}
+	return c
 }
 
 func aboutKey(l ports.Letter, subject, line string, more ...fact) content {
@@ -135,6 +202,31 @@ func keyExpires(l ports.Letter) content {
 		"An API key of "+l.App+" expires within seven days. From then on it works no more.", expiry(l)...)
 	c.Action = open("Rotate the key", l.Page)
 	c.After = []string{"Rotate it in the portal: the new key works at once, and the old one until it expires."}
+	return c
+}
+
+// changed is what happened to a key, in a word.
+var changed = map[domain.MailKind]string{domain.MailKeyCreated: "created", domain.MailKeyRotated: "rotated", domain.MailKeyRevoked: "revoked"}
+
+func keyChanges(l ports.Letter) content {
+	c := content{
+		Subject: place(l) + ": more changes of API keys",
+		Lines:   []string{"More API keys were changed, or expire soon, than we send single emails about. This email joins those of " + span(l) + "."},
+		Action:  open("See the keys", l.Page),
+		After: []string{"If nobody of you did this, revoke the keys that were created: they stop working within two seconds. Keys that expire within " +
+			"seven days are marked in the portal."},
+		Why: whyMember(l),
+	}
+	if len(l.Changes) > 0 {
+		c.Lines = append(c.Lines, "These keys were changed. Some of them you were told of at once.")
+	}
+	for _, k := range l.Changes {
+		c.Facts = append(c.Facts, fact{k.At.UTC().Format("15:04") + " UTC", string(k.Env) + " key ending in " + k.Key + " of " + named(k.App) + " " +
+			changed[k.Kind] + " by " + by(ports.Letter{By: named(k.By)})})
+	}
+	if l.More {
+		c.After = append([]string{"There were more. The audit log in the portal has all of them."}, c.After...)
+	}
 	return c
 }
 
@@ -186,9 +278,12 @@ func endpointRecovered(l ports.Letter) content {
 	return c
 }
 
-func upper(text string) string {
-	if text == "the delivery company" {
-		return "The delivery company"
+func endpointChanges(l ports.Letter) content {
+	return content{
+		Subject: place(l) + ": more changes of webhook endpoints",
+		Lines: []string{"More webhook endpoints were disabled, enabled, failing or well again than we send single emails about. This email joins those of " +
+			span(l) + "."},
+		Action: open("See the endpoints", l.Page),
+		Why:    whyMember(l),
 	}
-	return strings.TrimSpace(text)
 }

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	htmltemplate "html/template"
+	"regexp"
 	"strings"
 	"text/template"
 	"time"
@@ -32,6 +33,10 @@ func (Renderer) Render(l ports.Letter) (m ports.MailMessage, err error) {
 	say, there := kinds[l.Kind]
 	if !there {
 		return m, fmt.Errorf("there is no text for a mail of the kind %q", l.Kind)
+	}
+	// People type these, so that they may hold an advertisement, or a link.
+	for _, name := range []*string{&l.Name, &l.By, &l.Business, &l.App, &l.Passkey, &l.Device} {
+		*name = named(*name)
 	}
 	c := say(l)
 	c.Greeting = "Hello " + l.Name + ","
@@ -70,6 +75,29 @@ func open(text, url string) *action {
 
 // when is a moment, for people anywhere.
 func when(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") + " UTC" }
+
+// span is the hour that a summary joins.
+func span(l ports.Letter) string {
+	if l.Since == nil {
+		return "the hour before " + when(l.At)
+	}
+	return l.Since.UTC().Format("2 January 2006, 15:04") + " to " + l.At.UTC().Format("15:04") + " UTC"
+}
+
+// mostName is how much of a name a mail shows, in characters.
+const mostName = 48
+
+// joint finds a dot before another character: mail programs make a link of a text with one.
+var joint = regexp.MustCompile(`([.。．｡])([^\s.。．｡])`)
+
+// named returns a name as a mail shows it: not too long, and no link in any mail program.
+func named(name string) string {
+	name = joint.ReplaceAllString(strings.ReplaceAll(strings.TrimSpace(name), "://", ":// "), "$1 $2")
+	if runes := []rune(name); len(runes) > mostName {
+		name = strings.TrimSpace(string(runes[:mostName-1])) + "…"
+	}
+	return name
+}
 
 // lasting is a duration in words.
 func lasting(d time.Duration) string {

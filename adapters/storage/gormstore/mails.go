@@ -20,6 +20,9 @@ func (s *Store) Mails() ports.MailOutbox {
 	return mails{session{db: s.write, dialect: s.dialect}}
 }
 
+// pgMailLock is held by a transaction that counts the mails of a business, until it ends.
+const pgMailLock = "2002937446"
+
 const selectTold = "SELECT p.id FROM memberships m JOIN persons p ON p.id = m.person_id" +
 	" WHERE m.business_id = ? AND m.role IN ? AND m.accepted_at IS NOT NULL AND p.state = 'active' ORDER BY p.id"
 
@@ -28,16 +31,96 @@ func (s mails) Tell(ctx context.Context, n domain.Notice) error {
 	if err != nil {
 		return err
 	}
+	past, err := s.counted(ctx, n)
+	if err != nil {
+		return err
+	}
 	for _, person := range recipients {
-		row, err := newMailRow(domain.MailTo(n, person))
-		if err != nil {
+		if err := s.tell(ctx, n, person, past); err != nil {
 			return err
-		}
-		if err := mailTable.insertInto(ctx, s.with(ctx), row, " ON CONFLICT (id) DO NOTHING").Error; err != nil {
-			return s.dialect.failed("insert a mail", err)
 		}
 	}
 	return nil
+}
+
+// tell stores the mail to one recipient, or has the summary of the hour tell the notice; past
+// are the mails that count.
+func (s mails) tell(ctx context.Context, n domain.Notice, person domain.ID, past []domain.CountedMail) error {
+	if n.Budget.Refuses() {
+		to, err := persons{s.session}.Get(ctx, person)
+		if err != nil {
+			return err
+		}
+		if err := n.WithinBudget(to.Email, past); err != nil {
+			return err
+		}
+	}
+	if !n.Joins(person, past) {
+		_, err := s.insert(ctx, domain.MailTo(n, person))
+		return err
+	}
+	added, err := s.insert(ctx, domain.JoinedTo(n, person))
+	if err == nil && added {
+		_, err = s.insert(ctx, domain.SummaryTo(n, person))
+	}
+	return err
+}
+
+// insert reports whether the mail was not there yet.
+func (s mails) insert(ctx context.Context, m domain.Mail) (added bool, err error) {
+	row, err := newMailRow(m)
+	if err != nil {
+		return false, err
+	}
+	result := mailTable.insertInto(ctx, s.with(ctx), row, " ON CONFLICT (id) DO NOTHING")
+	return result.RowsAffected > 0, s.dialect.failed("insert a mail", result.Error)
+}
+
+// counted returns the mails that count for a notice, oldest first. Until the transaction ends,
+// no other one counts for the same business, or for the same person's account: so that many at
+// once do not all find room.
+func (s mails) counted(ctx context.Context, n domain.Notice) ([]domain.CountedMail, error) {
+	if n.Budget == "" {
+		return nil, nil
+	}
+	condition, values, ok := body(n.BusinessID)
+	if !ok {
+		return nil, nil // no such business, so no mails
+	}
+	scope := string(n.BusinessID)
+	if n.Budget == domain.BudgetAccount {
+		key, err := lookup(domain.PrefixPerson, n.PersonID)
+		if err != nil {
+			return nil, nil //nolint:nilerr // no such person, so no mails
+		}
+		scope += string(n.PersonID)
+		condition, values = condition+" AND m.budget = 'account' AND m.person_id = ?", append(values, key)
+	} else {
+		condition += " AND m.budget <> 'account'"
+	}
+	if s.dialect.locksRows {
+		// A statement of its own: the next one has to see what the others have stored.
+		if err := s.with(ctx).Exec("SELECT pg_advisory_xact_lock("+pgMailLock+", hashtext(?))", scope).Error; err != nil {
+			return nil, s.dialect.failed("wait for others to count mails", err)
+		}
+	}
+	var rows []struct {
+		Kind, Budget, Email string
+		PersonID            rowID
+		CreatedAt           instant
+	}
+	err := s.with(ctx).Raw("SELECT m.kind, m.budget, m.person_id, m.created_at, p.email FROM mails m JOIN persons p ON p.id = m.person_id"+
+		" WHERE "+condition+" AND m.budget <> '' AND m.created_at > ? ORDER BY m.created_at", append(values, instantOf(n.CountedSince()))...).
+		Scan(&rows).Error
+	if err != nil {
+		return nil, s.dialect.failed("count mails", err)
+	}
+	past := make([]domain.CountedMail, len(rows))
+	for i, r := range rows {
+		past[i] = domain.CountedMail{Kind: domain.MailKind(r.Kind), Budget: domain.MailBudget(r.Budget), Email: domain.Email(r.Email),
+			PersonID: r.PersonID.as(domain.PrefixPerson), At: r.CreatedAt.time}
+	}
+	return past, nil
 }
 
 func (s mails) recipients(ctx context.Context, n domain.Notice) ([]domain.ID, error) {

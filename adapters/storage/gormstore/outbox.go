@@ -309,10 +309,10 @@ func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token str
 		if _, err := w.hold(ctx, rowIDOf(e.ID), heldAtOnce); err != nil {
 			return err
 		}
-		if err := (mails{sn}).Tell(ctx, domain.DisabledNotice(e, event.ID)); err != nil {
+		if err := w.Publish(ctx, e, event); err != nil {
 			return err
 		}
-		return w.Publish(ctx, e, event)
+		return mails{sn}.Tell(ctx, domain.DisabledNotice(e, event.ID))
 	})
 }
 

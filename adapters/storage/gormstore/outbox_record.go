@@ -126,20 +126,19 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 				return sn.dialect.failed("record attempts", err)
 			}
 		}
-		before := row.domain()
-		if n, told := domain.RecoveredNotice(before, health, recordedAt(of)); told {
-			if err := (mails{sn}).Tell(ctx, n); err != nil {
-				return err
-			}
-		}
 		// Most attempts do not change the health, and each update leaves a dead
 		// version behind.
+		before := row.domain()
 		if reflect.DeepEqual(before.Health, health) {
 			return nil
 		}
 		row.setHealth(health)
-		return sn.dialect.changed("record the health of a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where(
+		err = sn.dialect.changed("record the health of a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where(
 			"id = ? AND business_id = ?", row.ID, row.BusinessID).Updates(row.health()))
+		if n, told := domain.RecoveredNotice(before, health, recordedAt(of)); told && err == nil {
+			err = (mails{sn}).Tell(ctx, n)
+		}
+		return err
 	})
 }
 

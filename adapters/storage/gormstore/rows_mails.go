@@ -23,6 +23,7 @@ type mailRow struct {
 	Attempts   int
 	SettledAt  *instant
 	LastError  string
+	Budget     string
 }
 
 func (mailRow) TableName() string { return "mails" }
@@ -41,7 +42,7 @@ func newMailRow(m domain.Mail) (mailRow, error) {
 		PersonID: optionalRowID(m.PersonID),
 		About:    string(m.About), Facts: string(text), CreatedAt: instantOf(m.At), State: string(m.State),
 		DueAt: instantOf(m.DueAt), ExpiresAt: instantOf(m.ExpiresAt), Attempts: m.Attempts, SettledAt: optionalInstant(m.SettledAt),
-		LastError: m.LastError,
+		LastError: m.LastError, Budget: string(m.Budget),
 	}
 	if m.Email != "" {
 		row.Email = new(string(m.Email))
@@ -56,6 +57,7 @@ func (r *mailRow) domain() (domain.Mail, error) {
 		Notice: domain.Notice{
 			Kind: domain.MailKind(r.Kind), Cause: domain.ID(r.Cause), BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness),
 			PersonID: optionalID(r.PersonID, domain.PrefixPerson), About: domain.ID(r.About), At: r.CreatedAt.time,
+			Budget: domain.MailBudget(r.Budget),
 		},
 	}
 	if r.Email != nil {

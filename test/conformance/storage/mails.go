@@ -74,7 +74,7 @@ func testMails(t *testing.T, b ports.Database) {
 	t.Run("a mail comes back as it was told, once while it is leased", func(t *testing.T) {
 		n := aNotice(func(n *domain.Notice) {
 			n.BusinessID = sample.ID(domain.PrefixBusiness)
-			n.About = sample.ID(domain.PrefixAPIKey)
+			n.About, n.Budget = sample.ID(domain.PrefixAPIKey), domain.BudgetAccount
 		})
 		tell(t, b, n)
 		leased := leaseAll(t, b, sample.Now)
@@ -187,6 +187,97 @@ func testMails(t *testing.T, b ports.Database) {
 			}
 		}
 		wantEqual(t, "mails that were leased", len(seen), 40)
+	})
+}
+
+func testMailBudgets(t *testing.T, b ports.Database) {
+	invitation := func(business domain.ID, to domain.Person, after time.Duration) domain.Notice {
+		return domain.Notice{Kind: domain.MailInvitation, Cause: sample.ID(domain.PrefixLink), PersonID: to.ID, BusinessID: business,
+			At: sample.Now.Add(after), Budget: domain.BudgetInvitations}
+	}
+	told := func(n domain.Notice) error {
+		return b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error { return tx.Mails.Tell(ctx, n) })
+	}
+
+	t.Run("of many invitations at once as many are told as the budget has, for each business", func(t *testing.T) {
+		ama := newPerson()
+		addPersons(t, b, ama)
+		businesses := []domain.ID{newTenant(t, b).BusinessID, newTenant(t, b).BusinessID}
+		var mu sync.Mutex
+		sent := map[domain.ID]int{}
+		var all sync.WaitGroup
+		for _, business := range businesses {
+			for range 3 * domain.MailsAnHourToOne {
+				all.Go(func() {
+					err := told(invitation(business, ama, 0))
+					if err != nil && !domain.HasCode(err, domain.CodeTooManyMails) {
+						t.Error(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if err == nil {
+						sent[business]++
+					}
+				})
+			}
+		}
+		all.Wait()
+		for _, business := range businesses {
+			wantEqual(t, "sent by "+string(business), sent[business], domain.MailsAnHourToOne)
+		}
+		wantError(t, "an hour later", told(invitation(businesses[0], ama, time.Hour)), nil)
+		wantEqual(t, "mails", len(drop(t, b)), 2*domain.MailsAnHourToOne+1)
+		staff := invitation("", ama, 0)
+		staff.Budget = domain.BudgetStaffInvitations
+		wantError(t, "by the staff, to the staff", told(staff), nil)
+		drop(t, b)
+	})
+
+	t.Run("further notices to a person are one mail behind the hour, and told once", func(t *testing.T) {
+		business := newTenant(t, b).BusinessID
+		owner := addMember(t, b, business, domain.RoleOwner, true, domain.PersonActive)
+		hour := sample.Now.Truncate(time.Hour)
+		var all []domain.Notice
+		for i := range 2 * domain.MailsAnHourToOne {
+			all = append(all, domain.Notice{Kind: domain.MailKeyCreated, Cause: sample.ID(domain.PrefixAuditEntry), BusinessID: business,
+				At: hour.Add(time.Duration(i) * time.Second), Budget: domain.BudgetSandboxKeys})
+		}
+		tell(t, b, all...)
+		tell(t, b, all...)
+		wantEqual(t, "mails at once", len(leaseAll(t, b, hour.Add(time.Minute))), domain.MailsAnHourToOne)
+		var summary []domain.Mail
+		for _, m := range drop(t, b) {
+			if m.Kind == domain.MailKeyChanges {
+				summary = append(summary, m)
+			}
+		}
+		want := domain.SummaryTo(all[0], owner)
+		want.Attempts, want.DueAt = 1, summary[0].DueAt
+		wantEqual(t, "the summary", summary, []domain.Mail{want})
+		later := all[len(all)-1]
+		later.At = hour.Add(2 * time.Hour)
+		tell(t, b, later) // such as a key of which it is told each hour that it expires
+		wantEqual(t, "mails about what the summary has told", len(drop(t, b)), 0)
+	})
+
+	t.Run("notices of an account count for the person alone", func(t *testing.T) {
+		ama, kofi := newPerson(), newPerson()
+		addPersons(t, b, ama, kofi)
+		business := newTenant(t, b).BusinessID
+		notice := func(p domain.Person, k domain.MailKind) domain.Notice {
+			return domain.AccountNotice(k, domain.Session{PersonID: p.ID, BusinessID: business}, sample.ID(domain.PrefixSession), sample.Now)
+		}
+		for range 2 * domain.MailsAnHourToOne {
+			tell(t, b, notice(ama, domain.MailNewDevice))
+		}
+		tell(t, b, notice(ama, domain.MailPasswordChanged), notice(kofi, domain.MailNewDevice))
+		kinds := map[domain.MailKind]int{}
+		for _, m := range drop(t, b) {
+			kinds[m.Kind]++
+		}
+		wantEqual(t, "mails", fmt.Sprint(kinds), fmt.Sprint(map[domain.MailKind]int{
+			domain.MailNewDevice: domain.MailsAnHourToOne + 1, domain.MailPasswordChanged: 1, domain.MailAccountChanges: 1,
+		}))
 	})
 }
 

@@ -89,7 +89,7 @@ func Examine(t *testing.T, open func(t *testing.T) ports.Database) {
 		{"ceremonies", testCeremonies},
 		{"connected identities", testIdentities},
 		{"devices", testDevices},
-		{"mails", testMails},
+		{"mails", testMails}, {"budgets of mails", testMailBudgets},
 		{"mails about webhooks", testMailsOfWebhooks},
 		{"cleaning of mails and devices", testCleaningOfMails},
 		{"keys that expire", testExpiringKeys},

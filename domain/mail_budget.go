@@ -1,0 +1,193 @@
+package domain
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// CodeTooManyMails answers a person who has had too many mails sent.
+const CodeTooManyMails = "TOO_MANY_MAILS"
+
+// MailBudget names the mails that count together, so that people cannot flood a mailbox.
+// Each business has budgets of its own. Invitations over theirs are refused. Notices over
+// theirs are joined into one mail an hour. A mail without a budget is not bounded here: nobody
+// who is signed in causes it.
+type MailBudget string
+
+// The budgets there are. Those of live and sandbox are apart, so that sandbox keys cannot hide
+// a live one.
+const (
+	BudgetInvitations      MailBudget = "invitations"       // and links, that people of a business have sent
+	BudgetStaffInvitations MailBudget = "staff_invitations" // that staff has sent, for one business
+	BudgetAccount          MailBudget = "account"           // notices to a person about the own account
+	BudgetLiveKeys         MailBudget = "keys_live"
+	BudgetSandboxKeys      MailBudget = "keys_sandbox"
+	BudgetLiveEndpoints    MailBudget = "endpoints_live"
+	BudgetSandboxEndpoints MailBudget = "endpoints_sandbox"
+)
+
+// How many mails there may be of a budget.
+const (
+	MailsAnHourToOne    = 5  // from one business to one mailbox
+	InvitationsAnHour   = 20 // from one business
+	MailsADayOfBusiness = 50 // from one business
+)
+
+// keyBudget returns the budget of notices about keys of an environment.
+func keyBudget(e Environment) MailBudget {
+	if e == Live {
+		return BudgetLiveKeys
+	}
+	return BudgetSandboxKeys
+}
+
+func endpointBudget(e Environment) MailBudget {
+	if e == Live {
+		return BudgetLiveEndpoints
+	}
+	return BudgetSandboxEndpoints
+}
+
+// InvitationBudget returns the budget of the invitations and links that an actor has sent.
+// Tokens and commands have none: they are programs and operators of the delivery company.
+func InvitationBudget(by AuditActor) MailBudget {
+	switch {
+	case !by.IsPerson():
+		return ""
+	case by.BusinessID == "":
+		return BudgetStaffInvitations
+	}
+	return BudgetInvitations
+}
+
+// Refuses reports whether mails over the budget are refused, and not joined.
+func (b MailBudget) Refuses() bool { return b == BudgetInvitations || b == BudgetStaffInvitations }
+
+// CountedMail is a mail that counts against a budget.
+type CountedMail struct {
+	Kind     MailKind
+	Budget   MailBudget
+	PersonID ID
+	Email    Email // of the person
+	At       time.Time
+}
+
+// CountedSince is from when on mails count for a notice.
+func (n Notice) CountedSince() time.Time {
+	if n.Budget == BudgetAccount {
+		return n.At.Add(-time.Hour)
+	}
+	return n.At.Add(-day)
+}
+
+// WithinBudget answers TOO_MANY_MAILS for an invitation, or a link, to an address, where too
+// many were sent; past are those of the business since CountedSince, oldest first. A notice is
+// always within: see Joins.
+func (n Notice) WithinBudget(to Email, past []CountedMail) error {
+	if !n.Budget.Refuses() {
+		return nil
+	}
+	var toOne, all []time.Time
+	for _, m := range past {
+		if m.Budget != n.Budget {
+			continue
+		}
+		if all = append(all, m.At); mailbox(m.Email) == mailbox(to) {
+			toOne = append(toOne, m.At)
+		}
+	}
+	for _, bound := range []struct {
+		sent   []time.Time
+		most   int
+		window time.Duration
+		text   string
+	}{
+		{all, MailsADayOfBusiness, day, "emails of invitations and links in 24 hours"},
+		{all, InvitationsAnHour, time.Hour, "emails of invitations and links in one hour"},
+		{toOne, MailsAnHourToOne, time.Hour, "emails to " + string(to) + " in one hour"},
+	} {
+		if len(bound.sent) < bound.most {
+			continue
+		}
+		// The next one may go when the oldest of the last few leaves the window.
+		wait := bound.sent[len(bound.sent)-bound.most].Add(bound.window).Sub(n.At)
+		if wait > 0 {
+			return &Error{Kind: KindLimited, Code: CodeTooManyMails, RetryAfter: wait,
+				Message: fmt.Sprintf("There were %d %s, which is the most there may be. Try again in %s.", bound.most, bound.text, inMinutes(wait))}
+		}
+	}
+	return nil
+}
+
+func inMinutes(d time.Duration) string {
+	if minutes := int(math.Ceil(d.Minutes())); minutes <= 1 {
+		return "a minute"
+	} else if minutes <= 90 {
+		return fmt.Sprintf("%d minutes", minutes)
+	}
+	return fmt.Sprintf("%d hours", int(math.Ceil(d.Hours())))
+}
+
+// mailbox returns the address without what follows a plus sign: ama+1@ and ama+2@ arrive in
+// one mailbox.
+func mailbox(e Email) string {
+	local, host, _ := strings.Cut(string(e), "@")
+	local, _, _ = strings.Cut(local, "+")
+	return local + "@" + host
+}
+
+// Joins reports whether a notice to a person is over its budget, so that the summary of the
+// hour tells it; past are the mails of the business since CountedSince. The first notice in an
+// hour of a kind about the own account is always told by itself: a thief of a session could
+// hide a new password behind passkeys otherwise.
+func (n Notice) Joins(person ID, past []CountedMail) bool {
+	if n.Budget == "" || n.Budget.Refuses() {
+		return false
+	}
+	toOne, sameKind, all := 0, 0, 0
+	for _, m := range past {
+		all++
+		if m.Budget != n.Budget || m.PersonID != person || !m.At.After(n.At.Add(-time.Hour)) {
+			continue
+		}
+		if toOne++; m.Kind == n.Kind {
+			sameKind++
+		}
+	}
+	if n.Budget == BudgetAccount {
+		return toOne >= MailsAnHourToOne && sameKind > 0
+	}
+	return toOne >= MailsAnHourToOne || all >= MailsADayOfBusiness
+}
+
+// summaries are the mails that join notices, by budget.
+var summaries = map[MailBudget]MailKind{
+	BudgetAccount: MailAccountChanges, BudgetLiveKeys: MailKeyChanges, BudgetSandboxKeys: MailKeyChanges,
+	BudgetLiveEndpoints: MailEndpointChanges, BudgetSandboxEndpoints: MailEndpointChanges,
+}
+
+// summaryDelay is how long after its hour a summary is sent, for transactions that end late.
+const summaryDelay = time.Minute
+
+// SummaryTo returns the mail that joins the notices of a person, of one hour by the clock. It
+// is sent when the hour is over. A further notice of that hour is the same mail.
+func SummaryTo(n Notice, person ID) Mail {
+	from := n.At.UTC().Truncate(time.Hour)
+	until := from.Add(time.Hour)
+	kind := summaries[n.Budget]
+	m := MailTo(Notice{
+		Kind: kind, Cause: digestID(PrefixMail, string(kind), string(n.BusinessID), FormatTime(from)), BusinessID: n.BusinessID, At: until,
+		Facts: map[string]string{FactSince: FormatTime(from)},
+	}, person)
+	m.DueAt = until.Add(summaryDelay)
+	return m
+}
+
+// JoinedTo returns the record of a notice that the summary tells, so that it is told once.
+func JoinedTo(n Notice, person ID) Mail {
+	m := MailTo(n, person)
+	m.State, m.SettledAt, m.Budget, m.LastError = MailDropped, &n.At, "", "told in the summary of the hour"
+	return m
+}

@@ -117,6 +117,7 @@ const (
 	ActionEndpointDelete     Action = "webhook_endpoint.delete"
 	ActionEndpointTest       Action = "webhook_endpoint.test"
 	ActionEndpointRecover    Action = "webhook_endpoint.recover"
+	ActionInboxOpen          Action = "inbox.open"            // of the sandbox of an application, by a person of the business
 	ActionSendingPause       Action = "webhook_sending.pause" // of an environment, as the one below
 	ActionSendingResume      Action = "webhook_sending.resume"
 	ActionMailRetry          Action = "mail.retry"
@@ -154,7 +155,7 @@ func Actions() []Action {
 		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
 		ActionDeliveryAdvance, ActionDeliveryCancel, ActionDeliveryMove, ActionDeliverySimulate, ActionDeliveryStop, ActionDeliveryBook,
 		ActionWebhookResend, ActionEndpointCreate, ActionEndpointUpdate, ActionEndpointRotate, ActionEndpointDelete, ActionEndpointTest,
-		ActionEndpointRecover, ActionSendingPause, ActionSendingResume, ActionMailRetry, ActionMailDrop, ActionTaskRetry, ActionTaskDrop,
+		ActionEndpointRecover, ActionInboxOpen, ActionSendingPause, ActionSendingResume, ActionMailRetry, ActionMailDrop, ActionTaskRetry, ActionTaskDrop,
 		ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
 		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,

@@ -18,6 +18,7 @@ var done = map[string]string{
 	"key-revoked":  "The key was revoked. It works no more, within two seconds everywhere.",
 
 	"delivery-cancelled": "The delivery was cancelled.",
+	"inbox-opened":       "The inbox is open. Webhooks of this application in the sandbox come here.",
 	"booked":             "The sample was booked. Its webhooks are in the inbox.",
 	"delivery-moved":     "The delivery was moved, and its webhooks are on their way.",
 	"simulated":          "The simulation runs. Reload the page to see how far it is.",

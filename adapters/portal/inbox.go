@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
@@ -21,7 +22,6 @@ const resumeOverlap = 10 * time.Second
 
 // inboxView is the inbox beside the sandbox. A reader without JavaScript reloads it.
 type inboxView struct {
-	Notice *pages.Notice
 	Open   bool
 	Secret *pages.Code // that signs them; nil: not for this person, or closed
 	Stream string      // where a script goes on; empty: nowhere
@@ -84,22 +84,39 @@ func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
 	}
 }
 
-// inboxOf is the inbox of an application of the business. A person whose role may act in the
-// sandbox keeps it open by looking; others read along.
+// openFor opens the inbox of an application of the business.
+func (p *Portal) openFor(c *call, app domain.ID) error {
+	if _, err := p.Tenants.ApplicationOf(c.Ctx(), c.Business(), app); err != nil {
+		return err
+	}
+	return p.inboxes.Open(c.Ctx(), c.Actor(), domain.Tenant{BusinessID: c.Business(), ApplicationID: app, Environment: domain.Sandbox})
+}
+
+// openInbox is the button that opens an inbox.
+func (p *Portal) openInbox(c *call) error {
+	app := domain.ID(c.Form.Get("application"))
+	err := p.openFor(c, app)
+	if domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
+		return p.sandboxPage(c, site.StatusOf(err), inboxRefused())
+	}
+	if err != nil {
+		return err
+	}
+	q := url.Values{"application": {string(app)}, "done": {"inbox-opened"}}
+	if delivery := c.Form.Get("delivery"); delivery != "" {
+		q.Set("delivery", delivery)
+	}
+	return c.Lead("/sandbox?" + q.Encode())
+}
+
+// inboxOf is the inbox of an application of the business. While a person whose role may act in
+// the sandbox looks at it, it stays open; others read along.
 func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, error) {
 	v := inboxView{Reload: reload, First: webhooks.FirstInboxRows, Most: webhooks.InboxRows}
 	if c.Principal.View == nil {
 		v.Stream = "/sandbox/inbox?application=" + string(t.ApplicationID)
 	}
-	// Opening one takes a place among the endpoints, which no other site and no prefetching
-	// decides over: browsers say where a visit comes from. HEAD opens nothing.
-	came := c.GetHeader("Sec-Fetch-Site")
-	asked := c.Request.Method != http.MethodHead && slices.Contains([]string{"", "none", "same-origin"}, came)
-	inbox, err := p.inboxes.Look(c.Ctx(), t, asked && c.May(domain.ActSimulate))
-	if domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
-		v.Notice = inboxRefused()
-		return v, nil
-	}
+	inbox, err := p.inboxes.Look(c.Ctx(), t, c.May(domain.ActSimulate))
 	if err != nil {
 		return v, err
 	}
@@ -123,7 +140,7 @@ func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, er
 func inboxRefused() *pages.Notice {
 	return &pages.Notice{Tone: "warn", Title: "There is no place for the inbox", Lines: []string{
 		"The application has " + strconv.Itoa(domain.MaxWebhookEndpoints) + " webhook endpoints and listeners in the sandbox, the most " +
-			"there may be, and the inbox takes one place while it is open. Delete an endpoint that is not used, and load this page again."}}
+			"there may be, and the inbox takes one place while it is open. Delete an endpoint that is not used, then open the inbox again."}}
 }
 
 // streamInbox tells of the webhooks of an inbox as they come. What the browser has seen
@@ -197,8 +214,6 @@ func (s *inboxStream) tell(n *webhooks.InboxNews) (string, error) {
 	s.sent = shown // no more than the inbox itself has
 	state := "closed"
 	switch {
-	case domain.HasCode(n.Err, domain.CodeWebhookEndpointLimit):
-		state = "full"
 	case n.Err != nil:
 		state = "waits"
 	case n.Open:

@@ -28,8 +28,16 @@ type stream struct {
 // sse is a server-sent event.
 type sse struct{ id, event, data string }
 
-// open opens the inbox of an application, at a process.
+// open opens the inbox of an application, as far as the role may, and reads its stream at a
+// process.
 func (r *reader) open(at string, app domain.ID, last string) *stream {
+	r.t.Helper()
+	r.post("/sandbox/inbox", url.Values{"application": {string(app)}})
+	return r.read(at, app, last)
+}
+
+// read reads the stream of an inbox.
+func (r *reader) read(at string, app domain.ID, last string) *stream {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/sandbox/inbox?application="+string(app), http.NoBody)
@@ -312,7 +320,7 @@ func TestAWebhookOfTheInboxIsVerifiedWithTheSecretThatThePageShows(t *testing.T)
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
 	page := "/sandbox?application=" + string(s.house.app.ID)
-	r.get(page)
+	r.post("/sandbox/inbox", s.ofApp())
 	s.happens(t, s.house, "to be checked")
 	p := r.get(page)
 	shown := inboxSecret.FindStringSubmatch(p.body)

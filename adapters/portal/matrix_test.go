@@ -99,11 +99,12 @@ var matrix = map[string]row{
 	"GET /pickup-locations/sandbox/:location":    {may: members},
 	"POST /pickup-locations/sandbox/:location":   {may: developers, form: sent("active", "false")},
 
-	"GET /sandbox":       {may: members},
-	"GET /sandbox/book":  {may: members},
-	"POST /sandbox/book": {may: developers, form: newSample},
-	"GET /sandbox/card":  {may: members},
-	"GET /sandbox/inbox": {may: members},
+	"GET /sandbox":        {may: members},
+	"GET /sandbox/book":   {may: members},
+	"POST /sandbox/book":  {may: developers, form: newSample},
+	"GET /sandbox/card":   {may: members},
+	"GET /sandbox/inbox":  {may: members},
+	"POST /sandbox/inbox": {may: developers, form: ofApp},
 
 	"GET /people":                  {may: members},
 	"POST /people":                 {may: owners, form: sent("email", "efua@new.example", "name", "Efua", "role", "viewer")},

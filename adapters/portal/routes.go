@@ -109,6 +109,7 @@ func (p *Portal) routes() []site.Route {
 		{Method: post, Path: "/sandbox/book", Act: site.Always(domain.ActSimulate), Handle: p.bookSample},
 		{Method: get, Path: "/sandbox/card", Act: read, Handle: p.showSandboxCard},
 		{Method: get, Path: "/sandbox/inbox", Act: read, Handle: p.streamInbox},
+		{Method: post, Path: "/sandbox/inbox", Act: site.Always(domain.ActSimulate), Handle: p.openInbox},
 
 		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadAudit), Handle: p.listAudit},
 		{Method: get, Path: "/audit.csv", Act: site.Always(domain.ActReadAudit), Handle: p.auditCSV},

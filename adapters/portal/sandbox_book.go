@@ -248,6 +248,9 @@ func (p *Portal) bookSample(c *call) error {
 	}
 	var id domain.ID
 	err = p.charged(c, domain.Sandbox, func(ctx context.Context) (err error) {
+		if err := p.openFor(c, sample.Application); err != nil && !domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
+			return err // without a place for the inbox it is booked all the same
+		}
 		id, err = p.bookOrWait(ctx, c.Actor(), sample)
 		return err
 	})

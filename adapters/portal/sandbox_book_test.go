@@ -105,37 +105,58 @@ func TestAFormThatHasBookedAndWasChangedBooksAnotherOneWhenItIsSentAgain(t *test
 	}
 }
 
-func TestAnotherSiteAndHEADOpenNoInbox(t *testing.T) {
+func TestNoVisitOpensAnInboxAndWhoOpensOneIsInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
-	visit := func(method, path, site string) page {
+	opened := func() (listeners, entries int) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, r.url+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
+		of := s.house.tenant(domain.Sandbox)
+		log := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), of.BusinessID,
+			domain.AuditFilter{Action: domain.ActionInboxOpen}, domain.PageRequest{Limit: 100}))
+		for _, e := range log {
+			if e.Actor.ID != s.house.people[domain.RoleDeveloper].ID || e.Target != s.house.app.ID || e.Actor.RequestID == "" {
+				t.Errorf("the entry is %+v", e)
+			}
 		}
-		req.Header.Set("Accept", "text/event-stream")
-		req.Header.Set("Sec-Fetch-Site", site)
-		return r.do(req) // returns when the answer has ended
+		return len(must[[]domain.WebhookEndpoint](t)(s.Store.Read().Webhooks.Listeners(t.Context(), of))), len(log)
 	}
-	opened := func() int {
+	want := func(what string, listeners, entries int) {
 		t.Helper()
-		return len(must[[]domain.WebhookEndpoint](t)(s.Store.Read().Webhooks.Listeners(t.Context(), s.house.tenant(domain.Sandbox))))
-	}
-	for _, site := range []string{"cross-site", "same-site"} {
-		if p := visit(http.MethodGet, "/sandbox", site); p.status != http.StatusOK || opened() != 0 {
-			t.Errorf("a visit that is %s: %d, %d inboxes", site, p.status, opened())
+		if l, e := opened(); l != listeners || e != entries {
+			t.Errorf("%s: %d listeners and %d entries, want %d and %d", what, l, e, listeners, entries)
 		}
 	}
-	if p := visit(http.MethodHead, "/sandbox", "none"); p.status != http.StatusOK || opened() != 0 {
-		t.Errorf("HEAD of the page: %d, %d inboxes", p.status, opened())
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		for _, path := range []string{"/sandbox", "/sandbox/inbox", "/sandbox/inbox?application=" + string(s.house.app.ID)} {
+			if p := r.ask(question{method: method, path: path}); p.status != http.StatusOK && p.status != http.StatusSeeOther {
+				t.Errorf("%s %s: %d", method, path, p.status)
+			}
+		}
 	}
-	p := visit(http.MethodHead, "/sandbox/inbox?application="+string(s.house.app.ID), "same-origin")
-	if p.status != http.StatusOK || opened() != 0 || !strings.HasPrefix(p.header.Get("Content-Type"), "text/event-stream") {
-		t.Errorf("HEAD of the stream: %d, %d inboxes", p.status, opened())
+	if e := r.read(s.url, s.house.app.ID, "").next("state"); e.data != "closed" {
+		t.Errorf("the stream: %+v", e)
 	}
-	if p := visit(http.MethodGet, "/sandbox", "none"); p.status != http.StatusOK || opened() != 1 {
-		t.Errorf("a visit by a bookmark: %d, %d inboxes", p.status, opened())
+	want("visits", 0, 0)
+	action, form := r.get("/sandbox").form(t, "Open inbox")
+	if p := r.post(action, form); p.at != "/sandbox" || !strings.Contains(p.body, "The inbox is open.") || strings.Contains(p.body, "Open inbox") {
+		t.Errorf("the button: %d at %s\n%s", p.status, p.at, p.body)
+	}
+	want("the button", 1, 1)
+	r.post(action, form)
+	r.post("/sandbox/book", s.sampleForm(s.house))
+	want("an inbox that is open", 1, 1)
+	if p := s.signedIn(t, s.other, domain.RoleOwner).post(action, form); p.status < http.StatusBadRequest {
+		t.Errorf("another business opens it: %d", p.status)
+	}
+	want("another business", 1, 1)
+}
+
+func TestABookingOpensTheInbox(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	p := s.signedIn(t, s.house, domain.RoleDeveloper).post("/sandbox/book", s.sampleForm(s.house))
+	if p.status != http.StatusOK || strings.Contains(p.body, "The inbox is closed") {
+		t.Errorf("%d\n%s", p.status, p.body)
 	}
 }

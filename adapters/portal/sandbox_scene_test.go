@@ -98,6 +98,11 @@ func (s *scene) sampleForm(h house, pairs ...string) url.Values {
 	return form
 }
 
+// ofApp is a form about the first application.
+func (s *scene) ofApp() url.Values { return ofApp(s, s.house) }
+
+func ofApp(_ *scene, h house) url.Values { return url.Values{"application": {string(h.app.ID)}} }
+
 func newSample(s *scene, h house) url.Values { return s.sampleForm(h) }
 
 // happens makes a webhook for every endpoint of a house's sandbox, with a body of the usual

@@ -149,6 +149,9 @@ func TestAViewerSeesTheSandboxAndChangesNothing(t *testing.T) {
 	if p := r.post("/sandbox/book", s.sampleForm(s.house)); p.status != http.StatusForbidden {
 		t.Errorf("a viewer books: %d", p.status)
 	}
+	if p := r.post("/sandbox/inbox", s.ofApp()); p.status != http.StatusForbidden {
+		t.Errorf("a viewer opens the inbox: %d", p.status)
+	}
 	if all, err := s.Store.Read().Webhooks.Listeners(t.Context(), s.house.tenant(domain.Sandbox)); err != nil || len(all) != 0 {
 		t.Errorf("a viewer opened %+v, %v", all, err)
 	}

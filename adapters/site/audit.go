@@ -25,7 +25,7 @@ var ActionTexts = map[domain.Action]string{
 	domain.ActionWebhookResend:  "Webhooks sent again",
 	domain.ActionEndpointCreate: "Webhook endpoint created", domain.ActionEndpointUpdate: "Webhook endpoint changed",
 	domain.ActionEndpointRotate: "Webhook secret rotated", domain.ActionEndpointDelete: "Webhook endpoint deleted",
-	domain.ActionEndpointTest: "Test event sent", domain.ActionEndpointRecover: "Webhooks recovered",
+	domain.ActionEndpointTest: "Test event sent", domain.ActionEndpointRecover: "Webhooks recovered", domain.ActionInboxOpen: "Sandbox inbox opened",
 	domain.ActionPersonInvite: "Person invited", domain.ActionPersonLink: "Sign-in link made",
 	domain.ActionPersonAccept: "Invitation accepted",
 	domain.ActionPersonRole:   "Role changed", domain.ActionPersonRemove: "Person removed", domain.ActionPersonSignIn: "Signed in",

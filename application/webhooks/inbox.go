@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"waybill/application/audit"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -18,8 +20,8 @@ const (
 	InboxRows = 200
 	// FirstInboxRows is how many a single look shows.
 	FirstInboxRows = 20
-	// lookLife is how long an inbox goes on taking webhooks after a single look: long
-	// enough to fill in a form on a page that does not update itself.
+	// lookLife is how long an inbox goes on taking webhooks after it was opened, or looked at
+	// once: long enough to fill in a form on a page that does not update itself.
 	lookLife = 15 * time.Minute
 	// watchLife is the same after the last watch ended, which is known to be over. It
 	// outlasts a change of pages and of processes.
@@ -35,7 +37,8 @@ const (
 // same for everybody, and are there when a process has ended.
 type Inboxes struct {
 	*Listeners
-	log *slog.Logger
+	audit *audit.Log
+	log   *slog.Logger
 
 	mu    sync.Mutex
 	polls map[domain.Tenant]*inboxPoll
@@ -43,7 +46,7 @@ type Inboxes struct {
 
 // NewInboxes makes the use cases. Nothing runs in it without a watch.
 func NewInboxes(l *Listeners, log *slog.Logger) *Inboxes {
-	return &Inboxes{Listeners: l, log: log, polls: map[domain.Tenant]*inboxPoll{}}
+	return &Inboxes{Listeners: l, audit: audit.New(l.storage, l.clock, l.ids), log: log, polls: map[domain.Tenant]*inboxPoll{}}
 }
 
 // Inbox is what one has taken.
@@ -64,8 +67,17 @@ type ReceivedWebhook struct {
 	Body       []byte
 }
 
-// Look keeps the inbox of an application open, where keep says so, and shows its
-// newest rows. WEBHOOK_ENDPOINT_LIMIT where the application has no place for it.
+// Open opens the inbox of an application for a person. WEBHOOK_ENDPOINT_LIMIT where the
+// application has no place for it.
+func (i *Inboxes) Open(ctx context.Context, by domain.AuditActor, t domain.Tenant) error {
+	_, err := i.find(ctx, t, true, lookLife)
+	if errors.Is(err, domain.ErrNotFound) {
+		err = i.open(ctx, by, t)
+	}
+	return err
+}
+
+// Look shows the newest rows of an inbox, and keeps it open where it is open and keep says so.
 func (i *Inboxes) Look(ctx context.Context, t domain.Tenant, keep bool) (Inbox, error) {
 	e, err := i.find(ctx, t, keep, lookLife)
 	if errors.Is(err, domain.ErrNotFound) {
@@ -85,22 +97,14 @@ func (i *Inboxes) Look(ctx context.Context, t domain.Tenant, keep bool) (Inbox, 
 	return Inbox{Open: true, Secret: domain.FormatSigningSecret(secrets[0]), Webhooks: received}, nil
 }
 
-// find is the listener of an inbox, kept for a time; domain.ErrNotFound where there is none
-// and none is to be kept.
+// find is the listener of an inbox, which is kept for a time longer where keep says so;
+// domain.ErrNotFound where the inbox is closed.
 func (i *Inboxes) find(ctx context.Context, t domain.Tenant, keep bool, life time.Duration) (domain.WebhookEndpoint, error) {
 	e, err := inboxOf(ctx, i.storage.Read().Webhooks, t)
-	if !keep || err != nil && !errors.Is(err, domain.ErrNotFound) {
-		return e, err
+	if err == nil && keep {
+		e, err = i.outbox.Renew(ctx, e.ID, e.ID.Hex(), life)
 	}
-	for try := 0; ; try++ {
-		if err == nil {
-			e, err = i.outbox.Renew(ctx, e.ID, e.ID.Hex(), life)
-		}
-		if err = gone(err); !errors.Is(err, domain.ErrNotFound) || try > 0 {
-			return e, err
-		}
-		e, err = i.open(ctx, t)
-	}
+	return e, gone(err)
 }
 
 // inboxOf is the oldest listener that is an inbox.
@@ -119,10 +123,10 @@ func inboxOf(ctx context.Context, r ports.WebhookReader, t domain.Tenant) (domai
 // errOpened says that the inbox was opened by another call meanwhile.
 var errOpened = errors.New("the inbox is open already")
 
-func (i *Inboxes) open(ctx context.Context, t domain.Tenant) (domain.WebhookEndpoint, error) {
+func (i *Inboxes) open(ctx context.Context, by domain.AuditActor, t domain.Tenant) error {
 	secret, err := listenerSecret(i.sealer, t)
 	if err != nil {
-		return domain.WebhookEndpoint{}, err
+		return err
 	}
 	now := i.clock.Now()
 	e := domain.WebhookEndpoint{
@@ -131,28 +135,28 @@ func (i *Inboxes) open(ctx context.Context, t domain.Tenant) (domain.WebhookEndp
 	}
 	_, sealed, err := sealSecret(i.sealer, e.ID, secret)
 	if err != nil {
-		return e, err
+		return err
 	}
 	e.Secrets = []domain.SigningSecret{{Sealed: sealed}}
-	var opened domain.WebhookEndpoint
-	err = i.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+	err = i.audit.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		// Storing waits for another call that stores one at this moment.
 		stored, err := tx.Webhooks.InsertEndpoint(ctx, e)
 		if errors.Is(err, ports.ErrEndpointLimit) {
 			err = domain.WebhookEndpointLimit()
 		}
 		if err != nil {
-			return err
+			return domain.AuditRecord{}, err
 		}
-		if opened, err = inboxOf(ctx, tx.Webhooks, t); err == nil && opened.ID != stored.ID {
-			err = errOpened
+		if first, err := inboxOf(ctx, tx.Webhooks, t); err != nil || first.ID != stored.ID {
+			return domain.AuditRecord{}, cmp.Or(err, errOpened)
 		}
-		return err
+		return domain.AuditRecord{Action: domain.ActionInboxOpen, Target: t.ApplicationID, BusinessID: t.BusinessID,
+			Details: map[string]string{"environment": string(t.Environment)}}, nil
 	})
 	if errors.Is(err, errOpened) {
-		err = nil
+		return nil
 	}
-	return opened, err
+	return err
 }
 
 // take counts what is due as arrived, and reads what was made for the inbox since then, the

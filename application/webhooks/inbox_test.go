@@ -17,6 +17,18 @@ func (s *scene) inboxes() *webhooks.Inboxes {
 	return webhooks.NewInboxes(s.listeners, slog.New(slog.DiscardHandler))
 }
 
+// opened are inboxes of which that of an application is open.
+func (s *scene) opened(tenants ...domain.Tenant) *webhooks.Inboxes {
+	s.t.Helper()
+	all := s.inboxes()
+	for _, t := range tenants {
+		if err := all.Open(s.t.Context(), domain.AuditActor{ID: s.ids.ID(domain.PrefixPerson), BusinessID: t.BusinessID}, t); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return all
+}
+
 // publishFor makes an event of an application.
 func (s *scene) publishFor(t domain.Tenant) domain.ID {
 	s.t.Helper()
@@ -54,6 +66,10 @@ func TestAnInboxShowsWhatAReceiverGets(t *testing.T) {
 	if seen, err := inboxes.Look(t.Context(), s.tenant, false); err != nil || seen.Open {
 		t.Fatalf("nobody opened it, and it is %+v, %v", seen, err)
 	}
+	if seen, err := inboxes.Look(t.Context(), s.tenant, true); err != nil || seen.Open {
+		t.Fatalf("looked at, it is %+v, %v", seen, err)
+	}
+	s.opened(s.tenant)
 	if seen, err := inboxes.Look(t.Context(), s.tenant, true); err != nil || !seen.Open || len(seen.Webhooks) != 0 {
 		t.Fatalf("opened: %+v, %v", seen, err)
 	}
@@ -81,7 +97,7 @@ func TestAnInboxShowsWhatAReceiverGets(t *testing.T) {
 func TestTwoProcessesShareOneInboxAndMissNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	here, there := s.inboxes().Watch(s.tenant, true), s.inboxes().Watch(s.tenant, true)
+	here, there := s.opened(s.tenant).Watch(s.tenant, true), s.opened(s.tenant).Watch(s.tenant, true)
 	defer here.Close()
 	defer there.Close()
 	for _, w := range []*webhooks.InboxWatch{here, there} {
@@ -105,7 +121,7 @@ func TestAnInboxHasNothingOfAnotherApplication(t *testing.T) {
 	s := newScene(t)
 	other := s.NewTenant(t)
 	sibling := s.NewApplication(t, s.tenant)
-	inboxes := s.inboxes()
+	inboxes := s.opened(s.tenant, other, sibling)
 	for _, tenant := range []domain.Tenant{s.tenant, other, sibling} {
 		w := inboxes.Watch(tenant, true)
 		defer w.Close()
@@ -130,18 +146,13 @@ func TestWithoutAPlaceAmongTheEndpointsTheInboxSaysSo(t *testing.T) {
 	for range domain.MaxWebhookEndpoints {
 		s.listen()
 	}
-	if _, err := s.inboxes().Look(t.Context(), s.tenant, true); !domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
+	err := s.inboxes().Open(t.Context(), domain.AuditActor{ID: s.ids.ID(domain.PrefixPerson), BusinessID: s.tenant.BusinessID}, s.tenant)
+	if !domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
 		t.Errorf("%v", err)
-	}
-	w := s.inboxes().Watch(s.tenant, true)
-	defer w.Close()
-	if news, err := w.Next(t.Context(), 0); err != nil || !domain.HasCode(news.Err, domain.CodeWebhookEndpointLimit) || news.Open {
-		t.Errorf("%+v, %v", news, err)
 	}
 }
 
-// A watch that only reads along opens nothing.
-func TestWhoOnlyReadsAlongOpensNoInbox(t *testing.T) {
+func TestAWatchOpensNoInboxAndSeesItWhenItIsOpened(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	inboxes := s.inboxes()
@@ -156,6 +167,10 @@ func TestWhoOnlyReadsAlongOpensNoInbox(t *testing.T) {
 	}
 	keeping := inboxes.Watch(s.tenant, true)
 	defer keeping.Close()
+	if news, err := keeping.Next(t.Context(), 0); err != nil || news.Open {
+		t.Fatalf("a watch that keeps it open: %+v, %v", news, err)
+	}
+	s.opened(s.tenant)
 	if opened, err := reading.Next(t.Context(), news.Version); err != nil || !opened.Open {
 		t.Fatalf("%+v, %v", opened, err)
 	}
@@ -165,7 +180,7 @@ func TestWhoOnlyReadsAlongOpensNoInbox(t *testing.T) {
 func TestAnInboxHoldsNoMoreThanItShows(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	inboxes := s.inboxes()
+	inboxes := s.opened(s.tenant)
 	w := inboxes.Watch(s.tenant, true)
 	defer w.Close()
 	if _, err := w.Next(t.Context(), 0); err != nil {

@@ -47,10 +47,10 @@ type inboxPoll struct {
 type InboxNews struct {
 	Inbox
 	Version int   // grows with every change
-	Err     error // why it cannot be seen or kept open; nil: it can
+	Err     error // why it cannot be seen; nil: it can
 }
 
-// Watch begins a look that goes on, and keeps the inbox open where keep says so.
+// Watch begins a look that goes on, and keeps the inbox open where it is open and keep says so.
 // Close must be called.
 func (i *Inboxes) Watch(t domain.Tenant, keep bool) *InboxWatch {
 	i.mu.Lock()
@@ -139,12 +139,11 @@ func (i *Inboxes) follow(ctx context.Context, p *inboxPoll) {
 			return
 		}
 		p.tell(received, look.endpoint.ID != "", err)
-		failed := err != nil && !domain.HasCode(err, domain.CodeWebhookEndpointLimit)
-		if failed && !failing {
+		if err != nil && !failing {
 			i.log.WarnContext(ctx, "an inbox of the portal waits: its webhooks cannot be read", "error", err,
 				"application_id", p.tenant.ApplicationID)
 		}
-		failing = failed
+		failing = err != nil
 		select {
 		case <-time.After(inboxPause):
 		case <-ctx.Done():
@@ -159,7 +158,7 @@ func (i *Inboxes) follow(ctx context.Context, p *inboxPoll) {
 	}
 }
 
-// lookOnce looks once. Without a watch that keeps the inbox open there may be none.
+// lookOnce looks once. Nothing comes of an inbox that is closed.
 func (i *Inboxes) lookOnce(ctx context.Context, p *inboxPoll, look *inboxLook) ([]ReceivedWebhook, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

@@ -13,8 +13,7 @@
   const again = 15000; // after a refusal, in milliseconds
   const format = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const states = {
-    open: "Live", full: "There is no place for the inbox: delete a webhook endpoint that is not used.",
-    closed: "Closed: no developer has an inbox open.", waits: "Waiting: webhooks cannot be read at the moment.",
+    open: "Live", closed: "Closed.", waits: "Waiting: webhooks cannot be read at the moment.",
   };
   const ends = {
     session: "You are not signed in any more. Load the page again.",

@@ -164,6 +164,14 @@ func ParseAPIKey(secret string) (Environment, bool) {
 	return "", false
 }
 
+// KeyEnd is the end of an API key, by which lists name it; empty for what is none.
+func KeyEnd(text string) string {
+	if _, sound := ParseAPIKey(text); !sound {
+		return ""
+	}
+	return text[len(text)-4:]
+}
+
 // soundSecret reports whether a secret is one that makeSecret can have made.
 func soundSecret(prefix, secret string) bool {
 	rest, ok := strings.CutPrefix(secret, prefix)

@@ -10,6 +10,7 @@ const (
 	CodeSignInRefused  = "SIGN_IN_REFUSED"
 	CodeSessionEnded   = "SESSION_ENDED"
 	CodeTooManySignIns = "TOO_MANY_SIGN_INS"
+	CodeTooManyPages   = "TOO_MANY_PAGES"
 
 	CodeBusinessDisabled = "BUSINESS_DISABLED"
 	CodeOwnSignInNeeded  = "OWN_SIGN_IN_NEEDED"

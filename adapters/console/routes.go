@@ -106,7 +106,7 @@ func (p *Console) routes() []site.Route {
 		{Method: get, Path: "/reports.csv", Act: read, Handle: p.reportCSV},
 		{Method: get, Path: "/map", Act: read, Handle: p.showMap},
 		{Method: get, Path: streetAt, Act: read, Handle: p.showStreet},
-		{Method: get, Path: "/map/tiles/:zoom/:column/:row", Act: read, Handle: p.showTile},
+		{Method: get, Path: "/map/tiles/:zoom/:column/:row", Act: read, Handle: p.showTile, Part: true},
 		{Method: get, Path: "/map/deliveries", Act: read, Handle: p.showMark},
 		{Method: get, Path: "/map/points", Act: read, Handle: p.mapPoints},
 	}...)

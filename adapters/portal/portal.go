@@ -104,7 +104,7 @@ func New(u UseCases, o Options) *Portal {
 		samples: handling.NewSamples(u.Handling, u.Deliveries), inboxes: webhooks.NewInboxes(u.Listeners, o.Log)}
 	p.Site = site.New(site.Options{
 		Site: domain.Portal, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(), Records: records, Done: done,
-		Businesses: p.businesses, BusinessName: func(ctx context.Context, id domain.ID) (string, error) {
+		FindsKeys: searchPath, Businesses: p.businesses, BusinessName: func(ctx context.Context, id domain.ID) (string, error) {
 			b, err := u.Tenants.Business(ctx, id)
 			return b.Name, err
 		}, People: members, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys,

@@ -23,7 +23,6 @@ type searchView struct {
 	Groups   []hitGroup
 	Requests string // the list of requests that has this text as a filter
 	Document string // the page of the documentation where the text is an error code
-	Secret   bool   // one was pasted, which this page neither keeps nor shows
 	Unread   string // what could not be searched; empty: all was
 }
 
@@ -40,24 +39,17 @@ type hit struct {
 	Call                        string
 }
 
-// pastedSecret is in the address where a secret was, which is not let stand in one.
-const pastedSecret = "secret"
+const searchPath = "/search"
 
 // search leads to the one thing that a text names, or lists what it may be.
 func (p *Portal) search(c *call) error {
-	if c.Query(pastedSecret) != "" {
-		return p.Show(c, http.StatusOK, "search", "Search", searchView{Secret: true})
-	}
 	typed := strings.TrimSpace(c.Query("q"))
-	if _, key := domain.ParseAPIKey(typed); !key && domain.HoldsSecret(typed) {
-		return c.Lead("/search?" + pastedSecret + "=1")
-	}
 	if len(typed) > maxSought {
 		return p.Show(c, http.StatusOK, "search", "Search", searchView{Text: typed[:40] + "…", Long: true})
 	}
 	text := handling.Sought(typed)
-	if text != typed { // above all no key stays in an address
-		return c.Lead("/search?" + url.Values{"q": {text}}.Encode())
+	if text != typed {
+		return c.Lead(searchPath + "?" + url.Values{"q": {text}}.Encode())
 	}
 	found, err := p.Handling.Find(c.Ctx(), c.Business(), text)
 	if err != nil {
@@ -162,11 +154,9 @@ func listed(texts ...string) string {
 
 // searchBox is the field in the head of each page.
 func searchBox(c *call) *pages.Search {
-	box := &pages.Search{Action: "/search", Label: "Search for an ID, a reference, an external_id or the last four of a key"}
+	box := &pages.Search{Action: searchPath, Label: "Search for an ID, a reference, an external_id or the last four of a key"}
 	if c.FullPath() == box.Action {
-		if box.Value = handling.Sought(c.Query("q")); domain.HoldsSecret(box.Value) {
-			box.Value = ""
-		}
+		box.Value = handling.Sought(c.Query("q"))
 		box.Value = box.Value[:min(len(box.Value), maxSought)]
 	}
 	return box

@@ -2,6 +2,7 @@ package portal_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"html"
 	"net/http"
 	"net/url"
@@ -64,7 +65,9 @@ func (r *reader) seek(text string) (p page, to string) {
 		if p = r.ask(question{method: http.MethodGet, path: to}); p.status != http.StatusSeeOther {
 			return p, "/search"
 		}
-		to = p.header.Get("Location")
+		if to = p.header.Get("Location"); strings.HasPrefix(to, "?") {
+			to = "/search" + to
+		}
 	}
 	return p, to
 }
@@ -93,6 +96,7 @@ func TestEverythingIsFoundByWhatOneHasInHandAndNothingOfAnotherBusiness(t *testi
 			typed = typed[strings.LastIndexByte(typed, '/')+1:]
 		case "a whole key":
 			typed = typed[len(typed)-4:]
+			p, _ = r.seek(typed) // without the notice about it
 		}
 		got := strings.ReplaceAll(html.UnescapeString(p.body), typed, "nobody-has-this")
 		if got = strings.ReplaceAll(got, url.QueryEscape(typed), "nobody-has-this"); to != "/search" ||
@@ -136,17 +140,31 @@ func TestASecretIsNeitherKeptInTheAddressNorShown(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleViewer)
-	hook := domain.FormatSigningSecret(make([]byte, domain.SigningSecretBytes))
-	for _, secret := range []string{hook, "secret: " + strings.ToUpper(hook), "Bearer " + s.house.key[domain.Live].Secret,
-		s.house.key[domain.Live].Secret[:30], hook + strings.Repeat("x", 300), "https://x.example/" + hook} {
-		p := r.ask(question{method: http.MethodGet, path: "/search?q=" + url.QueryEscape(secret)})
-		to := p.header.Get("Location")
-		if p.status != http.StatusSeeOther || to != "/search?secret=1" || strings.Contains(p.body, secret[len(secret)-20:]) {
-			t.Errorf("%.20q: %d, to %q", secret, p.status, to)
+	hook, token := domain.FormatSigningSecret(make([]byte, domain.SigningSecretBytes)), domain.MakeOperatorToken([32]byte{1})
+	key, link := s.house.key[domain.Live].Secret, domain.MakeBearerSecret(sha256.Sum256([]byte("link")))
+	for _, secret := range []string{hook, "secret: " + strings.ToUpper(hook), "Bearer " + key, key[:30], hook + strings.Repeat("x", 300),
+		"https://x.example/" + hook, token, "token=" + token, link, " " + link + " ", s.url + "/enter/" + link, "/view/" + link + "?x"} {
+		for _, at := range []string{"/search?q=", "/requests?environment=live&q=", "/requests?request_id=", "/deliveries?q=",
+			"/pickup-locations?q=", "/audit?person=", "/nowhere?whatever="} {
+			p := r.ask(question{method: http.MethodGet, path: at + url.QueryEscape(secret)})
+			to := p.header.Get("Location")
+			if p.status != http.StatusSeeOther || to != "?secret=1" && to != "?environment=live&secret=1" ||
+				strings.Contains(p.body, secret[len(secret)-20:]) {
+				t.Errorf("%.20q at %s: %d, to %q", secret, at, p.status, to)
+			}
 		}
 	}
-	if p := r.get("/search?secret=1"); !strings.Contains(p.body, "Do not paste secrets here") || !strings.Contains(p.body, `href="/webhooks/verify"`) {
-		t.Errorf("the page does not say so\n%s", p.body)
+	for _, path := range []string{"/search", "/requests", "/deliveries", "/nowhere"} {
+		if p := r.get(path + "?secret=1"); !strings.Contains(p.body, "Do not paste secrets here") {
+			t.Errorf("%s does not say so\n%s", path, p.body)
+		}
+	}
+	p := r.ask(question{method: http.MethodGet, path: "/requests?q=order-1&cursor=" + string(s.house.request)})
+	if p.status != http.StatusOK {
+		t.Errorf("what is no secret: %d", p.status)
+	}
+	if p := r.ask(question{method: http.MethodGet, path: "//evil.example/x?q=" + hook}); p.header.Get("Location") != "?secret=1" {
+		t.Errorf("another site: %d, to %q", p.status, p.header.Get("Location"))
 	}
 }
 

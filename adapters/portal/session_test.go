@@ -353,3 +353,19 @@ func TestPeopleAreInvitedAndGetTheirRoles(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoReadsTooManyPagesIsToldToWait(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleViewer)
+	s.guard.limits.Store(true)
+	for _, path := range []string{"/", "/deliveries", "/usage.csv", "/sandbox/inbox?application=" + string(s.house.app.ID)} {
+		p := r.get(path)
+		if p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") != "60" || !strings.Contains(p.body, "Too many pages at once") {
+			t.Errorf("%s: %d, again after %q", path, p.status, p.header.Get("Retry-After"))
+		}
+	}
+	if p := r.post("/signout", nil); p.status != http.StatusOK {
+		t.Errorf("signing out: %d", p.status)
+	}
+}

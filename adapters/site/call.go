@@ -34,6 +34,7 @@ type Call struct {
 	open     context.Context // lasts as long as the connection, for an answer that goes on
 	resumed  bool            // Form was typed in a session that was lost
 	mark     string          // by which the browser is known again
+	leave    func()          // ends its place among the pages that are being made; nil: it has none
 }
 
 // maxMark is more than a mark has.
@@ -49,6 +50,13 @@ func (s *Site) newCall(c *gin.Context) *Call {
 		made.mark = cookie.Value
 	}
 	return made
+}
+
+// goesOn ends the place of an answer that lasts: it is no page that is being made any more.
+func (c *Call) goesOn() {
+	if c.leave != nil {
+		c.leave()
+	}
 }
 
 // Ctx ends when the page has taken too long, or its reader has left.

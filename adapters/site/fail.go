@@ -58,6 +58,8 @@ func (s *Site) Fail(c *Call, err error) {
 		n.Title = "Sign in again to open this business"
 	case domain.HasCode(err, domain.CodeOwnSignInNeeded):
 		n.Title, n.Link = "This needs your own sign-in", &pages.Link{Href: c.At("/signin"), Text: "Sign in"}
+	case domain.HasCode(err, domain.CodeTooManyPages):
+		n.Title = "Too many pages at once"
 	case e.Kind == domain.KindLimited:
 		n.Title = "Too many attempts"
 	}

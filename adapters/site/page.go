@@ -64,6 +64,11 @@ func (s *Site) Notice(c *Call, status int, n pages.Notice) {
 
 func (s *Site) send(c *Call, status int, name string, page pages.Page) error {
 	page.Site, page.Home = s.o.Words.Name, c.At("/")
+	if c.Query(secretTaken) != "" {
+		page.Warn = append(page.Warn, pages.Notice{Tone: "bad", Title: "Do not paste secrets here", Lines: []string{
+			"What you pasted holds a secret: an API key, a token, a sign-in link or a signing secret. It was taken out of the address of this page " +
+				"before it was looked at. Browsers keep addresses and show them: where others can see yours, replace the secret."}})
+	}
 	set := s.pages
 	if c.mount != nil {
 		set = c.mount.set

@@ -19,6 +19,7 @@ type Route struct {
 	Handle func(c *Call) error
 	// AsksItself: the form has a field for the password that confirms it.
 	AsksItself bool
+	Part       bool          // a part of a page that loads many of them: it has bounds of its own, and is no page that is read
 	MaxForm    int64         // bytes that the form may have; 0: maxForm
 	Within     time.Duration // what the answer may take; 0: readTimeout, and writeTimeout of a form
 

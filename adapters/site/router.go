@@ -63,6 +63,9 @@ func (s *Site) protect(c *gin.Context) {
 	id.SetHeader(h)
 	c.Set(requestIDKey, id.Shown())
 	protectHeaders(h)
+	if s.withoutSecrets(c) {
+		return
+	}
 	defer func() {
 		cause := recover()
 		if cause == nil {
@@ -126,6 +129,10 @@ func (s *Site) answer(r Route) gin.HandlerFunc {
 		}
 		err := s.admit(c, r)
 		if err == nil {
+			err = s.bound(c, r)
+			defer c.goesOn()
+		}
+		if err == nil {
 			err = c.checkIDs()
 		}
 		if err == nil {
@@ -135,6 +142,20 @@ func (s *Site) answer(r Route) gin.HandlerFunc {
 			s.Fail(c, err)
 		}
 	}
+}
+
+// bound counts a page that is read, and waits for a place to make it.
+func (s *Site) bound(c *Call, r Route) (err error) {
+	if r.Act == nil || r.Part { // without an act nobody is signed in
+		return nil
+	}
+	if r.Method == http.MethodGet {
+		if err := s.o.Access.AdmitRead(c.Ctx(), c.Principal); err != nil {
+			return err
+		}
+	}
+	c.leave, err = s.inFlight.enter(c.Ctx(), c.Principal)
+	return err
 }
 
 // readForm reads a form, with the file that it may have.

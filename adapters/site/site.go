@@ -36,16 +36,17 @@ type Words struct {
 
 // Options are what a site is made of.
 type Options struct {
-	Site    domain.Site
-	Prefix  string // of the paths of all its pages; empty: the site has its listener to itself
-	BaseURL string // of the origin, without Prefix: decides how cookies are protected
-	Words   Words
-	Pages   fs.FS                           // the templates of the site, below html
-	Frame   func(*Call) (pages.Page, error) // the menu, and what else is around each page
-	Routes  []Route                         // beside those for signing in and the account
-	Records map[string]domain.Prefix        // the parameters of paths that are IDs
-	Done    map[string]string               // texts for the parameter done
-	Mount   *Mount                          // of the pages of another site; nil: none
+	Site      domain.Site
+	Prefix    string // of the paths of all its pages; empty: the site has its listener to itself
+	BaseURL   string // of the origin, without Prefix: decides how cookies are protected
+	Words     Words
+	Pages     fs.FS                           // the templates of the site, below html
+	Frame     func(*Call) (pages.Page, error) // the menu, and what else is around each page
+	Routes    []Route                         // beside those for signing in and the account
+	Records   map[string]domain.Prefix        // the parameters of paths that are IDs
+	Done      map[string]string               // texts for the parameter done
+	Mount     *Mount                          // of the pages of another site; nil: none
+	FindsKeys string                          // the path of a page that finds a key by its end, and so takes a whole one; empty: none does
 	// BusinessName is for the page of a link to a view; the console has none.
 	BusinessName func(context.Context, domain.ID) (string, error)
 	Businesses   func(*Call) ([]Business, error) // among which a person chooses; nil: there are none
@@ -72,9 +73,12 @@ type Site struct {
 	router  *gin.Engine
 	handler http.Handler
 	streams *streams
-	tables  chan struct{}     // a place for each table that is being sent
-	done    map[string]string // texts for the parameter of the same name
-	routes  []Route
+
+	inFlight inFlight          // pages that are being made
+	tables   chan struct{}     // a place for each table that is being sent
+	tablesOf inFlight          // the same, of each person
+	done     map[string]string // texts for the parameter of the same name
+	routes   []Route
 }
 
 // New makes a site.

@@ -43,10 +43,10 @@ func (c *Call) WantsStream(instead string) bool {
 func (s *Site) Stream(c *Call, next func(context.Context) (events string, err error)) error {
 	place, err := s.streams.enter(c.Principal)
 	if err != nil {
-		c.Header("Retry-After", "30")
 		return err
 	}
 	defer place.leave()
+	c.goesOn()
 	ctx, cancel := context.WithTimeout(c.open, streamLife)
 	defer cancel()
 	w := &streamWriter{site: s, call: c, place: place, control: http.NewResponseController(c.Writer)}

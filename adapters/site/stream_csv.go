@@ -16,9 +16,10 @@ const (
 	tableTime  = 10 * time.Minute
 	partTime   = 5 * time.Second
 	checkTable = 3 * time.Second
-	// mostTables is how many are sent at a time by one process: each holds a connection of
-	// the database again and again.
-	mostTables = 4
+	// mostTables is how many are sent at a time by one process, and tablesPerPerson of them to
+	// one person: each holds a connection of the database again and again.
+	mostTables      = 4
+	tablesPerPerson = 2
 )
 
 // StreamCSV is CSV for a table of any length: next writes some rows and tells whether
@@ -27,18 +28,25 @@ const (
 // file is cut off, and the connection is cut too, so that no browser takes it for whole.
 func (s *Site) StreamCSV(c *Call, name string,
 	next func(ctx context.Context, write func(cells ...string) error) (more bool, err error)) error {
+	crowded := &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Minute,
+		Message: "As many files as may be at once are being sent already. Ask for yours again in a minute."}
+	leave, err := s.tablesOf.take(c.Ctx(), c.Principal.Person.ID, tablesPerPerson, 0)
+	if err != nil {
+		return crowded
+	}
+	defer leave()
 	select {
 	case s.tables <- struct{}{}:
 		defer func() { <-s.tables }()
 	default:
-		return &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Minute,
-			Message: "As many files as may be at once are being sent already. Ask for yours again in a minute."}
+		return crowded
 	}
 	t := &tableWriter{site: s, call: c, next: next, asked: s.o.Clock.Now()}
 	more, err := t.part()
 	if err != nil {
 		return err
 	}
+	c.goesOn()
 	c.Header("Content-Disposition", `attachment; filename="`+name+`"`)
 	c.Header("Content-Type", "text/csv; charset=utf-8")
 	c.Status(http.StatusOK)

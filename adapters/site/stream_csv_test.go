@@ -39,8 +39,9 @@ func (unguarded) GiveBack(context.Context, ...ports.Bucket) error { return nil }
 type tables struct {
 	*stage.Stage
 	directory *people.Directory
+	access    *people.Access
 	url       string
-	entered   people.Entered
+	entered   people.Entered // to whom tables are sent
 	let       chan struct{}
 	begun     chan struct{}
 }
@@ -50,18 +51,11 @@ const rowsOfTable = 5
 func newTables(t *testing.T) *tables {
 	t.Helper()
 	s := &tables{Stage: stage.New(t), let: make(chan struct{}), begun: make(chan struct{}, 100)}
-	command := domain.AuditActor{Name: "command:test"}
 	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs)
-	access := people.NewAccess(s.Store, unguarded{}, unguarded{}, s.Clock, s.IDs)
-	issued, err := s.directory.Invite(t.Context(), command, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi", Role: "dispatcher"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.entered, err = access.Enter(t.Context(), people.Browser{}, issued.Secret); err != nil {
-		t.Fatal(err)
-	}
+	s.access = people.NewAccess(s.Store, unguarded{}, unguarded{}, s.Clock, s.IDs)
+	s.enter(t, "kofi@waybill.example")
 	var p *site.Site
-	p = site.New(site.Options{Site: domain.Console, BaseURL: "http://localhost", Pages: &fstest.MapFS{}, Access: access,
+	p = site.New(site.Options{Site: domain.Console, BaseURL: "http://localhost", Pages: &fstest.MapFS{}, Access: s.access,
 		Directory: s.directory,
 		Words:     site.Words{Name: "test", To: "the test"}, Log: slog.New(slog.DiscardHandler), Clock: s.Clock, Identifiers: s.IDs,
 		Frame:  func(*site.Call) (pages.Page, error) { return pages.Page{}, nil },
@@ -86,6 +80,19 @@ func newTables(t *testing.T) *tables {
 	t.Cleanup(server.Close)
 	s.url = server.URL + "/table.csv"
 	return s
+}
+
+// enter makes a person to whom tables are sent from now on.
+func (s *tables) enter(t *testing.T, email string) {
+	t.Helper()
+	issued, err := s.directory.Invite(t.Context(), domain.AuditActor{Name: "command:test"}, people.Invitation{Email: email, Name: "Kofi",
+		Role: "dispatcher"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.entered, err = s.access.Enter(t.Context(), people.Browser{}, issued.Secret); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // fetched is a table as far as it came.
@@ -195,12 +202,16 @@ func TestFewTablesAreSentAtOnceAndTheNextIsToldToWait(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	var all []chan fetched
-	for range 4 {
-		all = append(all, s.going(t))
-	}
-	got := s.fetch(t.Context())
-	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "Ask for yours again in a minute") {
-		t.Errorf("the fifth: %d %q, %v", got.status, got.body, got.err)
+	for _, next := range []string{"a third one of a person", "a fifth one"} {
+		all = append(all, s.going(t), s.going(t))
+		if next == "a fifth one" {
+			s.enter(t, "esi@waybill.example")
+		}
+		got := s.fetch(t.Context())
+		if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "Ask for yours again in a minute") {
+			t.Errorf("%s: %d %q, %v", next, got.status, got.body, got.err)
+		}
+		s.enter(t, "adjoa@waybill.example")
 	}
 	close(s.let)
 	for _, came := range all {

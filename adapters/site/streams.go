@@ -11,14 +11,19 @@ import (
 // How many streams one process keeps open. Browsers open six connections to a host over
 // HTTP/1.1, for all tabs together: with half of them at most in use by streams, every
 // page still loads. Of a session's streams, and of a person's, a new one ends the
-// oldest; its page tells so, and goes on when it is looked at again. All together take
+// oldest; its page tells so, and goes on when it is looked at again. Of a business's streams
+// a new one ends none: people of it would take turns without end. All together take
 // less than half of the 512 connections that the listener of a site has by default, a
 // proxy's before it too: pages, probes and dispatch systems have the rest.
 const (
 	streamsPerSession = 3
 	streamsPerPerson  = 6
+	streamsOfBusiness = 20
 	streamsInAll      = 250
 )
+
+// streamPatience is after how long a browser that got no stream may ask again.
+const streamPatience = 30 * time.Second
 
 // checkEvery is how often the sessions of all open streams are read, and how long that may
 // take: the stream of a revoked session ends within twice as long.
@@ -54,15 +59,27 @@ func newStreams(f follow) *streams {
 	return s
 }
 
-// enter takes a place; leave must be called. The error is for a process that has as many
-// streams as it may.
+// enter takes a place; leave must be called. The error is for a business, or a process, that
+// has as many streams as it may.
 func (s *streams) enter(p domain.Principal) (*stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.displace(streamsPerSession, func(o *stream) bool { return o.of.Session.ID == p.Session.ID })
 	s.displace(streamsPerPerson, func(o *stream) bool { return o.of.Person.ID == p.Person.ID })
+	if business := p.Session.BusinessID; business != "" {
+		n := 0
+		for _, o := range s.open {
+			if o.of.Session.BusinessID == business {
+				n++
+			}
+		}
+		if n >= streamsOfBusiness {
+			return nil, &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManyPages, RetryAfter: streamPatience,
+				Message: "Your business has 20 live pages open, the most there may be. Close one, or reload this page to see what came."}
+		}
+	}
 	if len(s.open) >= streamsInAll {
-		return nil, &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable,
+		return nil, &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: streamPatience,
 			Message: "Too many live pages are open at the moment. Reload the page to see what came."}
 	}
 	mine := &stream{all: s, of: p, displaced: make(chan struct{}), ended: make(chan struct{}), unknown: make(chan struct{})}

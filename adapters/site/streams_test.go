@@ -59,7 +59,8 @@ func (d *sessionTable) change(id domain.ID, to *domain.Principal) {
 
 func principal(session domain.ID) domain.Principal {
 	return domain.Principal{
-		Session: domain.Session{ID: session, BusinessID: "biz_1"}, Person: domain.Person{ID: "prs_of_" + session}, Role: domain.RoleOwner,
+		Session: domain.Session{ID: session, BusinessID: "biz_of_" + session}, Person: domain.Person{ID: "prs_of_" + session},
+		Role: domain.RoleOwner,
 	}
 }
 
@@ -280,5 +281,54 @@ func TestStreamsLeaveHalfOfTheConnectionsToPages(t *testing.T) {
 	}
 	if len(open) < 100 || 2*len(open) > listener {
 		t.Errorf("%d streams are open of %d connections", len(open), listener)
+	}
+}
+
+func TestOneBusinessHoldsTwentyStreamsAndNoMore(t *testing.T) {
+	t.Parallel()
+	all := newStreams((&sessionTable{}).follow)
+	enter := func(n int, business domain.ID) (*stream, error) {
+		p := principal(domain.ID(fmt.Sprint("ses_", n)))
+		p.Session.BusinessID = business
+		return all.enter(p)
+	}
+	var open []*stream
+	for n := range 100 {
+		place, err := enter(n, "biz_1")
+		if n < 20 {
+			if err != nil {
+				t.Fatalf("stream %d: %v", n, err)
+			}
+			open = append(open, place)
+			continue
+		}
+		var e *domain.Error
+		if !errors.As(err, &e) || e.Kind != domain.KindLimited || e.RetryAfter == 0 {
+			t.Fatalf("stream %d of the business: %v", n, err)
+		}
+	}
+	for _, business := range []domain.ID{"biz_2", ""} {
+		for n := range 30 {
+			place, err := enter(1000+n, business)
+			if (err != nil) != (business != "" && n >= 20) {
+				t.Fatalf("stream %d of %q: %v", n, business, err)
+			}
+			if err == nil {
+				defer place.leave()
+			}
+		}
+	}
+	for _, o := range open {
+		select {
+		case <-o.displaced:
+			t.Error("a stream of the business was ended for another one")
+		default:
+		}
+		o.leave()
+	}
+	if again, err := enter(0, "biz_1"); err != nil {
+		t.Errorf("after they have ended: %v", err)
+	} else {
+		again.leave()
 	}
 }

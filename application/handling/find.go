@@ -1,6 +1,7 @@
 package handling
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -83,10 +84,7 @@ func Sought(text string) string {
 	if at, err := url.Parse(text); err == nil && at.Scheme != "" && at.Host != "" {
 		text = path.Base(at.Path)
 	}
-	if _, sound := domain.ParseAPIKey(text); sound {
-		text = text[len(text)-lastFour:]
-	}
-	return text
+	return cmp.Or(domain.KeyEnd(text), text)
 }
 
 const lastFour = 4

@@ -53,7 +53,7 @@ func (s *scene) playground(t *testing.T, u *portal.UseCases) {
 	u.PickupLocations = pickuplocations.New(s.storage, s.Gate(s.storage), s.Clock, s.IDs)
 	gate := idempotency.NewGate(s.storage, &s.busy, s.Clock, s.IDs, slog.New(slog.DiscardHandler),
 		idempotency.Retention(stage.Retention))
-	u.Deliveries = deliveries.New(s.storage, s.Store, gate, quotes.New(s.storage, tariff{}, tariff{}), s.Clock, s.IDs, stage.FoldCase{},
+	u.Deliveries = deliveries.New(s.storage, s.Store, gate, quotes.New(s.storage, tariff{}, tariff{}), s.Clock, webhookIDs{s.IDs}, stage.FoldCase{},
 		stage.Renderer{})
 	u.Admission = s.admission()
 	u.Listeners = webhooks.NewListeners(s.storage, s.Store.Outbox(), s.Gate(s.storage), mask{}, s.Clock, webhookIDs{s.IDs},

@@ -101,7 +101,7 @@ var members = site.People{
 // New makes the portal; Serve answers on a listener.
 func New(u UseCases, o Options) *Portal {
 	p := &Portal{UseCases: u, options: o,
-		samples: handling.NewSamples(u.Handling, u.Deliveries), inboxes: webhooks.NewInboxes(u.Listeners, o.Log)}
+		samples: handling.NewSamples(u.Handling, u.Deliveries), inboxes: webhooks.NewInboxes(u.Listeners, u.Audit, o.Log)}
 	p.Site = site.New(site.Options{
 		Site: domain.Portal, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(), Records: records, Done: done,
 		FindsKeys: searchPath, Businesses: p.businesses, BusinessName: func(ctx context.Context, id domain.ID) (string, error) {

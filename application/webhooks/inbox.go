@@ -45,8 +45,8 @@ type Inboxes struct {
 }
 
 // NewInboxes makes the use cases. Nothing runs in it without a watch.
-func NewInboxes(l *Listeners, log *slog.Logger) *Inboxes {
-	return &Inboxes{Listeners: l, audit: audit.New(l.storage, l.clock, l.ids), log: log, polls: map[domain.Tenant]*inboxPoll{}}
+func NewInboxes(l *Listeners, a *audit.Log, log *slog.Logger) *Inboxes {
+	return &Inboxes{Listeners: l, audit: a, log: log, polls: map[domain.Tenant]*inboxPoll{}}
 }
 
 // Inbox is what one has taken.

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"waybill/application/audit"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
 )
 
 func (s *scene) inboxes() *webhooks.Inboxes {
-	return webhooks.NewInboxes(s.listeners, slog.New(slog.DiscardHandler))
+	return webhooks.NewInboxes(s.listeners, audit.New(s.Store, s.Clock, s.ids), slog.New(slog.DiscardHandler))
 }
 
 // opened are inboxes of which that of an application is open.

@@ -81,6 +81,29 @@ type StorageState interface {
 	Replicas() (all []domain.ReplicaState, others int64)
 	// State is what the database tells of itself, SchemaVersions among it.
 	State(ctx context.Context) (domain.DatabaseState, error)
+	// Access is what the storage lets this program do.
+	Access(ctx context.Context) (StorageAccess, error)
+}
+
+// StorageAccess is what a storage lets the role by which this program comes to it do.
+type StorageAccess struct {
+	Role   string // empty: it knows none, and lets everybody do all
+	Schema string // that the tables are in; empty: the role may use none
+	// Missing are the rights that a server needs and the role lacks, such as "INSERT ON mails".
+	Missing []string
+	// MakesRoom tells whether the role may make room in the request log, which ends at
+	// RoomUntil. The zero time: there is no such log yet, or no end.
+	MakesRoom bool
+	RoomUntil time.Time
+	// Isolation is that of a statement outside of a transaction.
+	Isolation string
+	Limits    []ConnectionLimit // none: any number
+}
+
+// ConnectionLimit is how many connections there may be at most, of all programs.
+type ConnectionLimit struct {
+	Of   string // such as "the role waybill"
+	Most int
 }
 
 // MigrationStep is one step of a schema; AppliedAt is nil while it is pending.

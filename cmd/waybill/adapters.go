@@ -77,7 +77,15 @@ func newClock(ctx context.Context, store ports.Database, log *slog.Logger) (*dat
 func newIdentifiers(clock ports.Clock) ports.Identifiers { return uuidv7.New(clock) }
 
 // onGORM is Postgres and SQLite.
-var onGORM = storage{open: openGORM, share: shareGORM, migrate: gormstore.Migrate, status: gormstore.MigrationStatus}
+var onGORM = storage{open: openGORM, share: shareGORM, migrate: migrateGORM, status: gormstore.MigrationStatus}
+
+// migrateGORM makes room in the request log too, for servers whose role may not.
+func migrateGORM(ctx context.Context, url string) error {
+	if err := gormstore.Migrate(ctx, url); err != nil {
+		return err
+	}
+	return gormstore.PrepareRequests(ctx, url)
+}
 
 // storages are the adapters by the scheme of the database's URL; the settings
 // let no other scheme through.
@@ -172,8 +180,9 @@ func databaseFix(c *configs.Config, err error) string {
 	case errors.Is(err, gormstore.ErrRefused):
 		return "correct WAYBILL_DATABASE_URL, or let this user in at the server"
 	case gormstore.LacksPrivilege(err):
-		return "grant the role its rights, which waybill doctor lists; migrate up needs the role that owns the tables, with CREATE on its schema"
-	case gormstore.LacksSchema(err):
+		return "grant the role USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on all tables, and USAGE, SELECT and UPDATE on all sequences;" +
+			" migrate up needs the owner of the tables, with CREATE on the schema"
+	case errors.Is(err, gormstore.ErrNoSchema):
 		return "create the schema that search_path names first: CREATE SCHEMA name AUTHORIZATION role"
 	case gormstore.TimedOut(err):
 		return "take statement_timeout and lock_timeout out of WAYBILL_DATABASE_URL; behind a pooler those of the role count: migrate by the address" +

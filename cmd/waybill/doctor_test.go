@@ -327,6 +327,51 @@ func TestTheDoctorAsksPostgresAndRedisWhatTheyAre(t *testing.T) {
 	}
 }
 
+func TestTheDoctorComparesRightsAndLimitsOfTheRoleWithWhatAServerNeeds(t *testing.T) {
+	t.Parallel()
+	direct := freshPostgres(t)
+	operator, address := newRole(t, direct, "CONNECTION LIMIT 10")
+	none := filepath.Join(t.TempDir(), "none")
+	look := func() []doctor.Finding {
+		return examined(t, none, "WAYBILL_DATABASE_URL="+address, "WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32),
+			"WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
+	}
+	operator("GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ROLE")
+	operator("GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO ROLE")
+	findings := look()
+	found(t, findings, doctor.VerdictWarn, "connections", "a process may hold 25 connections, and the role ", " may have 10", "WAYBILL_DATABASE_POOL_SIZE")
+	found(t, findings, doctor.VerdictFail, "rights", "lacks rights that a server needs: ", "INSERT ON api_keys", "and on ", "GRANT SELECT, INSERT")
+	found(t, findings, doctor.VerdictFail, "rights", "may not make partitions of the request log, which has room until", "waybill migrate up")
+
+	operator("GRANT INSERT ON ALL TABLES IN SCHEMA public TO ROLE")
+	operator("ALTER ROLE CONNECTION LIMIT 60")
+	if o := command(t, []string{"WAYBILL_DATABASE_URL=" + direct}, "migrate", "up"); o.code != term.ExitOK {
+		t.Fatal(o.stderr)
+	}
+	findings = look()
+	found(t, findings, doctor.VerdictOK, "connections", " may have 60")
+	found(t, findings, doctor.VerdictWarn, "rights", "may not make partitions of the request log, which has room until", "every two weeks")
+	healthy(t, findings, "rights", "addresses")
+}
+
+func TestAMigrationShowsTheHintOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	direct := freshPostgres(t)
+	operator, address := newRole(t, direct, "")
+	operator("GRANT ALL ON SCHEMA public TO ROLE")
+	empty := strings.Replace(address, "sslmode=disable", "sslmode=disable&search_path=empty", 1)
+	o := command(t, []string{"WAYBILL_DATABASE_URL=" + empty}, "migrate", "up")
+	if o.code != term.ExitFailure || !strings.Contains(o.stderr, "fix:      create the schema that search_path names first") {
+		t.Errorf("no schema: %s", o.stderr)
+	}
+	operator("CREATE SCHEMA empty AUTHORIZATION ROLE")
+	o = command(t, []string{"WAYBILL_DATABASE_URL=" + empty}, "migrate", "up")
+	if o.code != term.ExitFailure || !strings.Contains(o.stderr, "fix:      Add public to the end of the search_path") ||
+		strings.Contains(o.stderr, "start the database") {
+		t.Errorf("the extension is elsewhere: %s", o.stderr)
+	}
+}
+
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

@@ -157,7 +157,7 @@ func newRole(t *testing.T, direct, options string) (operator func(statement stri
 	}
 	operator = func(statement string) {
 		t.Helper()
-		statement = strings.ReplaceAll(strings.ReplaceAll(statement, "TO ROLE", "TO "+role), " ROLE", " ROLE "+role)
+		statement = strings.NewReplacer("TO ROLE", "TO "+role, "AUTHORIZATION ROLE", "AUTHORIZATION "+role, " ROLE", " ROLE "+role).Replace(statement)
 		if err := run(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}

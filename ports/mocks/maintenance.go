@@ -37,6 +37,21 @@ func (m *MockDatabase) EXPECT() *MockDatabaseMockRecorder {
 	return m.recorder
 }
 
+// Access mocks base method.
+func (m *MockDatabase) Access(ctx context.Context) (ports.StorageAccess, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Access", ctx)
+	ret0, _ := ret[0].(ports.StorageAccess)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Access indicates an expected call of Access.
+func (mr *MockDatabaseMockRecorder) Access(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Access", reflect.TypeOf((*MockDatabase)(nil).Access), ctx)
+}
+
 // AnalyzeRecentTables mocks base method.
 func (m *MockDatabase) AnalyzeRecentTables(ctx context.Context) (int, error) {
 	m.ctrl.T.Helper()
@@ -522,6 +537,21 @@ func NewMockStorageState(ctrl *gomock.Controller) *MockStorageState {
 // EXPECT returns an object that allows the caller to indicate expected use.
 func (m *MockStorageState) EXPECT() *MockStorageStateMockRecorder {
 	return m.recorder
+}
+
+// Access mocks base method.
+func (m *MockStorageState) Access(ctx context.Context) (ports.StorageAccess, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Access", ctx)
+	ret0, _ := ret[0].(ports.StorageAccess)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Access indicates an expected call of Access.
+func (mr *MockStorageStateMockRecorder) Access(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Access", reflect.TypeOf((*MockStorageState)(nil).Access), ctx)
 }
 
 // Connections mocks base method.

@@ -12,6 +12,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/configs"
 	"waybill/ports"
 )
 
@@ -65,7 +66,16 @@ func (d *diagnosis) database(ctx context.Context) {
 	} else {
 		d.ok(check, message)
 	}
-	if d.migrations(ctx, store) {
+	access, err := store.Access(ctx)
+	if err != nil {
+		d.failed("rights", err)
+		return
+	}
+	d.connections(access)
+	if d.migrations(ctx, access, store) {
+		if d.rights(access); len(access.Missing) > 0 {
+			return // what follows would fail by them
+		}
 		if d.installation, err = store.Installation(ctx); err != nil {
 			d.failed(check, err)
 		}
@@ -96,9 +106,74 @@ func (d *diagnosis) replicas(ctx context.Context) {
 	}
 }
 
+// connections compares what the processes of an installation may hold with what the database gives.
+// Behind a pooler they are the pooler's.
+func (d *diagnosis) connections(a ports.StorageAccess) {
+	const check, processes = "connections", 2
+	if len(a.Limits) == 0 || d.c.DatabasePooler == "transaction" {
+		return
+	}
+	least := a.Limits[0]
+	for _, l := range a.Limits {
+		if l.Most < least.Most {
+			least = l
+		}
+	}
+	each := d.c.DatabasePoolSize + configs.RequestLogConnections
+	message := fmt.Sprintf("a process may hold %d connections, and %s may have %d", each, least.Of, least.Most)
+	if processes*each <= least.Most {
+		d.ok(check, message)
+		return
+	}
+	d.warn(check, message+"; a server and a worker beside it need not get all of theirs",
+		fmt.Sprintf("raise that limit to processes x %d, or lower WAYBILL_DATABASE_POOL_SIZE; 8 is the least", each))
+}
+
+// rights tells what a server needs and the role may not do.
+func (d *diagnosis) rights(a ports.StorageAccess) {
+	const check, soon = "rights", 7 * 24 * time.Hour
+	if a.Role == "" {
+		return
+	}
+	before := len(d.findings)
+	if len(a.Missing) > 0 {
+		const shown = 5
+		missing := strings.Join(a.Missing[:min(shown, len(a.Missing))], "; ")
+		if more := len(a.Missing) - shown; more > 0 {
+			missing += fmt.Sprintf("; and on %d more", more)
+		}
+		d.fail(check, "the role "+a.Role+" lacks rights that a server needs: "+missing, fmt.Sprintf(
+			"as the owner of the tables: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %[1]s TO %[2]s; GRANT USAGE, SELECT, UPDATE ON"+
+				" ALL SEQUENCES IN SCHEMA %[1]s TO %[2]s; and the same with ALTER DEFAULT PRIVILEGES for tables of later versions", a.Schema, a.Role))
+	}
+	if !a.MakesRoom && !a.RoomUntil.IsZero() && d.c.RequestLog != "off" {
+		const fix = "run waybill migrate up as the owner of the tables at least every two weeks, which makes room for a month; or GRANT the owner's" +
+			" role to this one"
+		message := fmt.Sprintf("the role %s may not make partitions of the request log, which has room until %s", a.Role,
+			a.RoomUntil.Format(time.DateOnly))
+		if time.Until(a.RoomUntil) < soon {
+			d.fail(check, message+": after that day records of requests are lost", fix)
+		} else {
+			d.warn(check, message, fix)
+		}
+	}
+	if a.Isolation != "read committed" {
+		d.warn(check, fmt.Sprintf("statements outside of transactions are %s behind the pooler, by a setting of the role %s or the database: some"+
+			" fail beside others", a.Isolation, a.Role), "ALTER ROLE "+a.Role+" RESET default_transaction_isolation, and the same of the database")
+	}
+	if len(d.findings) == before {
+		d.ok(check, "the role "+a.Role+" has all that a server needs")
+	}
+}
+
 // migrations reports whether the schema is complete enough to look into.
-func (d *diagnosis) migrations(ctx context.Context, store Database) bool {
+func (d *diagnosis) migrations(ctx context.Context, access ports.StorageAccess, store Database) bool {
 	const check = "migrations"
+	if access.Role != "" && access.Schema == "" {
+		d.fail("rights", "the role "+access.Role+" may use no schema of its search_path, or there is none",
+			"as the owner of the schema: GRANT USAGE ON SCHEMA name TO "+access.Role+"; or correct search_path")
+		return false
+	}
 	applied, known, err := store.SchemaVersions(ctx)
 	switch {
 	case err != nil:

@@ -108,12 +108,12 @@ type dialect struct {
 	lockMembers string
 	// insertRequests stores rows in a table of the request log, and rotateRequests is
 	// ports.RequestLog. lacksPartition tells that a record is of a time without a partition;
-	// makePartitions makes partitions and returns the period they cover. Nil: every time
+	// makePartitions makes partitions for so many days ahead and returns the period they cover. Nil: every time
 	// is covered.
 	insertRequests func(ctx context.Context, sn session, table string, rows []requestRow) error
 	rotateRequests func(ctx context.Context, s *Store, keep domain.RequestLogKeeping) error
 	lacksPartition func(err error) bool
-	makePartitions func(ctx context.Context, s *Store) (from, until time.Time, err error)
+	makePartitions func(ctx context.Context, s *Store, ahead int) (from, until time.Time, err error)
 	// unhurried is the statement that makes the COMMIT of a transaction not wait for
 	// the disk; empty: it has to.
 	unhurried string

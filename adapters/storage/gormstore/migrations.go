@@ -49,6 +49,9 @@ func Migrate(ctx context.Context, url string) error {
 			alone := up
 			up = func() error {
 				return oneAtATime(ctx, db, func() error {
+					if err := hasSchema(ctx, db); err != nil {
+						return err
+					}
 					if err := alone(); err != nil {
 						return err
 					}
@@ -73,6 +76,21 @@ func Migrate(ctx context.Context, url string) error {
 			}
 		}
 	})
+}
+
+// ErrNoSchema tells of a search_path that names no schema which exists and which the role may use.
+var ErrNoSchema = errors.New("the search_path names no schema that exists and that this role may use")
+
+// hasSchema refuses a session without a schema: tables would be looked for in all of them.
+func hasSchema(ctx context.Context, db *sql.DB) error {
+	var there bool
+	if err := db.QueryRowContext(ctx, "SELECT current_schema() IS NOT NULL").Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		return ErrNoSchema
+	}
+	return nil
 }
 
 // changedBeside reports whether another session changed the same entry of the catalogue: the

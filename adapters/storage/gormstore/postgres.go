@@ -46,7 +46,6 @@ const (
 	pgProtocolViolation    = "08P01"
 	pgTooManyConnections   = "53300"
 	pgNoPrivilege          = "42501"
-	pgNoSchema             = "3F000"
 
 	pgConnectionException = "08" // these begin every code of their class
 	pgShuttingDown        = "57P"

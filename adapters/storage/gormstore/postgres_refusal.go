@@ -116,8 +116,5 @@ func HintOf(err error) string {
 // LacksPrivilege tells of a statement that the role may not run.
 func LacksPrivilege(err error) bool { return isPg(err, pgNoPrivilege) }
 
-// LacksSchema tells of a table that was to be made where no schema of the search_path exists.
-func LacksSchema(err error) bool { return isPg(err, pgNoSchema) }
-
 // TimedOut tells of a statement that a time-out of the session has ended.
 func TimedOut(err error) bool { return isPg(err, pgQueryCanceled, pgLockNotAvailable) }

@@ -33,7 +33,7 @@ func (s *Store) WriteRequests(ctx context.Context, writer string, records []doma
 	if err == nil || !s.dialect.lacksPartition(err) {
 		return ports.Skipped{}, err
 	}
-	from, until, err := s.dialect.makePartitions(ctx, s)
+	from, until, err := s.dialect.makePartitions(ctx, s, daysAhead)
 	if err != nil {
 		return ports.Skipped{}, err
 	}

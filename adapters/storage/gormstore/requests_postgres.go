@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,20 +49,23 @@ func copyRequests(ctx context.Context, sn session, table string, rows []requestR
 	})
 }
 
+// requestTables are the tables of the request log, which have partitions.
+var requestTables = []string{requestSuccesses, requestFailures, usageMinutes, usageHours}
+
 // makeRequestPartitions makes the partitions from daysBack, since a process may have waited
-// to write, until daysAhead.
-func makeRequestPartitions(ctx context.Context, s *Store) (from, until time.Time, err error) {
+// to write, until so many days ahead.
+func makeRequestPartitions(ctx context.Context, s *Store, ahead int) (from, until time.Time, err error) {
 	var now instant
 	if err := s.write.WithContext(ctx).Raw("SELECT " + s.dialect.now).Row().Scan(&now); err != nil {
 		return from, until, s.dialect.failed("read the time of the database", err)
 	}
 	today := now.time.UTC().Truncate(day)
-	from, until = today.Add(-daysBack*day), today.Add((daysAhead+1)*day)
+	from, until = today.Add(-daysBack*day), today.Add(time.Duration(ahead+1)*day)
 	return from, until, s.transact(ctx, func(sn session) error {
 		if err := sn.with(ctx).Exec("SELECT pg_advisory_xact_lock(" + pgRotateLock + ")").Error; err != nil {
 			return s.dialect.failed("wait for another process to make room in the request log", err)
 		}
-		for _, table := range []string{requestSuccesses, requestFailures, usageMinutes, usageHours} {
+		for _, table := range requestTables {
 			there, err := partitionsOf(ctx, sn, table)
 			if err != nil {
 				return err
@@ -128,11 +132,18 @@ func partitionsOf(ctx context.Context, sn session, table string) ([]partition, e
 	return found, nil
 }
 
-// rotateRequestsOnPostgres makes partitions ahead and drops those that are old.
+// rotateRequestsOnPostgres makes partitions ahead and drops those that are old. What is old
+// goes also where none can be made.
 func rotateRequestsOnPostgres(ctx context.Context, s *Store, keep domain.RequestLogKeeping) error {
-	if _, _, err := makeRequestPartitions(ctx, s); err != nil {
-		return err
+	_, _, err := makeRequestPartitions(ctx, s, daysAhead)
+	if LacksPrivilege(err) {
+		err = fmt.Errorf("the role may not make partitions of the request log, whose room ends within %d days: run waybill migrate up as"+
+			" the owner of the tables: %w", daysAhead, err)
 	}
+	return errors.Join(err, dropOldRequests(ctx, s, keep))
+}
+
+func dropOldRequests(ctx context.Context, s *Store, keep domain.RequestLogKeeping) error {
 	sn := session{db: s.write.WithContext(ctx), dialect: s.dialect}
 	for table, kept := range keptFor(keep) {
 		there, err := partitionsOf(ctx, sn, table)
@@ -196,9 +207,9 @@ func (s *Store) boundRequests(ctx context.Context, sn session, most int64) error
 }
 
 // dropPartition waits for readers no longer than a lock may take: meanwhile nothing
-// else is read or written there.
+// else is read or written there. A role that does not own it empties it.
 func (s *Store) dropPartition(ctx context.Context, p partition) error {
-	return s.transact(ctx, func(sn session) error {
+	err := s.transact(ctx, func(sn session) error {
 		for _, statement := range []string{"SET LOCAL lock_timeout = '500ms'", "DROP TABLE IF EXISTS " + p.name} {
 			if err := sn.with(ctx).Exec(statement).Error; err != nil {
 				return sn.dialect.failed("drop "+p.name, err)
@@ -206,4 +217,8 @@ func (s *Store) dropPartition(ctx context.Context, p partition) error {
 		}
 		return nil
 	})
+	if LacksPrivilege(err) {
+		return s.emptyPartition(ctx, p)
+	}
+	return err
 }

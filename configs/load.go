@@ -216,7 +216,8 @@ func (l *loader) warnOfUnknown() {
 		}
 	}
 	for name := range l.env {
-		if slices.Contains(known, name) || slices.Contains(mistypable, name) || strings.HasPrefix(name, "WAYBILL_TEST_") {
+		if slices.Contains(known, name) || slices.Contains(mistypable, name) || strings.HasPrefix(name, "WAYBILL_TEST_") ||
+			serviceLink.MatchString(name+"="+l.env[name]) {
 			continue
 		}
 		warning := name + " is set and is no setting of this version"
@@ -227,6 +228,12 @@ func (l *loader) warnOfUnknown() {
 	}
 	slices.Sort(l.warnings)
 }
+
+// serviceLink matches the variables that Kubernetes sets in each container for a Service
+// whose name begins with waybill, such as WAYBILL_PORT=tcp://10.96.0.7:8080. A WAYBILL_PORT
+// with a number comes from a person, who meant a setting.
+var serviceLink = regexp.MustCompile(`^WAYBILL_(\w+_)?(SERVICE_HOST=.*|SERVICE_PORT(_\w+)?=\d+|PORT(_\d+_(TCP|UDP|SCTP))?=(tcp|udp|sctp)://.*|` +
+	`PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR)=.*)$`)
 
 func (l *loader) addFlags(given map[string]string) {
 	found := layer{}

@@ -346,6 +346,26 @@ func TestAnUnknownVariableIsAWarningUnlessItIsKnownToBeOthers(t *testing.T) {
 	}
 }
 
+func TestTheVariablesThatKubernetesSetsForAServiceAreNoSettings(t *testing.T) {
+	t.Parallel()
+	var links []string
+	for _, service := range []string{"WAYBILL", "WAYBILL_LIVE", "WAYBILL_WORKER_2"} {
+		for _, link := range []string{"_SERVICE_HOST=10.96.0.7", "_SERVICE_PORT=8080", "_SERVICE_PORT_LIVE_API=8080", "_PORT=tcp://10.96.0.7:8080",
+			"_PORT_8080_TCP=tcp://10.96.0.7:8080", "_PORT_8080_TCP_ADDR=10.96.0.7", "_PORT_8080_TCP_PORT=8080", "_PORT_8080_TCP_PROTO=tcp",
+			"_PORT_53_UDP=udp://[fd00::7]:53", "_PORT_53_UDP_ADDR=fd00::7", "_PORT_53_UDP_PORT=53", "_PORT_53_UDP_PROTO=udp"} {
+			links = append(links, service+link)
+		}
+	}
+	if got := load(t, configs.Sources{Environ: links}).Warnings(); len(got) != 0 {
+		t.Errorf("warnings %q", got)
+	}
+	for _, mistake := range []string{"WAYBILL_PORT=8080", "WAYBILL_LIVE_PORT=8080", "WAYBILL_SERVICE=x", "WAYBILL_REPORT=tcp://x"} {
+		if got := load(t, configs.Sources{Environ: []string{mistake}}).Warnings(); len(got) != 1 {
+			t.Errorf("%s: warnings %q, want one", mistake, got)
+		}
+	}
+}
+
 func TestARateIsRequestsInWholeSeconds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]configs.Rate{

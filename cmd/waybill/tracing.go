@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/cli/term"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/tracing/otlp"
 	"waybill/configs"
@@ -24,15 +23,16 @@ const flushTimeout = 5 * time.Second
 type tracing otlp.Tracing
 
 // newTracing reads the variables of OpenTelemetry, which are no settings of
-// ours: OTEL_EXPORTER_OTLP_ENDPOINT switches traces on.
+// ours: OTEL_EXPORTER_OTLP_ENDPOINT switches traces on. They are often set for all programs of a
+// cluster, so that a value which cannot be used is warned of, and the process goes on without traces.
 func newTracing(ctx context.Context, r prometheus.Registerer, log *slog.Logger) (*tracing, func(), error) {
 	if !otlp.Wanted(os.Environ()) {
 		return nil, func() {}, nil
 	}
 	t, err := otlp.Open(ctx, otlp.Options{Environ: os.Environ(), Version: version, Registry: r, Log: log})
 	if err != nil {
-		return nil, nil, &term.StartError{What: "traces cannot be sent", Err: err, UsedFor: "traces (OTEL_EXPORTER_OTLP_ENDPOINT)",
-			Fix: "mend the variable, or unset OTEL_EXPORTER_OTLP_ENDPOINT to go without traces"}
+		log.Warn("traces", "warning", "no traces are sent: correct the variable, or unset OTEL_EXPORTER_OTLP_ENDPOINT", "error", err)
+		return nil, func() {}, nil
 	}
 	log.Info("traces are sent to the collector of OTEL_EXPORTER_OTLP_ENDPOINT")
 	return (*tracing)(t), func() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/golang/mock/gomock"
@@ -9,6 +10,7 @@ import (
 
 	"waybill/ports"
 	"waybill/ports/mocks"
+	"waybill/test/stage"
 )
 
 // Without a collector nothing stands between the adapters: what goes in comes
@@ -56,6 +58,26 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 	}
 	if len(families) != 0 {
 		t.Fatalf("families: %v, want none", families)
+	}
+}
+
+func TestAVariableForTracesThatCannotBeUsedIsAWarning(t *testing.T) {
+	for _, wrong := range []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_COMPRESSION=lz4",
+		"OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector:4317"} {
+		t.Run(wrong, func(t *testing.T) {
+			name, value, _ := strings.Cut(wrong, "=")
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+			t.Setenv(name, value)
+			var logged stage.Log
+			_, end, err := newTracing(t.Context(), prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&logged, nil)))
+			if err != nil {
+				t.Fatalf("the process would not start: %v", err)
+			}
+			end()
+			if strings.Count(logged.String(), "level=WARN") != 1 || !strings.Contains(logged.String(), name) {
+				t.Errorf("logged %s, want one warning of %s", logged.String(), name)
+			}
+		})
 	}
 }
 

@@ -37,6 +37,8 @@
 //     for OTLP over HTTP is not: for the types of an answer it brings gRPC, a gateway
 //     and a second form in JSON, 1.5 MB of a program of 46.5, and what a collector
 //     asks of a client is one POST.
-//   - OpenTelemetry passes over a variable that it cannot read. read refuses it
-//     before, since a collector that is never reached is found out too late.
+//   - The variables are often set for all programs of a cluster, for example a protocol
+//     that is not spoken here. Such a value is a warning in the log and no reason not to
+//     start: the process goes on without traces, or with the default where a number
+//     cannot be read.
 package otlp

@@ -44,10 +44,12 @@ type settings struct {
 	header  http.Header
 	timeout time.Duration // of a request
 	tls     *tls.Config   // nil: as ever
+	ignored []string      // what is wrong with variables that have no effect
 }
 
-// read refuses what it cannot read, since a collector that is never reached is found out too
-// late. Errors name the variable and never its value where that may be a secret.
+// read reads the variables. A number that it cannot read is ignored, as OpenTelemetry's
+// specification says. Anything else would keep spans from the collector: that is an error, which
+// names the variable and never its value where that may be a secret.
 func read(v map[string]string) (settings, error) {
 	var problems []error
 	bad := func(variable, what string) { problems = append(problems, errors.New(variable+" "+what)) }
@@ -97,6 +99,7 @@ func read(v map[string]string) (settings, error) {
 		bad(variable, "is none of the values there are: none, gzip")
 	}
 
+	var ignored []string
 	number := func(variable string, standard int) int {
 		text := v[variable]
 		if text == "" {
@@ -104,7 +107,8 @@ func read(v map[string]string) (settings, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > math.MaxInt32 {
-			bad(variable, fmt.Sprintf("is %q; it is a whole number above 0, and at most %d", text, math.MaxInt32))
+			ignored = append(ignored, fmt.Sprintf("%s is %q and is ignored; it is a whole number above 0, and at most %d", variable, text, math.MaxInt32))
+			return standard
 		}
 		return n
 	}
@@ -125,7 +129,7 @@ func read(v map[string]string) (settings, error) {
 	if len(problems) > 0 {
 		return settings{}, errors.Join(problems...)
 	}
-	return settings{queue: queue, url: collector.String(), header: header, timeout: timeout, tls: encryption}, nil
+	return settings{queue: queue, url: collector.String(), header: header, timeout: timeout, tls: encryption, ignored: ignored}, nil
 }
 
 // encryptionOf reads the files; empty names none. It is nil where none is named.

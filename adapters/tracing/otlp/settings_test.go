@@ -87,8 +87,6 @@ func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc":                          "only http/protobuf",
 		"OTEL_EXPORTER_OTLP_HEADERS=hidden":                         "OTEL_EXPORTER_OTLP_HEADERS cannot be read",
 		"OTEL_EXPORTER_OTLP_COMPRESSION=lz4":                        "none, gzip",
-		"OTEL_EXPORTER_OTLP_TIMEOUT=10s":                            `OTEL_EXPORTER_OTLP_TIMEOUT is "10s"`,
-		"OTEL_BSP_MAX_QUEUE_SIZE=0":                                 "OTEL_BSP_MAX_QUEUE_SIZE",
 		"OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere":                   "OTEL_EXPORTER_OTLP_CERTIFICATE",
 		"OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE=settings.go":  "certificate",
 		"OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE=settings_test.go":    "holds no certificate",
@@ -97,9 +95,6 @@ func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://me:hidden@c":     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT holds a name",
 		"OTEL_EXPORTER_OTLP_TRACES_HEADERS=hid den=x":               "OTEL_EXPORTER_OTLP_TRACES_HEADERS cannot be read",
 		"OTEL_EXPORTER_OTLP_HEADERS=x-key=hidden%0d%0ax":            "OTEL_EXPORTER_OTLP_HEADERS cannot be read",
-		"OTEL_EXPORTER_OTLP_TIMEOUT=18446744073710":                 "at most 2147483647",
-		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=many":                       `"many"`,
-		"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT=-1":                      "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
 	} {
 		_, err := read(variables([]string{endpoint, variable}))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -107,6 +102,20 @@ func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
 		}
 		if strings.Contains(err.Error(), "hidden") {
 			t.Fatalf("err.Error(): %q has hidden", err.Error())
+		}
+	}
+}
+
+func TestANumberThatCannotBeReadIsIgnoredWithAWarning(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT=10s", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT=-1", "OTEL_BSP_MAX_QUEUE_SIZE=0",
+		"OTEL_EXPORTER_OTLP_TIMEOUT=18446744073710", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=many", "OTEL_BSP_SCHEDULE_DELAY=5s"} {
+		s, err := read(variables([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318", variable}))
+		if err != nil || s.timeout != 10*time.Second || s.queue != 2048 {
+			t.Errorf("%s: %v, time-out %v, queue %d, want what is standard", variable, err, s.timeout, s.queue)
+		}
+		if name, _, _ := strings.Cut(variable, "="); len(s.ignored) != 1 || !strings.HasPrefix(s.ignored[0], name+" is ") {
+			t.Errorf("%s: warnings %q", variable, s.ignored)
 		}
 	}
 }

@@ -58,6 +58,9 @@ func Open(ctx context.Context, o Options) (*Tracing, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, warning := range s.ignored {
+		o.Log.Warn("traces", "warning", warning)
+	}
 	what, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "waybill"), attribute.String("service.version", o.Version)),
 		resource.WithFromEnv(), resource.WithTelemetrySDK())

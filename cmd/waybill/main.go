@@ -20,7 +20,18 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	os.Exit(run(untilSignal(context.Background()), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// untilSignal returns a context that ends with the first SIGTERM, Ctrl+C or SIGHUP. The second
+// SIGTERM or Ctrl+C ends the process at once. A second SIGHUP does nothing: a terminal that is
+// closed may send several.
+func untilSignal(ctx context.Context) context.Context {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	if signal.Ignored(syscall.SIGHUP) { // started by nohup
+		return ctx
+	}
+	ctx, _ = signal.NotifyContext(ctx, syscall.SIGHUP) // caught until the process ends
+	return ctx
 }

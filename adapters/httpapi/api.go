@@ -31,7 +31,6 @@ import (
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
-	idleTimeout       = 60 * time.Second
 	maxHeaderBytes    = 16 << 10
 
 	// readBudget is how long a call that changes nothing waits for its answer, and
@@ -112,7 +111,6 @@ func New(u UseCases, o Options) *API {
 		ReadHeaderTimeout:            readHeaderTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // "OPTIONS *" gets our envelope too
 		ErrorLog:                     slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),

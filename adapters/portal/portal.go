@@ -118,9 +118,8 @@ func New(u UseCases, o Options) *Portal {
 	p.server = connections.New(&http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
-		WriteTimeout: 30 * time.Second, IdleTimeout: 60 * time.Second,
-		MaxHeaderBytes: 16 << 10,
-		ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}, o.Connections)
 	p.server.RegisterOnShutdown(p.EndStreams)
 	return p

@@ -3,7 +3,7 @@ package main
 import (
 	"log/slog"
 	"net/http"
-	"net/netip"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -20,14 +20,14 @@ type connectionBounds struct {
 func newConnectionBounds(c *configs.Config, r prometheus.Registerer) connectionBounds {
 	live, sandbox, ops := connections.Bounds(c.MaxConnections, connections.OpenFiles())
 	metrics := connections.NewMetrics(r)
-	through := func(name string, most int, proxies []netip.Prefix) connections.Options {
-		return connections.Options{Name: name, Most: most, Proxies: proxies, Metrics: metrics}
+	through := func(name string, most int, idle time.Duration) connections.Options {
+		return connections.Options{Name: name, Most: most, Proxies: c.TrustedProxies, Metrics: metrics, Idle: idle}
 	}
 	return connectionBounds{
-		live:    through("live", live, c.TrustedProxies),
-		sandbox: through("sandbox", sandbox, c.TrustedProxies),
-		ops:     through("operations", ops, c.TrustedProxies),
-		portal:  through("portal", ops, c.TrustedProxies),
+		live:    through("live", live, c.HTTPIdleTimeout),
+		sandbox: through("sandbox", sandbox, c.HTTPIdleTimeout),
+		ops:     through("operations", ops, 0), // its own
+		portal:  through("portal", ops, c.HTTPIdleTimeout),
 	}
 }
 

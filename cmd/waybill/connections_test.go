@@ -8,8 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/web/connections"
+	"waybill/configs"
 )
 
 func TestConnectionsLeaveFilesForWhatAProcessAsks(t *testing.T) {
@@ -27,6 +31,31 @@ func TestConnectionsLeaveFilesForWhatAProcessAsks(t *testing.T) {
 		}
 		if live+sandbox+ops > c.files*3/4 {
 			t.Errorf("%d of %d files are for connections", live+sandbox+ops, c.files)
+		}
+	}
+}
+
+// A load balancer sends a request on an idle connection as long as it keeps it itself: the server
+// has to keep it for longer.
+func TestIdleConnectionsOfCustomersAreKeptForAsLongAsTheSettingSays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		set  []string
+		want time.Duration
+	}{{nil, 75 * time.Second}, {[]string{"WAYBILL_HTTP_IDLE_TIMEOUT=620s"}, 620 * time.Second}} {
+		settings, err := configs.Load(configs.Sources{Environ: c.set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bounds := newConnectionBounds(settings, prometheus.NewRegistry())
+		for _, o := range []connections.Options{bounds.live, bounds.sandbox, bounds.portal} {
+			if got := connections.New(&http.Server{}, o).IdleTimeout; got != c.want {
+				t.Errorf("%v: the listener %s keeps idle connections for %v, want %v", c.set, o.Name, got, c.want)
+			}
+		}
+		operations := &http.Server{IdleTimeout: time.Minute}
+		if got := connections.New(operations, bounds.ops).IdleTimeout; got != time.Minute {
+			t.Errorf("operations: %v, want its own", got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -32,6 +33,7 @@ type Options struct {
 	Most    int            // connections at a time; 0: without limit
 	Proxies []netip.Prefix // whose connections are those of many clients
 	Metrics *Metrics       // nil: nothing is counted
+	Idle    time.Duration  // how long a connection without a request stays open; 0: as the http.Server says
 }
 
 // Server is an http.Server with bounded connections.
@@ -52,6 +54,7 @@ func New(server *http.Server, o Options) *Server {
 		discarding: places{most: discards, each: discardsOfEach},
 	}
 	server.ConnState = follow
+	server.IdleTimeout = cmp.Or(o.Idle, server.IdleTimeout)
 	handler := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.leaving.Load() {

@@ -1,34 +1,45 @@
 package connections
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
 // How far a connection is with its request. From any of them it may be closed;
 // only one that was answered may have a client that still sends.
 //
+//	fresh    -> asked     the first bytes of the first request came
 //	quiet    -> asked     the first bytes of a request came
-//	asked    -> answered  the first bytes of its answer went
+//	asked    -> handled   its handler began
+//	handled  -> answered  the first bytes of its answer went; of what is no request: asked -> answered
 //	answered -> quiet     request and answer are complete
 //	answered -> ended     it is being closed
 const (
-	quiet int32 = iota
+	fresh int32 = iota
+	quiet
 	asked
+	handled
 	answered
 	ended
 )
 
+// freshTime is how long a client may take to send its first request on a new connection before
+// a server that ends takes it for one that sends none.
+const freshTime = 250 * time.Millisecond
+
 type conn struct {
 	net.Conn
-	server *Server
-	client string
-	state  atomic.Int32
-	left   sync.Once
+	server   *Server
+	client   string
+	accepted time.Time
+	state    atomic.Int32
+	left     sync.Once
 }
 
 // follow is told by net/http how far a connection is.
@@ -43,8 +54,52 @@ func follow(c net.Conn, state http.ConnState) {
 	}
 }
 
+type connKey struct{}
+
+// remember lets a handler find the connection of its request.
+func remember(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// begun notes that the handler of a request has begun.
+func begun(r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		c.state.CompareAndSwap(asked, handled)
+	}
+}
+
+// pending tells whether a request may be on the connection that no handler has got: net/http
+// drops it as soon as its Shutdown was called.
+func (c *conn) pending() bool {
+	switch c.state.Load() {
+	case fresh:
+		return time.Since(c.accepted) < freshTime || unread(c.Conn)
+	case quiet:
+		return unread(c.Conn)
+	case asked:
+		return true
+	}
+	return false
+}
+
+// unread tells whether bytes wait in the kernel that nobody has read.
+func unread(c net.Conn) bool {
+	s, ok := c.(syscall.Conn)
+	return ok && readable(s)
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && !c.state.CompareAndSwap(quiet, asked) {
+		c.state.CompareAndSwap(fresh, asked)
+	}
+	return n, err
+}
+
 func (c *conn) Write(p []byte) (int, error) {
-	c.state.CompareAndSwap(asked, answered)
+	if !c.state.CompareAndSwap(handled, answered) {
+		c.state.CompareAndSwap(asked, answered)
+	}
 	return c.Conn.Write(p)
 }
 
@@ -60,7 +115,7 @@ func (c *conn) CloseWrite() error {
 func (c *conn) Close() error {
 	c.sayGoodbye()
 	err := c.Conn.Close()
-	c.left.Do(func() { c.server.connected.leave(c.client) })
+	c.left.Do(func() { c.server.left(c) })
 	return err
 }
 

@@ -16,6 +16,12 @@
 //   - One network (/56 of IPv6) holds at most half of the places. That is not
 //     asked of trusted proxies, behind which all clients have one address, nor of
 //     this machine.
+//   - A server that ends answers what has reached it. Closing a listener makes the
+//     kernel reset the connections that wait to be accepted, and net/http drops a
+//     request that it reads once its Shutdown was called. So Shutdown first accepts
+//     until none waits, and waits until each request that has come is with its
+//     handler. A default delay of one second was rejected: what comes in the moment
+//     of its end would be lost all the same, and each restart would take longer.
 //   - Throwing away has places too. Without one a connection is closed as if this
 //     package were not there: its answer may be lost, and nothing else is.
 package connections

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,10 @@ const (
 	// restTime is how long the rest of a small body may take before the answer: if
 	// it is there by then, the connection stays open.
 	restTime = 250 * time.Millisecond
+	// handlersTime is how long Shutdown waits at most until requests that have come are read.
+	handlersTime = time.Second
+	// calmTime is for how long no request may be on its way to a handler until none is taken to be.
+	calmTime = 50 * time.Millisecond
 
 	// Throwing away has this many places in a listener, and for one client.
 	discards       = 256
@@ -44,19 +49,27 @@ type Server struct {
 	discarding places
 	leaving    atomic.Bool // each answer is the last of its connection
 	hurried    atomic.Bool // Shutdown is out of time and waits for no connection
+
+	ending atomic.Bool // listeners accept what waits for them, and close
+
+	mu        sync.Mutex
+	listeners []*listener // on which Serve has begun
+	open      map[*conn]bool
 }
 
-// New takes over an http.Server whose ConnState is free.
+// New takes over an http.Server whose ConnState and ConnContext are free.
 func New(server *http.Server, o Options) *Server {
 	s := &Server{
 		Server: server, options: o,
 		connected:  places{most: o.Most, each: max(1, o.Most/2)},
 		discarding: places{most: discards, each: discardsOfEach},
+		open:       map[*conn]bool{},
 	}
-	server.ConnState = follow
+	server.ConnState, server.ConnContext = follow, remember
 	server.IdleTimeout = cmp.Or(o.Idle, server.IdleTimeout)
 	handler := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun(r)
 		if s.leaving.Load() {
 			w.Header().Set("Connection", "close")
 		}
@@ -71,22 +84,74 @@ func New(server *http.Server, o Options) *Server {
 
 // Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
 func (s *Server) Serve(l net.Listener) error {
-	return s.Server.Serve(&listener{Listener: l, server: s})
+	ours := newListener(l, s)
+	s.mu.Lock()
+	s.listeners = append(s.listeners, ours)
+	s.mu.Unlock()
+	return s.Server.Serve(ours)
 }
 
 // Leave closes each connection with its next answer, and serves on. Shutdown closes those that
 // are idle without a word: a request that is on its way then is lost.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// Shutdown stops accepting and waits for what is under way. When ctx ends
-// first, the rest is cut off.
+// Shutdown accepts the connections that are established already, and no others, and waits for
+// what is under way: also for requests that were sent and not read yet. When ctx ends first, the
+// rest is cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.Leave()
+	s.emptyQueues(ctx)
+	s.awaitHandlers(ctx)
 	err := s.Server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		s.hurried.Store(true)
 		return errors.Join(err, s.Close())
 	}
 	return err
+}
+
+// awaitHandlers waits until every request that has come is with its handler. It looks for a while:
+// between reading a request from the kernel and noting that, a goroutine may lose its processor.
+func (s *Server) awaitHandlers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, handlersTime)
+	defer cancel()
+	for since := time.Now(); time.Since(since) < calmTime && ctx.Err() == nil; time.Sleep(time.Millisecond) {
+		open, pending := s.look()
+		if !open {
+			return
+		}
+		if pending {
+			since = time.Now()
+		}
+	}
+}
+
+// look tells whether a connection is open, and whether a request is on its way to its handler.
+func (s *Server) look() (open, pending bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		if c.pending() {
+			return true, true
+		}
+	}
+	return len(s.open) > 0, false
+}
+
+// came makes a connection of ours out of one that was accepted.
+func (s *Server) came(accepted net.Conn, client string) *conn {
+	c := &conn{Conn: accepted, server: s, client: client, accepted: time.Now()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[c] = true
+	return c
+}
+
+func (s *Server) left(c *conn) {
+	s.connected.leave(c.client)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, c)
 }
 
 // client is the address whose share a connection counts against; empty: none.
@@ -105,28 +170,6 @@ func (s *Server) client(remote net.Addr) string {
 		}
 	}
 	return domain.ClientAddress(ip.String())
-}
-
-type listener struct {
-	net.Listener
-	server *Server
-}
-
-// Accept waits for a connection for which there is a place, and closes all
-// others that come meanwhile.
-func (l *listener) Accept() (net.Conn, error) {
-	for {
-		accepted, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		client := l.server.client(accepted.RemoteAddr())
-		if l.server.connected.take(client) {
-			return &conn{Conn: accepted, server: l.server, client: client}, nil
-		}
-		l.server.options.Metrics.refused(l.server.options.Name)
-		_ = accepted.Close()
-	}
 }
 
 // answer is the answer to a request that has a body. An error is mostly written

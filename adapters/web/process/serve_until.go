@@ -7,17 +7,19 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"waybill/adapters/web/connections"
 )
 
 // ServeUntil serves until ctx ends and then finishes what is under way.
 func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
-	server := &http.Server{
+	server := connections.New(&http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 60 * time.Second,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
+	}, connections.Options{})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	select {
@@ -28,9 +30,6 @@ func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler
 	drainCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	err := server.Shutdown(drainCtx)
-	if err != nil {
-		err = errors.Join(err, server.Close())
-	}
 	if closed := <-served; !errors.Is(closed, http.ErrServerClosed) {
 		err = errors.Join(err, closed)
 	}

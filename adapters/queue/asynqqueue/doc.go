@@ -34,6 +34,13 @@
 //   - A wake-up that is lost, with a connection that is dead without a word, is repeated: the job is still due, so
 //     that it is notified again, and where its task is found to wait, a server is woken all the same, that of
 //     the same process by no connection. A server whom Redis does not let wait asks by itself.
+//   - While Redis cannot be used, a process runs its handlers for what it finds in the
+//     storage itself, through a queue in its memory: nothing waits for Redis to come
+//     back. Every process with handlers does so for the same IDs, and the leases and
+//     locks in the storage let one of them do the work. Redis counts as unusable for
+//     outageFor after a failed notification, and after a server asked for a task in
+//     vain. Notifications alone do not show it: a full Redis still tells that a task
+//     waits, and gives it to nobody.
 //   - asynq's subscription to cancelled tasks is kept from connecting. It has no
 //     time-out, so that a Redis that hangs at the wrong moment would hold up the
 //     end of the process, and a client that is closed too early would crash it.

@@ -13,6 +13,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"waybill/test/redis"
+	"waybill/test/servers/redisserver"
 	"waybill/test/stage"
 )
 
@@ -89,16 +90,59 @@ func TestARunThatBeginsWithoutRedisHearsItLater(t *testing.T) {
 	t.Parallel()
 	server := redis.Own(t)
 	server.Kill()
-	q := open(t, server.URL)
 	var e ears
-	run(t, q, "a", e.handle)
-	if err := q.Notify(t.Context(), "a", "x"); err == nil {
-		t.Error("a notification without Redis answers nil")
+	run(t, open(t, server.URL), "a", e.handle)
+	elsewhere := open(t, server.URL)
+	if err := elsewhere.Notify(t.Context(), "a", "x"); err == nil {
+		t.Error("a notification without Redis, in a process without handlers, answers nil")
 	}
 	if err := server.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e.hears(t, q, "x")
+	e.hears(t, elsewhere, "x")
+}
+
+// Due work is found in the database by processes with handlers, and does not wait for Redis.
+func TestAProcessHearsItsOwnNotificationsWhileRedisCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	for outage, begin := range map[string]func(t *testing.T, server *redisserver.Server, admin *goredis.Client) error{
+		"gone":  func(_ *testing.T, server *redisserver.Server, _ *goredis.Client) error { server.Kill(); return nil },
+		"hangs": func(_ *testing.T, server *redisserver.Server, _ *goredis.Client) error { return server.Pause() },
+		"full": func(t *testing.T, _ *redisserver.Server, admin *goredis.Client) error {
+			return admin.ConfigSet(t.Context(), "maxmemory", "1").Err()
+		},
+		"a replica": func(t *testing.T, _ *redisserver.Server, admin *goredis.Client) error {
+			return admin.SlaveOf(t.Context(), "127.0.0.1", "1").Err()
+		},
+		"without scripts": func(t *testing.T, _ *redisserver.Server, admin *goredis.Client) error {
+			return admin.Do(t.Context(), "ACL", "SETUSER", "default", "-@scripting").Err()
+		},
+	} {
+		t.Run(outage, func(t *testing.T) {
+			t.Parallel()
+			server := redis.Own(t)
+			q := open(t, server.URL)
+			notify(t, q, "a", "waits since before") // Redis tells later that it waits, and gives it to nobody
+			if err := begin(t, server, connect(t, server.URL)); err != nil {
+				t.Fatal(err)
+			}
+			var e ears
+			stop := run(t, q, "a", e.handle)
+			e.hears(t, q, "waits since before")
+			until(t, "many are heard, and not one a second", func() bool {
+				heard := 0
+				for n := range 100 {
+					id := fmt.Sprint(n)
+					_ = q.Notify(t.Context(), "a", id)
+					if _, ok := e.heard.Load(id); ok {
+						heard++
+					}
+				}
+				return heard == 100
+			})
+			stop()
+		})
+	}
 }
 
 // A handler's work is in the database: an outage of Redis is none of its.

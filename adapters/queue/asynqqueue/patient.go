@@ -3,9 +3,7 @@ package asynqqueue
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,12 +13,11 @@ import (
 const refusedPause = 200 * time.Millisecond
 
 // patient is the client of asynq's server of one kind of job. It pauses where asynq does
-// not, and logs the beginning and the end of an outage.
+// not, and notices the beginning and the end of an outage.
 type patient struct {
 	redis.UniversalClient
 	*waiting
-	log  *slog.Logger
-	gone *atomic.Bool // shared by all kinds
+	outage *outage // shared by all kinds
 }
 
 // EvalSha is how asynq asks for a task.
@@ -51,17 +48,11 @@ func (p *patient) ask(keys []string, once func() *redis.Cmd) *redis.Cmd {
 func (p *patient) observe(err error) {
 	switch {
 	case err == nil || errors.Is(err, redis.Nil):
-		if p.gone.Load() && p.gone.CompareAndSwap(true, false) {
-			p.log.Info("the queue accepts notifications again")
-		}
-		return
-	case redis.HasErrorPrefix(err, "NOSCRIPT"):
-		return
+		p.outage.over()
+	case !redis.HasErrorPrefix(err, "NOSCRIPT"):
+		p.outage.refused(err)
+		p.pause(refusedPause)
 	}
-	if p.gone.CompareAndSwap(false, true) {
-		p.log.Warn("the queue accepts no notifications until Redis answers again", "error", err)
-	}
-	p.pause(refusedPause)
 }
 
 // Subscribe subscribes to nothing: asynq tries again every few seconds.

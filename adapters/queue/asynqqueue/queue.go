@@ -15,6 +15,7 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
+	"waybill/adapters/queue/memqueue"
 	"waybill/ports"
 )
 
@@ -66,6 +67,8 @@ type Options struct {
 type Queue struct {
 	redis   redis.UniversalClient
 	client  *asynq.Client
+	here    *memqueue.Queue // for the handlers of this process while Redis cannot be used
+	outage  outage
 	waiting atomic.Pointer[map[ports.JobKind]*waiting] // the servers of this process; nil: none runs
 	options Options
 	log     *slog.Logger
@@ -79,12 +82,31 @@ type Queue struct {
 func New(r redis.UniversalClient, o Options, log *slog.Logger) *Queue {
 	return &Queue{
 		redis: r, client: asynq.NewClientFromRedisClient(&announcer{UniversalClient: r}), options: o, log: log,
+		here: memqueue.New(memqueue.Options{Workers: o.Workers}, log), outage: outage{log: log},
 		requeueAfter: requeueAfter, netEvery: netEvery,
 	}
 }
 
-// Notify fails where Redis does not answer.
+// Notify runs a handler of this process where Redis cannot be used. It fails then in a process that
+// has none for the kind.
 func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error {
+	handled := q.server(kind) != nil
+	if handled && q.outage.lasts() {
+		return q.here.Notify(ctx, kind, id)
+	}
+	err := q.notifyAll(ctx, kind, id)
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	q.outage.noticed()
+	if handled {
+		return q.here.Notify(ctx, kind, id)
+	}
+	return err
+}
+
+// notifyAll puts a job in Redis, for the handlers of all processes.
+func (q *Queue) notifyAll(ctx context.Context, kind ports.JobKind, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
 	name := taskName(id, "0")
@@ -111,9 +133,18 @@ func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error
 // wakeOwn wakes the server of this process where a task waits, though its connection may be silent. One of all
 // servers was told, as one is of each task that is put there or refused.
 func (q *Queue) wakeOwn(kind ports.JobKind) {
-	if servers := q.waiting.Load(); servers != nil && (*servers)[kind] != nil {
-		(*servers)[kind].wake()
+	if server := q.server(kind); server != nil {
+		server.wake()
 	}
+}
+
+// server returns how the server of a kind waits in this process, or nil where it has none.
+func (q *Queue) server(kind ports.JobKind) *waiting {
+	servers := q.waiting.Load()
+	if servers == nil {
+		return nil
+	}
+	return (*servers)[kind]
 }
 
 var errManyRuns = errors.New("more handlers run for the ID than there are names")
@@ -174,9 +205,9 @@ func taskKey(kind ports.JobKind, name string) string {
 	return queueKey(kind) + ":t:" + name
 }
 
-// Run also goes on while Redis is away, and takes what it was notified of when it is back.
+// Run also goes on while Redis is away, with what this process notifies of, and takes what it was
+// notified of by others when Redis is back.
 func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handler) error {
-	var gone atomic.Bool
 	var running sync.WaitGroup // asynq stops waiting for what takes too long
 	var servers []*asynq.Server
 	idlers := make(map[ports.JobKind]*waiting, len(handlers))
@@ -193,8 +224,11 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 		stopping.Wait()
 		running.Wait()
 	}()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	running.Go(func() { _ = q.here.Run(ctx, handlers) }) // it never fails
 	for kind, handle := range handlers {
-		client := &patient{UniversalClient: q.redis, waiting: idlers[kind], log: q.log, gone: &gone}
+		client := &patient{UniversalClient: q.redis, waiting: idlers[kind], outage: &q.outage}
 		server := asynq.NewServerFromRedisClient(client, asynq.Config{
 			Concurrency: q.workers(kind), Queues: map[string]int{queueName(kind): 1},
 			TaskCheckInterval: asynqEvery, ShutdownTimeout: q.requeueAfter,

@@ -4,7 +4,11 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +19,19 @@ import (
 )
 
 // commands are those that run a process, and what all others are made with.
-type commands struct{ *settings.CommandLine }
+type commands struct {
+	*settings.CommandLine
+	outputs []*safelog.Writer // of a server: what is written to them is to be flushed
+}
+
+// flushLog is how long the end of a process waits for whoever reads its log.
+const flushLog = time.Second
 
 // run does what the arguments ask for until it is done or ctx ends, and
 // returns the exit code. Data goes to stdout, everything else to stderr.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
 	p := &commands{CommandLine: &settings.CommandLine{Program: &term.Program{Environ: environ, Stdout: stdout, Stderr: stderr}}}
+	defer p.flush()
 	root := p.root()
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	root.SetOut(stdout)
@@ -69,10 +80,30 @@ func (p *commands) root() *cobra.Command {
 // log makes the logger of a server and logs what is odd about its settings.
 // In auto format a program that people watch writes text.
 func (p *commands) log(c *configs.Config, watched bool) *slog.Logger {
+	p.waitForNoReader()
 	asJSON := c.LogFormat == "json" || c.LogFormat == "auto" && !watched
 	log := safelog.New(p.Stderr, c.LogLevel, asJSON)
 	for _, warning := range c.Warnings() {
 		log.Warn("settings", "warning", warning)
 	}
 	return log
+}
+
+// waitForNoReader lets a server go on whose stdout or stderr is a pipe that nobody reads, or whose
+// reader has ended: of that, Go would end the process. Other commands wait, and end.
+func (p *commands) waitForNoReader() {
+	for _, output := range []*io.Writer{&p.Stdout, &p.Stderr} {
+		if file, ok := (*output).(*os.File); ok {
+			signal.Ignore(syscall.SIGPIPE)
+			w := safelog.NewWriter(file)
+			*output, p.outputs = w, append(p.outputs, w)
+		}
+	}
+}
+
+// flush waits a moment until the last lines are written.
+func (p *commands) flush() {
+	for _, w := range p.outputs {
+		w.Flush(flushLog)
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/console"
 	"waybill/adapters/httpapi"
+	"waybill/adapters/logging/safelog"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/periodic"
@@ -141,6 +142,7 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 	gauges.RegisterReplicas(store, r)
 	gauges.RegisterMails(store.Mails(), clock, r, log)
 	gauges.RegisterClock(clock, r)
+	gauges.RegisterLog(safelog.Dropped, r)
 	if len(c.KeyPepperPrevious) > 0 {
 		gauges.RegisterPepper(store, clock, r, log)
 	}

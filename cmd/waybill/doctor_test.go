@@ -325,6 +325,18 @@ func TestTheDoctorAsksPostgresAndRedisWhatTheyAre(t *testing.T) {
 		found(t, findings, doctor.VerdictOK, "clock")
 		healthy(t, findings, "redis", "addresses")
 	}
+	for _, c := range []struct {
+		refuse []any
+		fix    string
+	}{
+		{[]any{"CONFIG", "SET", "maxmemory", "1"}, "maxmemory"},
+		{[]any{"ACL", "SETUSER", "default", "-@scripting"}, "ACL SETUSER"},
+	} {
+		if err := client.Do(t.Context(), c.refuse...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		found(t, examined(t, none, production...), doctor.VerdictFail, "redis", "answers and cannot be used", "Redis refuses", c.fix)
+	}
 }
 
 func TestTheDoctorComparesRightsAndLimitsOfTheRoleWithWhatAServerNeeds(t *testing.T) {

@@ -158,10 +158,9 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 		})
 	}
 	if client != nil {
-		connect.Register(client, queue.Client, r)
-		checks = append(checks, opsapi.Check{
-			Name: "redis", Informational: true, Run: func(ctx context.Context) error { return client.Ping(ctx).Err() },
-		})
+		trial := connect.NewTrial(client)
+		connect.Register(trial, client, queue.Client, r)
+		checks = append(checks, opsapi.Check{Name: "redis", Informational: true, Run: trial.Run})
 	}
 	checks = append(checks, beside...)
 	for i, run := range checks {

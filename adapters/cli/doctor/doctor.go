@@ -53,6 +53,8 @@ type Redis interface {
 	Time(ctx context.Context) (time.Time, error)
 	// Info is a section of what it tells of itself.
 	Info(ctx context.Context, section string) (string, error)
+	// Usable tries what servers and workers need of it.
+	Usable(ctx context.Context) error
 }
 
 // RoutingEngine is what the doctor asks a routing engine.

@@ -35,7 +35,27 @@ func (d *diagnosis) redis(ctx context.Context) {
 	}
 	took := time.Since(asked)
 	d.clocks = append(d.clocks, clockReading{"Redis's", clock.Sub(asked.Add(took / 2))})
+	if err := client.Usable(ctx); err != nil {
+		d.fail(check, d.c.RedisURL.String()+" answers and cannot be used: "+term.Plainly(err)+" (WAYBILL_REDIS_URL)",
+			refusedFix(err)+"; until then each process counts limits for itself and finds due work in the database")
+		return
+	}
 	d.redisServer(ctx, client, fmt.Sprintf("at %s answers in %s", d.c.RedisURL, shortly(took)))
+}
+
+// refusedFix tells what helps against the refusal of a Redis.
+func refusedFix(err error) string {
+	rights := "give its user the rights: ACL SETUSER name +@all ~waybill:* ~asynq:* &waybill:*"
+	for _, known := range []struct{ part, fix string }{
+		{"NOPERM", rights}, {"user executing the script can't run", rights},
+		{"READONLY", "name the primary in WAYBILL_REDIS_URL, or a Sentinel with ?master_name="},
+		{"OOM", "give Redis more memory (maxmemory), or remove what else is in it"},
+	} {
+		if strings.Contains(err.Error(), known.part) {
+			return known.fix
+		}
+	}
+	return "the log of Redis tells why it refuses"
 }
 
 // redisServer looks at what Redis tells of itself, which some hosts keep back.

@@ -30,8 +30,6 @@ const (
 	RedisConnections = 32
 	// queueWaits are those of the queue besides, at which the servers of its kinds of jobs wait.
 	queueWaits = 3
-	// redisPingTimeout is how long a reading of the metrics waits for an answer.
-	redisPingTimeout = 200 * time.Millisecond
 )
 
 // Open reads the URL. Its errors do not repeat it: it may hold a password.
@@ -135,14 +133,12 @@ type noRedisLog struct{}
 
 func (noRedisLog) Printf(context.Context, string, ...any) {}
 
-// Register shows whether Redis answers and how many connections there are.
-func Register(client *redis.Client, queue *redis.Client, r prometheus.Registerer) {
+// Register shows whether Redis can be used and how many connections there are.
+func Register(trial *Trial, client *redis.Client, queue *redis.Client, r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "waybill_redis_up", Help: "1 when Redis answers, else 0.",
+		Name: "waybill_redis_up", Help: "1 when Redis runs a script that writes and carries messages, else 0.",
 	}, func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), redisPingTimeout)
-		defer cancel()
-		if client.Ping(ctx).Err() != nil {
+		if trial.Run(context.Background()) != nil {
 			return 0
 		}
 		return 1

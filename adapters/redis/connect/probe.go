@@ -19,3 +19,6 @@ func (r Probe) Time(ctx context.Context) (time.Time, error) {
 func (r Probe) Info(ctx context.Context, section string) (string, error) {
 	return r.Client.Info(ctx, section).Result()
 }
+
+// Usable tries what this program needs of Redis.
+func (r Probe) Usable(ctx context.Context) error { return Usable(ctx, r.Client) }

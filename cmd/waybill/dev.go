@@ -26,13 +26,14 @@ func (p *commands) dev() *cobra.Command {
   waybill dev --data-dir /tmp/try --live-addr 127.0.0.1:0
   waybill dev --reset`,
 		Args: term.Takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			c, err := p.Load(cmd)
 			if err != nil {
 				return err
 			}
 			c.Develop()
 			dir := settings.DataDir(p.DataDir)
+			defer func() { err = dir.FullDisk(err) }()
 			traces := dir.Missing()
 			if err := dir.Make(); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"waybill/adapters/cli/term"
@@ -39,6 +40,9 @@ func (d *diagnosis) dataDirectory() {
 		d.fail(check, string(d.dir)+" is no directory", "name another one with --data-dir")
 	default:
 		if err := writable(string(d.dir)); err != nil {
+			if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+				fix = "remove files from its disk (df -h " + term.ShellWord(string(d.dir)) + " shows it), or name another one with --data-dir"
+			}
 			d.fail(check, string(d.dir)+" cannot be written to: "+term.OneLine(err), fix)
 			return
 		}

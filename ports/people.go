@@ -68,6 +68,9 @@ type LinkStore interface {
 	// UseAll makes links that are neither used nor expired useless: at is stored as when
 	// they were used and expired.
 	UseAll(ctx context.Context, which LinksOf, at time.Time) error
+	// Invitations counts the links of invitations of a person to a business, or to the staff,
+	// that were made after a time.
+	Invitations(ctx context.Context, person, business domain.ID, since time.Time) (int, error)
 }
 
 // LinksOf selects links of one person.

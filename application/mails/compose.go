@@ -205,6 +205,13 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 			purpose = domain.LinkInvitation
 		}
 		now := s.clock.Now()
+		if purpose == domain.LinkInvitation && m.Email != "" {
+			// Anyone may ask for it. Whoever invited a stranger could fill the mailbox so.
+			made, err := tx.Links.Invitations(ctx, person, member.Membership.BusinessID, now.Add(-time.Hour))
+			if err != nil || made >= domain.MailsAnHourToOne {
+				return cmp.Or(err, errNoRecipient)
+			}
+		}
 		link = domain.Link{
 			ID: s.ids.ID(domain.PrefixLink), PersonID: person, BusinessID: member.Membership.BusinessID, Purpose: purpose,
 			Digest: domain.BearerDigest(secret), CreatedAt: now, ExpiresAt: now.Add(purpose.Lifetime()),

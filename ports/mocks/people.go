@@ -448,6 +448,21 @@ func (mr *MockLinkStoreMockRecorder) Insert(ctx, l interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Insert", reflect.TypeOf((*MockLinkStore)(nil).Insert), ctx, l)
 }
 
+// Invitations mocks base method.
+func (m *MockLinkStore) Invitations(ctx context.Context, person, business domain.ID, since time.Time) (int, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Invitations", ctx, person, business, since)
+	ret0, _ := ret[0].(int)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Invitations indicates an expected call of Invitations.
+func (mr *MockLinkStoreMockRecorder) Invitations(ctx, person, business, since interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Invitations", reflect.TypeOf((*MockLinkStore)(nil).Invitations), ctx, person, business, since)
+}
+
 // Use mocks base method.
 func (m *MockLinkStore) Use(ctx context.Context, id domain.ID, at time.Time) error {
 	m.ctrl.T.Helper()

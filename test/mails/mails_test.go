@@ -403,3 +403,26 @@ func TestAPersonIsToldOfAnotherPasswordAlsoAfterLeavingTheBusiness(t *testing.T)
 		t.Errorf("%+v behind the hour", l)
 	}
 }
+
+func TestAnInvitationIsNotAskedForAgainMoreOftenThanItMayBeSent(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.invite(t, "ama@example.com")
+	ask := func(n int) (sent int) {
+		t.Helper()
+		for range n {
+			if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, "ama@example.com"); err != nil {
+				t.Fatal(err)
+			}
+			sent += len(s.all(t))
+		}
+		return sent
+	}
+	if sent := ask(20); sent == 0 || sent > domain.MailsAnHourToOne {
+		t.Errorf("%d mails within the hour", sent)
+	}
+	s.Clock.GoOn(time.Hour)
+	if sent := ask(1); sent != 1 {
+		t.Errorf("%d mails an hour later", sent)
+	}
+}

@@ -186,6 +186,21 @@ func (s links) Use(ctx context.Context, id domain.ID, at time.Time) error {
 	return s.dialect.failed("use a link", result.Error)
 }
 
+func (s links) Invitations(ctx context.Context, person, business domain.ID, since time.Time) (int, error) {
+	key, err := lookup(domain.PrefixPerson, person)
+	if err != nil {
+		return 0, nil //nolint:nilerr // no such person, so no links
+	}
+	query, ok := to(s.with(ctx).Model(&linkRow{}).Where("person_id = ? AND purpose = ? AND created_at > ?", key,
+		string(domain.LinkInvitation), instantOf(since)), &business)
+	if !ok {
+		return 0, nil
+	}
+	var n int64
+	err = query.Count(&n).Error
+	return int(n), s.dialect.failed("count links", err)
+}
+
 func (s links) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) error {
 	key, err := lookup(domain.PrefixPerson, which.PersonID)
 	if err != nil {

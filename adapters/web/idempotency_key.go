@@ -39,5 +39,8 @@ func IdempotencyKey(h http.Header, required bool) (string, error) {
 		return "", invalid(domain.FieldTooLong, fmt.Sprintf("the header may have %d characters and has %d. A UUID will do",
 			domain.MaxIdempotencyKey, len(key)))
 	}
+	if fault := domain.SecretFault(key); fault != "" { // keys are stored
+		return "", invalid(domain.FieldInvalidFormat, fault+". A UUID will do")
+	}
 	return key, nil
 }

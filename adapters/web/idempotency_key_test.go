@@ -21,7 +21,8 @@ func TestAnIdempotencyKeyHasEightTo255PrintableCharacters(t *testing.T) {
 			t.Fatalf("key: %q, want %q", key, good)
 		}
 	}
-	for _, bad := range []string{"1234567", string(long), "tab\tinside", "ümlaut-key", "bell\x07bell"} {
+	for _, bad := range []string{"1234567", string(long), "tab\tinside", "ümlaut-key", "bell\x07bell", domain.MakeAPIKey(domain.Live, [32]byte{1}),
+		"once " + domain.MakeOperatorToken([32]byte{2})} {
 		_, err := IdempotencyKey(http.Header{"Idempotency-Key": []string{bad}}, false)
 		if !domain.HasCode(err, domain.CodeValidation) {
 			t.Fatalf("%s: domain.HasCode(err, domain.CodeValidation) is false", bad)

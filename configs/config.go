@@ -3,6 +3,8 @@ package configs
 import (
 	"log/slog"
 	"net/netip"
+	"os"
+	"strings"
 	"time"
 )
 
@@ -27,7 +29,7 @@ type Config struct {
 	HTTPIdleTimeout time.Duration  `name:"http_idle_timeout" group:"Listeners" default:"75s" min:"1s" max:"1h" doc:"how long the live, sandbox and portal listeners keep a connection open on which no request comes. Make it longer than the load balancer keeps its own: the balancer sends requests on a connection that the server is closing otherwise, and answers 502 now and then. Load balancers commonly keep theirs for 60 s (AWS, nginx); Google's keeps 600 s and needs 620s here"`
 	ShutdownDelay   time.Duration  `name:"shutdown_delay" group:"Listeners" default:"0s" min:"0s" max:"15s" doc:"how long a server that was told to end still takes requests, while /readyz answers 503 and each answer closes its connection. The 30 seconds that it has to end begin after that. Behind a load balancer make it longer than the balancer takes to notice: then a rolling restart refuses no request. dev ends at once"`
 
-	DatabaseURL          URL           `name:"database_url" group:"Storage" secret:"file" check:"database" doc:"postgres://user:password@host/name, or sqlite:///path/to/file; in a data directory its own SQLite file. Several hosts, host1:5432,host2:5432, are tried until one may be written; connect_timeout (3 s), target_session_attrs (read-write), search_path and options=-c%20name%3Dvalue may follow. What is special in user and password is percent-encoded: @ is %40, / is %2F. The database stores UTF-8, for one installation. waybill migrate up needs the role that owns the tables, with CREATE on their schema. Servers and workers may have another role, with USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on all tables, and USAGE, SELECT and UPDATE on all sequences; one that is no member of the owner makes no partitions of the request log, so run migrate up at least every two weeks, which makes them for a month. waybill doctor tells which rights are missing. Where two requests create the same at the same moment Postgres logs that the key of one exists, a phone number for example; log_error_verbosity = terse keeps values out of its log"`
+	DatabaseURL          URL           `name:"database_url" group:"Storage" secret:"file" check:"database" doc:"postgres://user:password@host/name, or sqlite:///path/to/file; in a data directory its own SQLite file. Several hosts, host1:5432,host2:5432, are tried until one may be written; connect_timeout (3 s), target_session_attrs (read-write), search_path and options=-c%20name%3Dvalue may follow. What is special in user and password is percent-encoded: @ is %40, / is %2F. The database stores UTF-8, for one installation. User and password are read from database_url's file again for each new connection: a new password needs no restart. waybill migrate up needs the role that owns the tables, with CREATE on their schema. Servers and workers may have another role, with USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on all tables, and USAGE, SELECT and UPDATE on all sequences; one that is no member of the owner makes no partitions of the request log, so run migrate up at least every two weeks, which makes them for a month. waybill doctor tells which rights are missing. Where two requests create the same at the same moment Postgres logs that the key of one exists, a phone number for example; log_error_verbosity = terse keeps values out of its log"`
 	DatabasePoolSize     int           `name:"database_pool_size" group:"Storage" default:"24" min:"8" max:"500" doc:"most connections one process holds to Postgres. A server shares them out, so that neither environment waits for the other's requests nor for its own lists: of 24, live has 9, its lists, searches and feeds 3, the sandbox 4, its lists 2, operations API, web sites, tracking pages and jobs 4, their lists, searches and reports 2; of another number an eighth, a fifth, a twelfth, a sixth and a twelfth, and live the rest. One more, beside these, writes the request log: Postgres needs a max_connections of at least processes x (this number + 1), and its superuser_reserved_connections besides"`
 	DatabaseReplicaURLs  []URL         `name:"database_replica_urls" group:"Storage" secret:"file" doc:"streaming replicas of the Postgres in database_url from which lists, searches and the request log are read, comma-separated, each a postgres:// URL of one server (a comma in a password is %2C). A process opens as many connections to each as its lists have to Postgres (of 24: 3, 2 and 2), and one more to look after it. Nothing that is read there is older than the request for it, but for the request log, which may come half a second later: before each list Postgres is asked where its log ends, and a replica is read that has replayed it up to there, within database_replica_lag; else Postgres is. The feed, records by their ID, keys and all that is decided on are read from Postgres. hot_standby_feedback = on spares lists there from being broken off. Where standbys are synchronous, name those, with synchronous_commit = remote_apply: another one may show what the primary does not show yet. Empty: Postgres alone is read"`
 	DatabaseReplicaLag   time.Duration `name:"database_replica_lag" group:"Storage" default:"100ms" min:"10ms" max:"500ms" doc:"how far a replica may be behind, and the longest that a list waits for one before it is read from Postgres. A replica that is further behind, or does not answer, is left out until it is well again, which is looked at twice a second"`
@@ -78,8 +80,25 @@ type Config struct {
 	LogFormat string     `name:"log_format" group:"Logs" default:"auto" check:"log_format" doc:"text, json, or auto: text in dev and json elsewhere"`
 
 	sources     map[string]string // by name; absent: the default
+	files       map[string]string // by name, of values that came from NAME_FILE
 	warnings    []string
 	development bool
+}
+
+// CurrentDatabaseURL is the address of the database as its file has it now, so that a password that was changed there
+// needs no restart. Where it came from no file, or that cannot be used, it is the one of the start.
+func (c *Config) CurrentDatabaseURL() string {
+	const name = "database_url"
+	path, fromFile := c.files[name]
+	if !fromFile {
+		return c.DatabaseURL.Reveal()
+	}
+	content, err := os.ReadFile(path) //nolint:gosec // the file that the settings name
+	now := strings.TrimSpace(string(content))
+	if err != nil || checkDatabase(now) != nil {
+		return c.DatabaseURL.Reveal()
+	}
+	return now
 }
 
 // Develop makes the settings those of a development server, which shows in its log what

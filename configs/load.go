@@ -22,7 +22,7 @@ type Sources struct {
 
 // Load reads and checks every setting. The error is Problems: all of them.
 func Load(s Sources) (*Config, error) {
-	l := loader{merged: layer{}, sources: map[string]string{}, env: variables(s.Environ)}
+	l := loader{merged: layer{}, sources: map[string]string{}, files: map[string]string{}, env: variables(s.Environ)}
 	l.add(defaults(), nil)
 	file := s.File
 	if file == "" {
@@ -34,7 +34,7 @@ func Load(s Sources) (*Config, error) {
 	l.addEnvironment()
 	l.addFlags(s.Flags)
 
-	c := &Config{sources: l.sources, warnings: l.warnings}
+	c := &Config{sources: l.sources, warnings: l.warnings, files: l.files}
 	problems := l.problems
 	for _, f := range fields() {
 		var found Problems
@@ -53,6 +53,7 @@ type loader struct {
 	merged   layer
 	env      map[string]string // WAYBILL_ variables that are not empty, or may be
 	sources  map[string]string
+	files    map[string]string // of values that came from NAME_FILE
 	problems Problems
 	warnings []string
 }
@@ -183,6 +184,7 @@ func (l *loader) addEnvironment() {
 				l.problem(f.env()+fileSuffix+" names an empty file: "+path, "environment", "put the value into it")
 				continue
 			}
+			l.files[f.name] = path
 		}
 		if _, set := l.env[f.env()]; value != "" || set && f.mayEmpty {
 			found[f.name], sources[f.name] = value, source

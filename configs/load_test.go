@@ -439,6 +439,28 @@ func TestAPasswordThatIsNotEncodedIsRefusedWithTheCureAndNeverShown(t *testing.T
 	}
 }
 
+func TestTheAddressOfTheDatabaseIsReadAgainFromItsFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "url")
+	const before, after = "postgres://u:before@h/d", "postgres://u:after@h/d"
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(before + "\n")
+	c := load(t, configs.Sources{Environ: []string{"WAYBILL_DATABASE_URL_FILE=" + path}})
+	for text, want := range map[string]string{after + "\n": after, "": before, "postgres://u:p/w@h/d": before} {
+		write(text)
+		if got := c.CurrentDatabaseURL(); got != want {
+			t.Errorf("with %q in the file: %s", text, got)
+		}
+	}
+	if got := load(t, configs.Sources{Environ: []string{"WAYBILL_DATABASE_URL=" + before}}).CurrentDatabaseURL(); got != before {
+		t.Errorf("without a file: %s", got)
+	}
+}
+
 func TestANetworkOfNearlyEverybodyIsNoTrustedProxy(t *testing.T) {
 	t.Parallel()
 	for value, refused := range map[string]bool{

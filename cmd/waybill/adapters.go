@@ -101,7 +101,8 @@ func openGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (ports.D
 }
 
 func gormOptions(c *configs.Config, log *slog.Logger) gormstore.Options {
-	return gormstore.Options{PoolSize: c.DatabasePoolSize, TransactionPooler: c.DatabasePooler == "transaction", Logger: log}
+	return gormstore.Options{PoolSize: c.DatabasePoolSize, TransactionPooler: c.DatabasePooler == "transaction", Logger: log,
+		CurrentURL: c.CurrentDatabaseURL}
 }
 
 // How long the database may take for a page of a list, a search or the feed; and where

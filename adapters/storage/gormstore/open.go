@@ -45,6 +45,10 @@ type Options struct {
 	ReplicaURLs []string
 	ReplicaLag  time.Duration
 
+	// CurrentURL is asked for the user and the password of each new connection to Postgres, but for
+	// those to replicas and of migrations. Nil: they are those of the URL.
+	CurrentURL func() string
+
 	// TransactionPooler says that the URL names a pooler which gives out a
 	// session of Postgres for one transaction at a time, such as PgBouncer in
 	// transaction mode. Without it Open answers ErrPooler where there is one.

@@ -336,7 +336,7 @@ func newPgConnector(url string, o Options, limit time.Duration, validate pgconn.
 	} else {
 		endDeadSessions(config)
 	}
-	connector.hosts = newHosts(url, config, answers, validate)
+	connector.hosts = newHosts(url, config, answers, validate, o.CurrentURL)
 	return connector, nil
 }
 

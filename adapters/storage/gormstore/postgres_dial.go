@@ -74,7 +74,8 @@ type pgHosts struct {
 
 // newHosts settles how connections to the hosts of a configuration are made, how long
 // they wait for an answer, 0: for ever, and of what servers, unless the address says it.
-func newHosts(address string, config *pgx.ConnConfig, answers time.Duration, validate pgconn.ValidateConnectFunc) *pgHosts {
+// current is as CurrentURL of Options.
+func newHosts(address string, config *pgx.ConnConfig, answers time.Duration, validate pgconn.ValidateConnectFunc, current func() string) *pgHosts {
 	h := &pgHosts{timeout: cmp.Or(config.ConnectTimeout, pgConnectTimeout)}
 	config.ConnectTimeout = h.timeout
 	config.DialFunc = pgDialer(h.timeout, answers)
@@ -90,7 +91,15 @@ func newHosts(address string, config *pgx.ConnConfig, answers time.Duration, val
 		return closes(c, e)
 	}
 	for _, one := range eachHost(config) {
-		h.hosts = append(h.hosts, stdlib.GetConnector(*one))
+		h.hosts = append(h.hosts, stdlib.GetConnector(*one, stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
+			if current == nil {
+				return nil
+			}
+			if now, err := pgx.ParseConfig(current()); err == nil { // else those of before
+				c.User, c.Password = now.User, now.Password
+			}
+			return nil
+		})))
 	}
 	return h
 }

@@ -45,8 +45,8 @@ func openPostgresForMigrations(url string) (*sql.DB, error) {
 	}
 	begin := pgBegin + "; " + settings
 	answers := answerLimit(config) // none, unless the URL says otherwise
-	m.direct = pgConnector{hosts: newHosts(url, config, answers, mayWrite), begin: begin, direct: true}
-	m.pooled = pgConnector{hosts: newHosts(url, pooled, answers, mayWrite), begin: begin}
+	m.direct = pgConnector{hosts: newHosts(url, config, answers, mayWrite, nil), begin: begin, direct: true}
+	m.pooled = pgConnector{hosts: newHosts(url, pooled, answers, mayWrite, nil), begin: begin}
 	return sql.OpenDB(m), nil
 }
 

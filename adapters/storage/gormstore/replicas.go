@@ -366,6 +366,7 @@ func standsBy(ctx context.Context, c *pgconn.PgConn) error {
 
 // replicaConnections opens a pool to a replica.
 func replicaConnections(url string, o Options, size int) (*sql.DB, error) {
+	o.CurrentURL = nil // is of the primary
 	connector, err := newPgConnector(url, o, o.ListTimeout, standsBy)
 	if err != nil {
 		return nil, err

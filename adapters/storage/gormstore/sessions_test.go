@@ -290,3 +290,33 @@ func TestAURLThatCannotBeReadIsNotRepeated(t *testing.T) {
 		}
 	}
 }
+
+// The server of tests takes any password, so that another user stands for one.
+func TestANewConnectionTakesItsUserAndPasswordAnew(t *testing.T) {
+	t.Parallel()
+	direct := newDatabase(t)
+	address, _ := newRole(t, direct, 5)
+	current := direct
+	s := openWith(t, direct, gormstore.Options{CurrentURL: func() string { return current }})
+	pool, _ := s.Pools()
+	user := func() (name string) {
+		if err := pool.QueryRowContext(t.Context(), "SELECT current_user").Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	before := user()
+	current = address
+	if got := user(); got != before {
+		t.Errorf("a connection that is open is %s's, want %s's", got, before)
+	}
+	pool.SetMaxIdleConns(0) // the next statement connects
+	u, err := url.Parse(address)
+	if got := user(); err != nil || got != u.User.Username() {
+		t.Errorf("a new connection is %s's (%v)", got, err)
+	}
+	current = "postgres://what is no address"
+	if got := user(); got != before {
+		t.Errorf("with an address that cannot be read: %s", got)
+	}
+}

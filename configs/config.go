@@ -67,7 +67,7 @@ type Config struct {
 	OIDCClientID     string     `name:"oidc_client_id" group:"Staff" doc:"the ID under which the identity provider knows Waybill"`
 	OIDCClientSecret Secret     `name:"oidc_client_secret" group:"Staff" secret:"only" doc:"the secret that goes with oidc_client_id"`
 	OIDCRoles        StaffRoles `name:"oidc_roles" group:"Staff" doc:"who gets which role of the console: group:NAME=ROLE and domain:HOST=ROLE, comma-separated, such as group:dispatch=dispatcher,domain:example.com=viewer. The strongest of admin, dispatcher, support and viewer counts, at each sign-in anew; an account without any is refused. An e-mail address has to be verified by the provider"`
-	OIDCGroupsClaim  string     `name:"oidc_groups_claim" group:"Staff" default:"groups" doc:"the claim in which the identity provider lists the groups of an account, as names or, with Entra, as object IDs"`
+	OIDCGroupsClaim  string     `name:"oidc_groups_claim" group:"Staff" default:"groups" doc:"the claim in which the identity provider lists the groups of an account, as names or, with Entra, as object IDs; one that is inside another claim is a path, such as realm_access.roles"`
 
 	MapFile string `name:"map_file" group:"Staff" check:"file" doc:"a street map for the console, which shows open deliveries on it: a PMTiles file (version 3) of vector tiles whose layers are named as by Protomaps or OpenMapTiles. A region is cut out of the newest build of the world by pmtiles extract https://build.protomaps.com/DATE.pmtiles ghana.pmtiles --bbox=-3.3,4.6,1.3,11.3, which has some 200 MB and the attribution that its licence asks for. Each process that runs serve reads its own copy; one that is renamed over it counts from the next tile on. Empty: the map without streets alone"`
 

@@ -22,14 +22,15 @@ never came. A person who has signed in otherwise, or belongs to a customer, conn
 from the staff comes back while the rules give a role: take away the group, or disable the person. Waybill hears of a lost role by the
 next sign-in at the provider and not before, and a password or passkey asks nothing there: who leaves the company is removed here too. What takes a recent sign-in needs a provider that sends
 ` + "`auth_time`" + `; with another one people use a password, a passkey or a link for it. While the provider does not answer, these go on
-working.
+working. A client secret that has expired is told to staff and logged as an error: make a new one at the provider. `+"`waybill doctor`"+` checks issuer,
+client ID and client secret, and signs nobody in.
 
 | Provider | Issuer | Groups | To be known |
 |---|---|---|---|
 | Dex | ` + "`issuer`" + ` of its configuration | the scope ` + "`groups`" + ` is asked for by itself | ` + "`auth_time`" + ` comes with ` +
 	"`DEX_SESSIONS_ENABLED=true`" + `; Waybill is one of its ` + "`staticClients`" + `, with ` + "`id`, `secret`" + ` and ` + "`redirectURIs`" + ` |
 | Keycloak | ` + "`https://HOST/realms/REALM`" + ` | a mapper "Group Membership" with the claim ` + "`groups`" + ` in the ID token; with full paths ` +
-	"a rule is `group:/dispatch=dispatcher`" + ` | users need "Email verified" |
+	"a rule is `group:/dispatch=dispatcher`; or the roles of the realm, with `WAYBILL_OIDC_GROUPS_CLAIM=realm_access.roles`" + ` | users need "Email verified" |
 | Entra ID | ` + "`https://login.microsoftonline.com/TENANT/v2.0`" + ` | the optional claim ` + "`groups`" + `; rules name object IDs | add the optional ` +
 	"claims `email` and `xms_edov`, which vouches for the address in place of `email_verified`, and `auth_time`; more than 200 groups are " +
 	"left out of a token, and their account is refused until you assign groups to the application" + ` |

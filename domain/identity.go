@@ -11,6 +11,8 @@ const (
 	CodeIdentityRefused     = "IDENTITY_REFUSED"
 	CodeIdentityTaken       = "IDENTITY_TAKEN"
 	CodeIdentityUnavailable = "IDENTITY_PROVIDER_UNAVAILABLE"
+
+	CodeIdentityClientRefused = "IDENTITY_CLIENT_REFUSED"
 )
 
 // SignInByOIDC is a sign-in of staff at the company's identity provider.
@@ -118,6 +120,14 @@ func IdentityTaken() *Error {
 func IdentityUnavailable(cause error) *Error {
 	return &Error{Kind: KindUnavailable, Code: CodeIdentityUnavailable, Err: cause,
 		Message: "The company's identity provider does not answer as it should. Try again in a minute, or sign in another way."}
+}
+
+// IdentityClientRefused answers where the identity provider refuses this client, so that it
+// lets nobody in.
+func IdentityClientRefused(cause error) *Error {
+	return &Error{Kind: KindUnavailable, Code: CodeIdentityClientRefused, Err: cause,
+		Message: "The company's identity provider refuses the client ID or the client secret of this console, so that nobody can sign in " +
+			"by it. The secret may have expired. Sign in another way, and tell an admin."}
 }
 
 // IdentityOver answers where a browser came back from the identity provider for a second

@@ -12,8 +12,12 @@ import (
 // log.
 var (
 	// ErrIdentityUnavailable means that the provider does not answer in time, or not as
-	// one: a garbled answer, a failure of its own, or a client that it does not know.
+	// one: a garbled answer, or a failure of its own.
 	ErrIdentityUnavailable = errors.New("the identity provider is not available")
+	// ErrIdentityClientRefused means that the provider does not accept the ID and the secret of
+	// this client: the secret has expired, or was replaced there. It goes on until an admin
+	// sets the right ones.
+	ErrIdentityClientRefused = errors.New("the identity provider refuses this client")
 	// ErrIdentityUnproven means that what the browser brought proves nothing: a code that
 	// was used, expired or made for another client, or a token that does not verify.
 	ErrIdentityUnproven = errors.New("the identity provider vouches for nobody")

@@ -36,7 +36,7 @@ func (nowhere) Finish(context.Context, ports.IdentityRequest, string) (domain.Id
 func init() {
 	add(map[string]row{
 		"GET /signin/oidc": {}, "GET /signin/oidc/callback": {},
-		"GET /account/confirm/oidc": {may: everybody}, "GET /account/oidc": {may: everybody},
+		"GET /account/confirm/oidc": {may: everybody}, "GET /account/oidc": {may: everybody}, "POST /account/oidc": {may: everybody},
 	})
 	equip = append(equip, func(_ *testing.T, _ *scene, u *console.UseCases) {
 		u.Company = people.NewCompany(u.Access, nowhere{}, nil)
@@ -56,7 +56,7 @@ type shifted struct {
 
 func (p shifted) Finish(ctx context.Context, r ports.IdentityRequest, code string) (domain.Identity, error) {
 	i, err := p.IdentityProvider.Finish(ctx, r, code)
-	i.AuthenticatedAt = i.AuthenticatedAt.Add(-time.Until(p.clock.Now()))
+	i.AuthenticatedAt = i.AuthenticatedAt.Add(time.Until(p.clock.Now()))
 	return i, err
 }
 
@@ -206,6 +206,51 @@ func TestAConsoleWithoutAProviderOffersNone(t *testing.T) {
 		if w.Code != want || strings.Contains(w.Body.String(), "company account") {
 			t.Errorf("%s: %d\n%s", path, w.Code, w.Body)
 		}
+	}
+}
+
+// A page of another site could open a link, and so connect an account of its own choice.
+func TestToConnectACompanyAccountBeginsWithAForm(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, domain.RoleAdmin)
+	if p := r.ask(http.MethodGet, "/account/oidc", nil); p.status != http.StatusOK || p.header.Get("Set-Cookie") != "" ||
+		!strings.Contains(p.body, `<form method="post" action="/console/account/oidc">`) {
+		t.Errorf("a link: %d, %v\n%s", p.status, p.header, p.body)
+	}
+	p := r.ask(http.MethodPost, "/account/oidc", url.Values{})
+	if p.status != http.StatusOK || p.header.Get("Refresh") != "0;url=https://id.example.com/auth" ||
+		!strings.Contains(p.body, `href="https://id.example.com/auth"`) || !strings.Contains(p.header.Get("Set-Cookie"), "waybill_console_oidc=") {
+		t.Errorf("the form: %d, %v\n%s", p.status, p.header, p.body)
+	}
+	s.wait(domain.FreshFor)
+	if p := r.ask(http.MethodPost, "/account/oidc", url.Values{}); p.status != http.StatusForbidden || p.header.Get("Refresh") != "" {
+		t.Errorf("after 10 minutes: %d, %v", p.status, p.header)
+	}
+}
+
+// closed is a provider that does not accept this client.
+type closed struct{ nowhere }
+
+func (closed) Begin(context.Context, ports.IdentityRequest) (string, error) {
+	return "", ports.ErrIdentityClientRefused
+}
+
+func TestAClientThatTheProviderRefusesIsAnErrorWithARemedy(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	party := must[*gowebauthn.Party](t)(gowebauthn.New("http://localhost:1"))
+	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party),
+		Company: people.NewCompany(s.access, closed{}, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
+		Log: slog.New(slog.NewTextHandler(&s.log, nil))})
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost:1/console/signin/oidc", http.NoBody))
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "set WAYBILL_OIDC_CLIENT_SECRET") ||
+		strings.Contains(w.Body.String(), "Try again in a minute") {
+		t.Errorf("%d\n%s", w.Code, w.Body)
+	}
+	if told := s.log.String(); !strings.Contains(told, "level=ERROR") || !strings.Contains(told, "refuses this client") {
+		t.Errorf("%s", told)
 	}
 }
 

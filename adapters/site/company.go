@@ -28,14 +28,16 @@ func CompanyBack(base, prefix string) string { return base + prefix + companyBac
 const askProvider = 20 * time.Second
 
 // ofCompany are the routes of a site at which staff sign in by the identity provider.
-// They begin with links, and not with forms: browsers keep a form from leading to
-// another site, as the policy of the pages tells them.
+// Signing in begins with a link: the policy of the pages keeps a form from leading to another
+// site. Connecting an account changes the own one, and so begins with a form, behind which
+// a page leads on.
 func (s *Site) ofCompany(read func(*Call) domain.Act) []Route {
 	if s.o.Site != domain.Console {
 		return nil
 	}
-	route := func(path string, act func(*Call) domain.Act, handle func(*Call) error) Route {
-		return Route{Method: http.MethodGet, Path: path, Act: act, Within: askProvider, Handle: func(c *Call) error {
+	const get, post = http.MethodGet, http.MethodPost
+	route := func(method, path string, act func(*Call) domain.Act, handle func(*Call) error) Route {
+		return Route{Method: method, Path: path, Act: act, Within: askProvider, Handle: func(c *Call) error {
 			if !s.companyOffered() {
 				return domain.ErrNotFound
 			}
@@ -43,8 +45,9 @@ func (s *Site) ofCompany(read func(*Call) domain.Act) []Route {
 		}}
 	}
 	return []Route{
-		route(companyPath, nil, s.leaveToSignIn), route(companyBack, nil, s.backFromCompany),
-		route(companyConfirm, read, s.leaveToConfirm), route(companyConnect, Always(domain.ActOwnAccount), s.leaveToConnect),
+		route(get, companyPath, nil, s.leaveToSignIn), route(get, companyBack, nil, s.backFromCompany),
+		route(get, companyConfirm, read, s.leaveToConfirm),
+		route(get, companyConnect, read, s.ShowAccount), route(post, companyConnect, Always(domain.ActOwnAccount), s.leaveToConnect),
 	}
 }
 
@@ -71,10 +74,15 @@ func (s *Site) leaveToConfirm(c *Call) error {
 
 func (s *Site) leaveToConnect(c *Call) error {
 	d, err := s.o.Company.BeginConnect(c.Ctx(), c.Principal)
-	if domain.HasCode(err, domain.CodeSignInTooOld) {
-		return c.Lead("/account/confirm")
+	if err != nil {
+		return s.notByCompany(c, domain.CeremonyOIDCConnect, err)
 	}
-	return s.leave(c, d, err)
+	s.keepDeparture(c, d)
+	c.Header("Refresh", "0;url="+d.Address) // the policy of the pages refuses a redirect behind a form
+	s.Notice(c, http.StatusOK, pages.Notice{Title: "Sign in at the identity provider", Lines: []string{
+		"The page of your company's identity provider opens now. Sign in there with the account that you want to connect.",
+	}, Link: &pages.Link{Href: d.Address, Text: "Open it"}})
+	return nil
 }
 
 // leave sends the browser to the provider. Its cookie holds the secret, and where to go
@@ -83,10 +91,14 @@ func (s *Site) leave(c *Call, d people.Departure, err error) error {
 	if err != nil {
 		return s.notByCompany(c, domain.CeremonyOIDCSignIn, err)
 	}
-	s.keep(c, ofCompany, d.Secret+"."+url.QueryEscape(shortPath(ownPath(c.Query("next")))), domain.IdentityLifetime)
+	s.keepDeparture(c, d)
 	c.Header("Location", d.Address)
 	c.Status(http.StatusSeeOther)
 	return nil
+}
+
+func (s *Site) keepDeparture(c *Call, d people.Departure) {
+	s.keep(c, ofCompany, d.Secret+"."+url.QueryEscape(shortPath(ownPath(c.Query("next")))), domain.IdentityLifetime)
 }
 
 // shortPath is a path that fits into a cookie, or the start page.
@@ -129,11 +141,17 @@ func (s *Site) notByCompany(c *Call, p domain.CeremonyPurpose, err error) error 
 	if !errors.As(err, &e) {
 		return err
 	}
+	lines := []string{e.Message}
 	switch e.Code {
 	case domain.CodeIdentityRefused, domain.CodeIdentityTaken:
 		s.o.Log.InfoContext(c.Ctx(), "a sign-in at the identity provider was refused", "request_id", c.RequestID(), "error", err)
 	case domain.CodeIdentityUnavailable:
 		s.o.Log.WarnContext(c.Ctx(), "the identity provider is not available", "request_id", c.RequestID(), "error", err)
+	case domain.CodeIdentityClientRefused:
+		s.o.Log.ErrorContext(c.Ctx(), "the identity provider refuses this client: nobody can sign in by it before an admin sets "+
+			"WAYBILL_OIDC_CLIENT_ID and WAYBILL_OIDC_CLIENT_SECRET to those that it has now", "request_id", c.RequestID(), "error", err)
+		lines = append(lines, "Admin: make a new client secret at the identity provider, set WAYBILL_OIDC_CLIENT_SECRET to it and restart the "+
+			"server. The command waybill doctor checks it.")
 	case domain.CodeTooManySignIns:
 		c.RetryAfter(err)
 	default:
@@ -141,11 +159,11 @@ func (s *Site) notByCompany(c *Call, p domain.CeremonyPurpose, err error) error 
 	}
 	if p == domain.CeremonyOIDCConfirm || p == domain.CeremonyOIDCConnect {
 		if c.Principal.Person.ID != "" {
-			return s.accountPage(c, StatusOf(err), &pages.Notice{Tone: "bad", Title: "That did not work", Lines: []string{e.Message}})
+			return s.accountPage(c, StatusOf(err), &pages.Notice{Tone: "bad", Title: "That did not work", Lines: lines})
 		}
 	}
 	return s.signInPage(c, StatusOf(err), signInView{
-		Notice: &pages.Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}},
+		Notice: &pages.Notice{Tone: "bad", Title: "You are not signed in", Lines: lines},
 	})
 }
 

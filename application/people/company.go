@@ -126,7 +126,10 @@ func request(id domain.ID, secret string, maxAge time.Duration) ports.IdentityRe
 }
 
 func unavailable(err error) error {
-	if errors.Is(err, ports.ErrIdentityUnavailable) {
+	switch {
+	case errors.Is(err, ports.ErrIdentityClientRefused):
+		return domain.IdentityClientRefused(err)
+	case errors.Is(err, ports.ErrIdentityUnavailable):
 		return domain.IdentityUnavailable(err)
 	}
 	return err
@@ -143,6 +146,9 @@ func (c *Company) Return(ctx context.Context, b Browser, p domain.Principal, a A
 		return back, err
 	}
 	back.Purpose = away.Purpose
+	if a.Fault == "unauthorized_client" || a.Fault == "invalid_client" {
+		return back, domain.IdentityClientRefused(errors.New(a.Fault + because(a.FaultWhy)))
+	}
 	if a.Fault != "" {
 		return back, domain.IdentityRefused(faultWords(a), nil)
 	}
@@ -160,7 +166,7 @@ func (c *Company) Return(ctx context.Context, b Browser, p domain.Principal, a A
 	case domain.CeremonyOIDCConfirm:
 		return back, c.confirm(ctx, b, p, away, identity)
 	case domain.CeremonyOIDCConnect:
-		return back, c.connect(ctx, b, p, identity)
+		return back, c.connect(ctx, b, p, away, identity)
 	}
 	back.Entered, err = c.signIn(ctx, b, identity)
 	return back, err
@@ -212,18 +218,15 @@ func because(why string) string {
 // confirm makes a session fresh. Whether the person was asked again is for the provider's
 // word about the time to tell, and not for ours that we wished it.
 func (c *Company) confirm(ctx context.Context, b Browser, p domain.Principal, away domain.Ceremony, i domain.Identity) error {
-	const clocks = time.Minute // by which two clocks may differ
 	switch connected, err := c.access.storage.Read().Identities.Find(ctx, i.Issuer, i.Subject); {
 	case err != nil && !errors.Is(err, domain.ErrNotFound):
 		return err
 	case err != nil || connected.PersonID != p.Person.ID:
 		return domain.IdentityRefused("You signed in there with an account that is not the one of your session here. Begin again with that one.",
 			nil)
-	case i.AuthenticatedAt.IsZero():
-		return domain.IdentityRefused("The identity provider does not tell when you proved who you are, so that this is no recent sign-in. "+
-			"Use your password, a passkey or a link.", nil)
-	case i.AuthenticatedAt.Before(away.CreatedAt.Add(-clocks)):
-		return domain.IdentityRefused("The identity provider did not ask you again. Sign out there, and begin again.", nil)
+	}
+	if err := c.askedAgain(away, i); err != nil {
+		return err
 	}
 	return c.access.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if _, err := tx.Persons.Lock(ctx, p.Person.ID); err != nil {
@@ -238,8 +241,29 @@ func (c *Company) confirm(ctx context.Context, b Browser, p domain.Principal, aw
 	})
 }
 
-// connect keeps that an account there lets in the person of a session.
-func (c *Company) connect(ctx context.Context, b Browser, p domain.Principal, i domain.Identity) error {
+// askedAgain answers nil where the person proved who they are since the browser was sent away:
+// a browser may be signed in there as somebody else.
+func (c *Company) askedAgain(away domain.Ceremony, i domain.Identity) error {
+	const clocks = time.Minute // by which two clocks may differ
+	switch {
+	case i.AuthenticatedAt.IsZero():
+		return domain.IdentityRefused("The identity provider does not tell when you proved who you are, so that this is no recent sign-in. "+
+			"Use your password, a passkey or a link.", nil)
+	case i.AuthenticatedAt.Before(away.CreatedAt.Add(-clocks)):
+		return domain.IdentityRefused("The identity provider did not ask you again. Sign out there, and begin again.", nil)
+	case i.AuthenticatedAt.After(c.access.clock.Now().Add(clocks)):
+		return domain.IdentityRefused("The identity provider says that you proved who you are in the future. "+
+			"Ask those who look after it to check its clock, and the one of this server.", nil)
+	}
+	return nil
+}
+
+// connect keeps that an account there lets in the person of a session. It takes a sign-in
+// there that is as recent as that of confirm.
+func (c *Company) connect(ctx context.Context, b Browser, p domain.Principal, away domain.Ceremony, i domain.Identity) error {
+	if err := c.askedAgain(away, i); err != nil {
+		return err
+	}
 	return c.access.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if _, err := tx.Persons.Lock(ctx, p.Person.ID); err != nil {
 			return domain.AuditRecord{}, err

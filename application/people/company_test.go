@@ -355,3 +355,59 @@ func TestGroupsThatTheProviderLeavesOutTakeNobodyFromTheStaff(t *testing.T) {
 		}
 	}
 }
+
+// A browser may be signed in at the provider as somebody else, who has not shown to be the person
+// of the session.
+func TestToConnectAnAccountTakesARecentSignInAtTheProvider(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		at    time.Duration // of the sign-in at the provider, after the departure
+		none  bool          // it does not tell
+		words string        // of the refusal; empty: none
+	}{
+		"two hours before":          {at: -2 * time.Hour, words: "did not ask you again"},
+		"it does not tell":          {none: true, words: "does not tell"},
+		"a day ahead":               {at: 24 * time.Hour, words: "in the future"},
+		"just now":                  {at: time.Second},
+		"by a clock that is behind": {at: -30 * time.Second},
+	} {
+		s := newCompanyScene(t)
+		boss := s.enter(t, "", "boss@example.com", domain.RoleAdmin)
+		left, err := s.BeginConnect(t.Context(), boss.Principal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begun := s.provider.begun[answerTo(left).State]; begun.MaxAge != 0 {
+			t.Errorf("%s: the provider may take a sign-in of the last %s", what, begun.MaxAge)
+		}
+		s.stage.Clock.GoOn(2 * time.Second)
+		s.vouch("mallory@elsewhere.example")
+		s.provider.AuthenticatedAt = s.stage.Clock.Now().Add(c.at)
+		if c.none {
+			s.provider.AuthenticatedAt = time.Time{}
+		}
+		_, err = s.Return(t.Context(), browser, boss.Principal, answerTo(left))
+		connected, listed := s.Connected(t.Context(), boss.Principal)
+		var e *domain.Error
+		switch {
+		case c.words == "" && (err != nil || len(connected) != 1):
+			t.Errorf("%s: %+v, %v", what, connected, err)
+		case c.words != "" && (!errors.As(err, &e) || !strings.Contains(e.Message, c.words) || len(connected) != 0 || listed != nil):
+			t.Errorf("%s: %+v, %v", what, connected, err)
+		}
+	}
+}
+
+func TestAProviderThatRefusesTheClientIsToldSo(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	left := s.away(t)
+	s.provider.failure = fmt.Errorf("%w: invalid_client", ports.ErrIdentityClientRefused)
+	_, err := s.Return(t.Context(), browser, domain.Principal{}, left)
+	wantCode(t, "by its answer to a code", err, domain.CodeIdentityClientRefused)
+	s.provider.failure = nil
+	left = s.away(t)
+	left.Code, left.Fault = "", "unauthorized_client"
+	_, err = s.Return(t.Context(), browser, domain.Principal{}, left)
+	wantCode(t, "by sending the browser back", err, domain.CodeIdentityClientRefused)
+}

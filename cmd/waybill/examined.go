@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"waybill/adapters/cli/doctor"
+	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/redis/connect"
@@ -53,7 +54,10 @@ func (p *commands) doctor() *doctor.Commands {
 			}
 			return choosePricing(c, nil, area)
 		},
-		Mailer:  func(c *configs.Config) ports.Mailer { return newMailer(c, slog.New(slog.DiscardHandler)) },
+		Mailer: func(c *configs.Config) ports.Mailer { return newMailer(c, slog.New(slog.DiscardHandler)) },
+		Identity: func(c *configs.Config) doctor.IdentityProvider {
+			return newIdentityProvider(c, settings.PublicURLsOf(c, "", "").Console, systemclock.New())
+		},
 		Streets: newStreets,
 		Roads:   func(c *configs.Config) (doctor.RoutingEngine, func(), error) { return newRoutingEngine(c) },
 	}}

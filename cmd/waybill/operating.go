@@ -82,9 +82,13 @@ func newCompany(a *people.Access, c *configs.Config, urls settings.PublicURLs, c
 	if c.OIDCIssuer == "" {
 		return people.NewCompany(a, nil, nil)
 	}
-	return people.NewCompany(a, oidcprovider.New(oidcprovider.Config{Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID,
-		ClientSecret: c.OIDCClientSecret.Reveal(), GroupsClaim: c.OIDCGroupsClaim, RedirectURL: site.CompanyBack(urls.Console, console.Prefix)},
-		clock), domain.MakeRoleRules(c.OIDCRoles))
+	return people.NewCompany(a, newIdentityProvider(c, urls.Console, clock), domain.MakeRoleRules(c.OIDCRoles))
+}
+
+// newIdentityProvider is the client of the company's identity provider for a console at an address.
+func newIdentityProvider(c *configs.Config, at string, clock ports.Clock) *oidcprovider.Provider {
+	return oidcprovider.New(oidcprovider.Config{Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID,
+		ClientSecret: c.OIDCClientSecret.Reveal(), GroupsClaim: c.OIDCGroupsClaim, RedirectURL: site.CompanyBack(at, console.Prefix)}, clock)
 }
 
 // operationsOfAPI are the routes of the public API as its description tells them.

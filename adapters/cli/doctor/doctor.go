@@ -63,6 +63,13 @@ type RoutingEngine interface {
 	Ping(ctx context.Context) error
 }
 
+// IdentityProvider is what the doctor asks an identity provider.
+type IdentityProvider interface {
+	// Check looks it up and shows it the client's ID and secret. It signs nobody in.
+	// ports.ErrIdentityClientRefused where it refuses these.
+	Check(ctx context.Context) error
+}
+
 // Instruments open what the doctor looks at, as a start with these settings does.
 type Instruments struct {
 	Database func(ctx context.Context, c *configs.Config) (Database, func(), error)
@@ -73,8 +80,10 @@ type Instruments struct {
 	Redis   func(c *configs.Config) (Redis, func(), error)
 	Pricing func(c *configs.Config) (ports.Pricing, error)
 	Mailer  func(c *configs.Config) ports.Mailer
-	Roads   func(c *configs.Config) (RoutingEngine, func(), error)
-	Streets func(c *configs.Config) (ports.MapTiles, error)
+	// Identity is the identity provider of the staff.
+	Identity func(c *configs.Config) IdentityProvider
+	Roads    func(c *configs.Config) (RoutingEngine, func(), error)
+	Streets  func(c *configs.Config) (ports.MapTiles, error)
 }
 
 // Commands is the command that looks after an installation.
@@ -178,6 +187,7 @@ func (d *diagnosis) examine(ctx context.Context) {
 	d.routing(ctx)
 	d.streets()
 	d.mail(ctx)
+	d.identity(ctx)
 	d.addresses()
 	d.proxies(ctx)
 	d.ports(ctx)

@@ -137,6 +137,31 @@ func (d *diagnosis) mail(ctx context.Context) {
 	d.ok(check, d.c.SMTPURL.String()+" would take mails, and answers in "+shortly(time.Since(asked)))
 }
 
+// identity checks that the provider of the staff's sign-in describes itself as the issuer that is
+// set, and accepts the client.
+func (d *diagnosis) identity(ctx context.Context) {
+	const check = "identity provider"
+	if d.c.OIDCIssuer == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	asked := time.Now()
+	err := d.program.Instruments.Identity(d.c).Check(ctx)
+	switch {
+	case errors.Is(err, ports.ErrIdentityClientRefused):
+		d.fail(check, d.c.OIDCIssuer+" refuses the client "+d.c.OIDCClientID+": "+term.Plainly(err),
+			"make a new client secret there and set WAYBILL_OIDC_CLIENT_SECRET to it, or correct WAYBILL_OIDC_CLIENT_ID; until then staff "+
+				"sign in by password, passkey or link")
+	case err != nil:
+		d.fail(check, d.c.OIDCIssuer+" lets nobody in: "+term.Plainly(err),
+			"start the provider, or set WAYBILL_OIDC_ISSUER to the \"issuer\" of its .well-known/openid-configuration; until then staff sign "+
+				"in by password, passkey or link")
+	default:
+		d.ok(check, d.c.OIDCIssuer+" accepts the client "+d.c.OIDCClientID+", and answers in "+shortly(time.Since(asked)))
+	}
+}
+
 // causeOf is the error below one of the domain, whose own text is for customers.
 func causeOf(err error) error {
 	var ours *domain.Error

@@ -1,6 +1,7 @@
 package oidcprovider_test
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/hmac"
 	"crypto/rand"
@@ -35,6 +36,8 @@ type liar struct {
 	userInfo  map[string]any
 	discovery http.HandlerFunc // nil: as it should be
 	asked     int              // for userinfo
+
+	groupsClaim string // empty: groups
 }
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
@@ -109,11 +112,14 @@ func (l *liar) signed(key *rsa.PrivateKey, header, payload string) string {
 	return text + "." + b64(signature)
 }
 
+func (l *liar) client() *oidcprovider.Provider {
+	return oidcprovider.New(oidcprovider.Config{Issuer: l.URL, ClientID: "waybill", ClientSecret: "s", RedirectURL: redirect,
+		GroupsClaim: cmp.Or(l.groupsClaim, "groups")}, wallClock{})
+}
+
 func (l *liar) finish(t *testing.T) (domain.Identity, error) {
 	t.Helper()
-	p := oidcprovider.New(oidcprovider.Config{Issuer: l.URL, ClientID: "waybill", ClientSecret: "s", RedirectURL: redirect,
-		GroupsClaim: "groups"}, wallClock{})
-	return p.Finish(t.Context(), request("1"), "code")
+	return l.client().Finish(t.Context(), request("1"), "code")
 }
 
 func TestATokenThatIsNotOursIsNotBelieved(t *testing.T) {
@@ -177,6 +183,68 @@ func refuse(status int, body string) http.HandlerFunc {
 	}
 }
 
+func TestAProviderThatRefusesTheClientIsToldFromOneThatIsGone(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"expired":                refuse(401, `{"error":"invalid_client","error_description":"AADSTS7000222: the client secret has expired"}`),
+		"with 400, as some have": refuse(400, `{"error":"invalid_client"}`),
+		"not for this flow":      refuse(400, `{"error":"unauthorized_client"}`),
+		"without a word":         refuse(401, ``),
+	} {
+		l := newLiar(t)
+		l.token = answer
+		if i, err := l.finish(t); !errors.Is(err, ports.ErrIdentityClientRefused) || errors.Is(err, ports.ErrIdentityUnavailable) {
+			t.Errorf("%s: %+v, %v", name, i, err)
+		}
+		if err := l.client().Check(t.Context()); !errors.Is(err, ports.ErrIdentityClientRefused) {
+			t.Errorf("%s, checked: %v", name, err)
+		}
+	}
+	l := newLiar(t)
+	l.token = func(w http.ResponseWriter, r *http.Request) { // takes the secret from the header alone
+		if _, _, ok := r.BasicAuth(); !ok {
+			refuse(401, `{"error":"invalid_client"}`)(w, r)
+			return
+		}
+		refuse(400, `{"error":"invalid_grant"}`)(w, r)
+	}
+	if i, err := l.finish(t); !errors.Is(err, ports.ErrIdentityUnproven) {
+		t.Errorf("a code of nobody's: %+v, %v", i, err)
+	}
+	if err := l.client().Check(t.Context()); err != nil {
+		t.Errorf("a client that is known: %v", err)
+	}
+	l.describe = func(d map[string]any) { d["issuer"] = "https://id.example.com" }
+	if err := l.client().Check(t.Context()); !errors.Is(err, ports.ErrIdentityUnavailable) || !strings.Contains(err.Error(), "issuer") {
+		t.Errorf("another issuer: %v", err)
+	}
+}
+
+func TestGroupsMayBeInsideAnotherClaim(t *testing.T) {
+	t.Parallel()
+	roles := map[string]any{"roles": []string{"ops"}}
+	for name, c := range map[string]struct {
+		claim  string
+		claims map[string]any
+		want   []string
+	}{
+		"a path":                   {"realm_access.roles", map[string]any{"realm_access": roles}, []string{"ops"}},
+		"a claim of that name":     {"realm_access.roles", map[string]any{"realm_access": roles, "realm_access.roles": []string{"flat"}}, []string{"flat"}},
+		"a client with dots":       {"resource_access.waybill.example.roles", map[string]any{"resource_access": map[string]any{"waybill.example": roles}}, []string{"ops"}},
+		"a name that is a URL":     {"https://example.com/groups", map[string]any{"https://example.com/groups": []string{"ops"}}, []string{"ops"}},
+		"a path to nothing":        {"realm_access.groups", map[string]any{"realm_access": roles}, nil},
+		"a path through no object": {"realm_access.roles", map[string]any{"realm_access": "roles"}, nil},
+	} {
+		l := newLiar(t)
+		l.groupsClaim = c.claim
+		l.claims = func(said map[string]any) { delete(said, "groups"); maps.Copy(said, c.claims) }
+		l.userInfo = map[string]any{"sub": "s1"}
+		if i, err := l.finish(t); err != nil || !slices.Equal(i.Groups, c.want) {
+			t.Errorf("%s: %q, %v, want %q", name, i.Groups, err, c.want)
+		}
+	}
+}
+
 func TestAProviderThatAnswersGarbageIsNotAvailable(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]func(*liar){
@@ -197,10 +265,9 @@ func TestAProviderThatAnswersGarbageIsNotAvailable(t *testing.T) {
 				}
 			}
 		},
-		"500 for a code":      func(l *liar) { l.token = refuse(500, "oops") },
-		"our secret is wrong": func(l *liar) { l.token = refuse(401, `{"error":"invalid_client"}`) },
-		"no token":            func(l *liar) { l.token = refuse(200, `{"access_token":"a","token_type":"Bearer"}`) },
-		"a page for a code":   func(l *liar) { l.token = refuse(200, "<html>") },
+		"500 for a code":    func(l *liar) { l.token = refuse(500, "oops") },
+		"no token":          func(l *liar) { l.token = refuse(200, `{"access_token":"a","token_type":"Bearer"}`) },
+		"a page for a code": func(l *liar) { l.token = refuse(200, "<html>") },
 		"it sends us elsewhere": func(l *liar) {
 			l.token = http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect).ServeHTTP
 		},

@@ -70,7 +70,7 @@ func (p *Provider) claims(read func(any) error) (c claims, err error) {
 		return c, err
 	}
 	c = claims{authorizedParty: said.AuthorizedParty, email: said.Email, name: said.Name, verified: bool(said.Verified || said.DomainVerified)}
-	if raw, ok := all[p.config.GroupsClaim]; ok {
+	if raw, ok := claimAt(all, p.config.GroupsClaim); ok {
 		if err := json.Unmarshal(raw, (*strs)(&c.groups)); err != nil {
 			return c, fmt.Errorf("the claim %s: %w", p.config.GroupsClaim, err)
 		}
@@ -87,6 +87,24 @@ func (p *Provider) claims(read func(any) error) (c claims, err error) {
 		c.authenticatedAt = time.Unix(int64(seconds), 0).UTC()
 	}
 	return c, nil
+}
+
+// claimAt reads the claim of a name or, where there is none, the one to which the name is a path
+// through objects: "realm_access.roles". Names of claims and of clients may have dots too.
+func claimAt(all map[string]json.RawMessage, path string) (json.RawMessage, bool) {
+	if raw, ok := all[path]; ok {
+		return raw, true
+	}
+	for i, char := range path {
+		var inside map[string]json.RawMessage
+		if char != '.' || json.Unmarshal(all[path[:i]], &inside) != nil {
+			continue
+		}
+		if raw, ok := claimAt(inside, path[i+1:]); ok {
+			return raw, true
+		}
+	}
+	return nil, false
 }
 
 // fill adds what was left out. An address and whether it is verified belong together.

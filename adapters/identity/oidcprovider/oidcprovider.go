@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -35,7 +36,7 @@ type Config struct {
 	ClientID     string
 	ClientSecret string
 	RedirectURL  string // to which browsers come back
-	GroupsClaim  string // in which it lists the groups of an account
+	GroupsClaim  string // in which it lists the groups of an account; a path has dots, such as realm_access.roles
 }
 
 // Provider is a client of one identity provider.
@@ -44,6 +45,7 @@ type Provider struct {
 	clock  ports.Clock
 	client *http.Client
 
+	inBody  atomic.Bool   // the provider takes the client's secret from the body
 	looking chan struct{} // holds one value while the provider is looked up
 	mu      sync.Mutex
 	found   *found
@@ -77,6 +79,47 @@ func (p *Provider) Begin(ctx context.Context, r ports.IdentityRequest) (string, 
 	return f.oauth.AuthCodeURL(r.State, options...), nil
 }
 
+// Check looks the provider up and redeems a code that it never gave, which signs nobody in: a
+// provider judges the client before the code.
+func (p *Provider) Check(ctx context.Context) error {
+	f, err := p.lookup(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = p.redeem(oidc.ClientContext(ctx, p.client), f, "checked-by-waybill-doctor", oauth2.GenerateVerifier())
+	if errors.Is(err, ports.ErrIdentityUnproven) {
+		return nil
+	}
+	return err
+}
+
+// redeem shows the client's secret in the header and, where the provider takes nothing from there,
+// in the body. The library does so too, but then tells the second answer alone: the one to a code
+// that is worth nothing would look like one to a secret that is wrong.
+func (p *Provider) redeem(ctx context.Context, f *found, code, verifier string) (token *oauth2.Token, err error) {
+	styles := []oauth2.AuthStyle{oauth2.AuthStyleInHeader, oauth2.AuthStyleInParams}
+	if p.inBody.Load() {
+		slices.Reverse(styles)
+	}
+	for _, style := range styles {
+		config, before := f.oauth, err
+		config.Endpoint.AuthStyle = style
+		token, err = config.Exchange(ctx, code, oauth2.VerifierOption(verifier))
+		var answer *oauth2.RetrieveError
+		if err == nil {
+			p.inBody.Store(style == oauth2.AuthStyleInParams)
+			return token, nil
+		}
+		if err = notRedeemed(err); errors.Is(err, ports.ErrIdentityUnproven) || !errors.As(err, &answer) {
+			return nil, err
+		}
+		if errors.Is(before, ports.ErrIdentityClientRefused) && answer.Response != nil && answer.Response.StatusCode < http.StatusInternalServerError {
+			err = before
+		}
+	}
+	return nil, err
+}
+
 // Finish redeems a code.
 func (p *Provider) Finish(ctx context.Context, r ports.IdentityRequest, code string) (domain.Identity, error) {
 	f, err := p.lookup(ctx)
@@ -87,9 +130,9 @@ func (p *Provider) Finish(ctx context.Context, r ports.IdentityRequest, code str
 		return domain.Identity{}, unproven(errors.New("there is no code"))
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
-	token, err := f.oauth.Exchange(ctx, code, oauth2.VerifierOption(r.Verifier))
+	token, err := p.redeem(ctx, f, code, r.Verifier)
 	if err != nil {
-		return domain.Identity{}, notRedeemed(err)
+		return domain.Identity{}, err
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
@@ -229,11 +272,17 @@ func (p *Provider) sameCare(address string) error {
 	return nil
 }
 
-// notRedeemed tells a code that is worth nothing from a provider that does not do its part.
+// notRedeemed tells apart a code that is worth nothing, a client that the provider refuses, and a
+// provider that does not do its part.
 func notRedeemed(err error) error {
 	var e *oauth2.RetrieveError
-	if errors.As(err, &e) && e.ErrorCode == "invalid_grant" {
+	switch {
+	case !errors.As(err, &e):
+	case e.ErrorCode == "invalid_grant":
 		return unproven(err)
+	case e.ErrorCode == "invalid_client" || e.ErrorCode == "unauthorized_client" ||
+		e.Response != nil && e.Response.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("%w: %w", ports.ErrIdentityClientRefused, err)
 	}
 	return unavailable(err)
 }

@@ -15,6 +15,7 @@ const (
 	CodeNotAccepted    = "INVITATION_NOT_ACCEPTED"
 	CodePersonDisabled = "PERSON_DISABLED"
 	CodePersonIsStaff  = "PERSON_IS_STAFF"
+	CodeDisableSelf    = "DISABLE_SELF"
 
 	CodeFormAlreadySent    = "FORM_ALREADY_SENT"
 	CodeDisabledByPlatform = "DISABLED_BY_PLATFORM" // of an application
@@ -124,8 +125,8 @@ type Membership struct {
 	Role       Role
 	CreatedAt  time.Time
 	AcceptedAt *time.Time // nil: the invitation was not used yet
-	// SignedOutAt is when the person was last signed out of the business; nil: never. No
-	// session from before shows it again.
+	// SignedOutAt is when the person was last signed out of the business; nil: never. A
+	// session from before ends where it is to show it again.
 	SignedOutAt *time.Time
 }
 
@@ -162,6 +163,11 @@ func LastOwner(s Site) *Error {
 	role := string(Roles(s)[0])
 	return &Error{Kind: KindConflict, Code: CodeLastOwner,
 		Message: "This is the last " + role + " who can sign in. Make another person " + role + " first."}
+}
+
+// DisableSelf answers a person who wants to disable their own account.
+func DisableSelf() *Error {
+	return &Error{Kind: KindConflict, Code: CodeDisableSelf, Message: "You cannot disable your own account. Ask another admin to do it."}
 }
 
 // PersonIsStaff answers where an operator asks for a link into the portal for a person of the

@@ -14,7 +14,6 @@ const (
 
 	CodeBusinessDisabled = "BUSINESS_DISABLED"
 	CodeOwnSignInNeeded  = "OWN_SIGN_IN_NEEDED"
-	CodeSignedOutHere    = "SIGNED_OUT_HERE"
 )
 
 // How long sessions live.
@@ -87,13 +86,6 @@ func OwnSignInNeeded() *Error {
 	return &Error{Kind: KindForbidden, Code: CodeOwnSignInNeeded,
 		Message: "The website of your delivery company opened this session. It shows one business, and not your account. " +
 			"To change your account, sign out and sign in yourself: by password, passkey or a link that is sent to your email address."}
-}
-
-// SignedOutHere answers where a session is to show a business out of which the person was
-// signed since.
-func SignedOutHere() *Error {
-	return &Error{Kind: KindForbidden, Code: CodeSignedOutHere,
-		Message: "You were signed out of this business. To open it again, sign out and sign in once more."}
 }
 
 // SignInRefused answers where a password does not let in, for whatever reason: a

@@ -61,12 +61,13 @@ func init() {
 		"GET " + at("/audit.csv"):                         {may: readers},
 		"GET " + at("/apps/:app/disable"):                 {may: admins},
 		"GET " + at("/people/:person/remove"):             {may: admins},
+		"GET " + at("/people/:person/disable"):            {may: admins},
 		"GET " + at("/pickup-locations/:env/import"):      {may: admins},
 		"GET " + at("/pickup-locations/:env/import/rows"): {may: admins},
 	})
 	page("", "/rename", "/limits", "/enable", "/apps", "/apps/:app", "/apps/:app/rename", "/apps/:app/enable", "/apps/:app/:env/keys",
 		"/apps/:app/:env/keys/:key/rotate", "/apps/:app/:env/keys/:key/revoke", "/people", "/people/:person/role", "/people/:person/link",
-		"/people/:person/sessions", "/pickup-locations", "/pickup-locations/:env", "/pickup-locations/:env/:location", "/webhooks",
+		"/people/:person/sessions", "/people/:person/enable", "/pickup-locations", "/pickup-locations/:env", "/pickup-locations/:env/:location", "/webhooks",
 		"/webhooks/:endpoint", "/webhooks/:endpoint/sent/:sent", "/usage", "/usage.csv")
 	form("/rename", sent("name", "Adom Kitchens"))
 	form("/limits", sent("limit", "7", "window_seconds", "60"))
@@ -83,6 +84,8 @@ func init() {
 	form("/people/:person/role", sent("role", "developer"))
 	form("/people/:person/link", nil)
 	form("/people/:person/sessions", nil)
+	form("/people/:person/disable", nil)
+	form("/people/:person/enable", nil)
 	form("/people/:person/remove", nil)
 	form("/pickup-locations/:env", sent("name", "Ridge", "address", "1 Ring Road"))
 	form("/pickup-locations/:env/import", table)

@@ -21,7 +21,8 @@ var keyboardJourneys = []keyboardJourney{
 			"/webhooks/:endpoint/recover", "/webhooks/:endpoint/sent/:sent/resend", "/queues/mails/:mail/retry"}},
 	{"an admin clears what was given up", clearByKeyboard, []string{"/queues/mails/:mail/drop", "/queues/tasks/retry", "/queues/tasks/drop"}},
 	{"an admin invites a person, changes the role and removes the person", staffByKeyboard,
-		[]string{"/staff", "/staff/:person/role", "/staff/:person/link", "/staff/:person/sessions", "/staff/:person/remove"}},
+		[]string{"/staff", "/staff/:person/role", "/staff/:person/link", "/staff/:person/sessions", "/staff/:person/disable",
+			"/staff/:person/enable", "/staff/:person/remove"}},
 	{"a person looks after the own account", accountByKeyboard,
 		[]string{"/account/password", "/account/sessions", "/account/confirm", "/account/passkeys/:passkey",
 			"/account/passkeys/:passkey/remove"}},
@@ -31,7 +32,7 @@ var keyboardJourneys = []keyboardJourney{
 		[]string{"/businesses", at("/rename"), at("/limits"), at("/disable"), at("/enable"), at("/view")}},
 	{"an admin looks after people of a customer", membersByKeyboard,
 		[]string{at("/people"), at("/people/:person/role"), at("/people/:person/link"), at("/people/:person/sessions"),
-			at("/people/:person/remove")}},
+			at("/people/:person/disable"), at("/people/:person/enable"), at("/people/:person/remove")}},
 	{"an admin looks after applications and keys of a customer", appsByKeyboard,
 		[]string{at("/apps"), at("/apps/:app/rename"), at("/apps/:app/disable"), at("/apps/:app/enable"), at("/apps/:app/:env/keys"),
 			at("/apps/:app/:env/keys/:key/rotate"), at("/apps/:app/:env/keys/:key/revoke")}},
@@ -126,10 +127,16 @@ func staffByKeyboard(w *walk) {
 	p.secret()
 	p.enter(`nav a[href="/console/staff"]`, "Staff")
 	p.send("/staff/:person/sessions", "Staff")
+	p.enter(`a[href$="`+w.ids[":person"]+`/disable"]`, "Disable Kofi dispatcher?")
+	p.send("/staff/:person/disable", "Staff")
+	p.want("The account is disabled")
+	p.send("/staff/:person/enable", "Staff")
+	p.want("The account is enabled")
 	p.enter(`a[href$="`+w.ids[":person"]+`/remove"]`, "Remove Kofi dispatcher")
 	p.send("/staff/:person/remove", "Staff")
 	p.want("The person was removed")
-	w.wantAudited(domain.ActionPersonInvite, domain.ActionPersonRole, domain.ActionPersonRemove)
+	w.wantAudited(domain.ActionPersonInvite, domain.ActionPersonRole, domain.ActionPersonDisable,
+		domain.ActionPersonEnable, domain.ActionPersonRemove)
 }
 
 func accountByKeyboard(w *walk) {
@@ -195,6 +202,11 @@ func membersByKeyboard(w *walk) {
 	p.send(at("/people/:person/link"), "People")
 	p.enter(`a[href$="/people"]`, "People")
 	p.send(at("/people/:person/sessions"), "People")
+	p.enter(`a[href$="`+w.ids[":member"]+`/disable"]`, "Disable Ama Mensah?")
+	p.send(at("/people/:person/disable"), "People")
+	p.want("The account is disabled")
+	p.send(at("/people/:person/enable"), "People")
+	p.want("The account is enabled")
 	p.enter(`a[href$="`+w.ids[":member"]+`/remove"]`, "Remove Ama Mensah")
 	p.send(at("/people/:person/remove"), "People")
 	p.want("The person was removed")

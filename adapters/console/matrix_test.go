@@ -59,6 +59,8 @@ var matrix = map[string]row{
 	"GET /staff/:person/link":     {may: everybody},
 	"POST /staff/:person/link":    {may: admins},
 	"GET /staff/:person/sessions": {may: everybody}, "POST /staff/:person/sessions": {may: admins},
+	"GET /staff/:person/disable": {may: admins}, "POST /staff/:person/disable": {may: admins},
+	"GET /staff/:person/enable": {may: everybody}, "POST /staff/:person/enable": {may: admins},
 	"GET /staff/:person/remove": {may: admins}, "POST /staff/:person/remove": {may: admins},
 
 	"GET /account":          {may: everybody},

@@ -13,14 +13,13 @@ type accountView struct {
 	Person        domain.Person
 	HasPassword   bool
 	OneBusiness   bool // the link of an operator opened the session: the account is not shown
-	Stale         bool // no password, and the link was used too long ago to set one
+	Stale         bool // no password, and the sign-in is too old to set one
 	Current, Pass pages.Field
 	Passkeys      passkeysView
 	Company       *companyView // nil: there is no identity provider
 	Sessions      []sessionView
 	Others        bool
 	Businesses    []Business
-	AskLink       string // whom one asks for a link
 }
 
 type sessionView struct {
@@ -49,11 +48,15 @@ func (s *Site) accountPage(c *Call, status int, n *pages.Notice) error {
 		return err
 	}
 	fresh := c.Principal.Session.Fresh(s.o.Clock.Now())
+	mayChange := s.o.Access.MayChange(c.Ctx(), c.Principal)
+	if mayChange != nil && !domain.HasCode(mayChange, domain.CodeSignInTooOld) && !domain.HasCode(mayChange, domain.CodeOwnSignInNeeded) {
+		return mayChange
+	}
 	if c.Principal.Session.OneBusiness {
 		return s.Show(c, status, "account", "Account", accountView{Notice: n, Person: c.Principal.Person, OneBusiness: true})
 	}
 	v := accountView{
-		Notice: n, AskLink: s.o.Words.AskLink, Person: c.Principal.Person, HasPassword: c.Principal.Person.PasswordHash != "",
+		Notice: n, Person: c.Principal.Person, HasPassword: c.Principal.Person.PasswordHash != "",
 		Others: len(sessions) > 1,
 		Pass: c.Field(pages.Field{Name: "password", Label: "New password", Type: "password", Autocomplete: "new-password", Required: true,
 			MinLength: domain.MinPassword, MaxLength: domain.MaxPassword,
@@ -63,13 +66,13 @@ func (s *Site) accountPage(c *Call, status int, n *pages.Notice) error {
 		v.Current = c.Field(pages.Field{Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password",
 			Required: true, MaxLength: domain.MaxPassword})
 	}
-	if v.Passkeys, err = s.passkeysView(c, fresh); err != nil {
+	if v.Passkeys, err = s.passkeysView(c, mayChange == nil); err != nil {
 		return err
 	}
 	if v.Company, err = s.companyView(c, fresh); err != nil {
 		return err
 	}
-	v.Stale = !v.HasPassword && !fresh
+	v.Stale = !v.HasPassword && mayChange != nil
 	for _, s := range sessions {
 		v.Sessions = append(v.Sessions, sessionView{
 			ID: string(s.ID), Device: domain.DeviceName(s.Device), Method: string(s.Method), SignedInAt: s.SignedInAt, SeenAt: s.LastSeenAt,

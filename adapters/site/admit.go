@@ -25,6 +25,9 @@ func (s *Site) admit(c *Call, r Route) error {
 	}
 	act := r.Act(c)
 	err := c.Principal.Allows(act, s.o.Clock.Now())
+	if r.Credentials && domain.HasCode(err, domain.CodeSignInTooOld) {
+		err = s.o.Access.MayChange(c.Ctx(), c.Principal)
+	}
 	if !domain.HasCode(err, domain.CodeSignInTooOld) {
 		return err
 	}

@@ -214,6 +214,8 @@ var ownTexts = map[string]string{
 	"removed":         "The person was removed, and is signed out here.",
 	"sessions-all":    "The person is signed out everywhere: at the console and at every customer. Links that were not used work no more.",
 	"sessions":        "The person is signed out here. Everything else stays as it is.",
+	"person-disabled": "The account is disabled. The person is signed out everywhere.",
+	"person-enabled":  "The account is enabled. The person can sign in again.",
 	"ended":           "The session was ended.",
 	"ended-others":    "All other sessions were ended.",
 	"out":             "You are signed out.",

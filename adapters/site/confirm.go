@@ -22,6 +22,8 @@ type againView struct {
 	Company     string         // link to the identity provider; empty: the person has no account there
 	OneBusiness bool           // the link of an operator opened the session
 	Back        string
+	Email       string // to which a link may be sent; empty: no mails are sent
+	Command     string // by which the operator makes a link
 	AskLink     string // whom one asks for a link
 }
 
@@ -48,6 +50,13 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 			Lines: []string{"This takes a sign-in of the last 10 minutes. What you sent is kept and goes on from here."}},
 		Pass: pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true,
 			MaxLength: domain.MaxPassword},
+	}
+	if s.o.Mails {
+		v.Email = string(c.Principal.Person.Email)
+	}
+	v.Command = "waybill person link " + string(c.Principal.Person.ID)
+	if s.o.Site == domain.Console {
+		v.Command = "waybill staff link " + string(c.Principal.Person.ID)
 	}
 	if v.Company, err = s.confirmHref(c); err != nil {
 		return err

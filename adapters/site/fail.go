@@ -54,8 +54,6 @@ func (s *Site) Fail(c *Call, err error) {
 			[]string{"You are " + article(string(c.Principal.Role)) + ". Ask " + s.o.Words.Ask + " to do it, or to change your role."}
 	case domain.HasCode(err, domain.CodeViewReadOnly):
 		n.Title = "This is a view: nothing can be changed in it"
-	case domain.HasCode(err, domain.CodeSignedOutHere):
-		n.Title = "Sign in again to open this business"
 	case domain.HasCode(err, domain.CodeOwnSignInNeeded):
 		n.Title, n.Link = "This needs your own sign-in", &pages.Link{Href: c.At("/signin"), Text: "Sign in"}
 	case domain.HasCode(err, domain.CodeTooManyPages):

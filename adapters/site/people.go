@@ -24,7 +24,7 @@ type People struct {
 func (s *Site) people(read func(*Call) domain.Act, texts People) []Route {
 	const get, post = http.MethodGet, http.MethodPost
 	at, manage := texts.Path, Always(texts.Act)
-	return []Route{
+	routes := []Route{
 		{Method: get, Path: at, Act: read, Handle: s.listPeople},
 		{Method: post, Path: at, Act: manage, Handle: s.invite},
 		{Method: get, Path: at + "/:person/role", Act: read, Handle: s.listPeopleAround},
@@ -36,6 +36,15 @@ func (s *Site) people(read func(*Call) domain.Act, texts People) []Route {
 		{Method: get, Path: at + "/:person/remove", Act: manage, Handle: s.askRemove},
 		{Method: post, Path: at + "/:person/remove", Act: manage, Handle: s.remove},
 	}
+	if s.o.Site == domain.Console { // an account is of all sites, and the staff's to disable
+		routes = append(routes,
+			Route{Method: get, Path: at + "/:person/disable", Act: manage, Handle: s.askDisable},
+			Route{Method: post, Path: at + "/:person/disable", Act: manage, Handle: s.setDisabled(true)},
+			Route{Method: get, Path: at + "/:person/enable", Act: read, Handle: s.listPeopleAround},
+			Route{Method: post, Path: at + "/:person/enable", Act: manage, Handle: s.setDisabled(false)},
+		)
+	}
+	return routes
 }
 
 // people are the texts of the pages about people, and site the one that these sign in to:
@@ -58,7 +67,7 @@ type peopleView struct {
 	Link              *pages.Secret
 	People            []memberView
 	May               bool
-	Everywhere        bool // Sign out ends sessions at all sites
+	Everywhere        bool // Sign out ends sessions at all sites, and accounts may be disabled
 	Name, Email, Role pages.Field
 }
 
@@ -75,7 +84,7 @@ func showMember(m domain.Member, me domain.ID) memberView {
 		State: string(m.Person.State),
 		Me:    m.Person.ID == me, JoinedAt: m.Membership.CreatedAt,
 	}
-	if m.Membership.AcceptedAt == nil {
+	if m.Membership.AcceptedAt == nil && m.Person.State != domain.PersonDisabled {
 		v.State = string(domain.PersonInvited)
 	}
 	for _, role := range domain.Roles(m.Membership.Site()) {
@@ -254,4 +263,29 @@ func (s *Site) remove(c *Call) error {
 		return s.peopleConflict(c, err)
 	}
 	return c.Lead(c.peoplePath() + "?done=removed")
+}
+
+func (s *Site) askDisable(c *Call) error {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	texts, _ := c.people()
+	return s.Show(c, http.StatusOK, "disable_person", "Disable "+m.Name, removeView{Texts: texts, Notice: c.Told(), Person: m})
+}
+
+// setDisabled closes the account of a person, or opens it again.
+func (s *Site) setDisabled(disabled bool) func(*Call) error {
+	return func(c *Call) error {
+		if _, err := s.member(c); err != nil {
+			return err
+		}
+		if _, err := s.o.Directory.SetDisabled(c.Ctx(), c.Actor(), domain.ID(c.Param("person")), disabled); err != nil {
+			return s.peopleConflict(c, err)
+		}
+		if disabled {
+			return c.Lead(c.peoplePath() + "?done=person-disabled")
+		}
+		return c.Lead(c.peoplePath() + "?done=person-enabled")
+	}
 }

@@ -19,9 +19,12 @@ type Route struct {
 	Handle func(c *Call) error
 	// AsksItself: the form has a field for the password that confirms it.
 	AsksItself bool
-	Part       bool          // a part of a page that loads many of them: it has bounds of its own, and is no page that is read
-	MaxForm    int64         // bytes that the form may have; 0: maxForm
-	Within     time.Duration // what the answer may take; 0: readTimeout, and writeTimeout of a form
+	// Credentials: it sets a password or adds a passkey, for which the first time takes no
+	// recent sign-in.
+	Credentials bool
+	Part        bool          // a part of a page that loads many of them: it has bounds of its own, and is no page that is read
+	MaxForm     int64         // bytes that the form may have; 0: maxForm
+	Within      time.Duration // what the answer may take; 0: readTimeout, and writeTimeout of a form
 
 	mount *Mount // that it is of; nil: of none
 }
@@ -86,7 +89,7 @@ func (s *Site) common() []Route {
 
 		{Method: get, Path: "/account", Act: read, Handle: s.ShowAccount},
 		{Method: get, Path: "/account/password", Act: read, Handle: s.ShowAccount},
-		{Method: post, Path: "/account/password", Act: account, Handle: s.setPassword, AsksItself: true},
+		{Method: post, Path: "/account/password", Act: account, Handle: s.setPassword, AsksItself: true, Credentials: true},
 		{Method: get, Path: "/account/sessions", Act: read, Handle: s.ShowAccount},
 		{Method: post, Path: "/account/sessions", Act: read, Handle: s.endSessions},
 		{Method: get, Path: "/account/confirm", Act: account, Handle: s.askToConfirm},
@@ -94,9 +97,9 @@ func (s *Site) common() []Route {
 		{Method: get, Path: "/account/confirm/passkey", Act: read, Handle: s.ShowAccount},
 		{Method: post, Path: "/account/confirm/passkey", Act: read, Handle: s.askToConfirmByPasskey},
 		{Method: get, Path: "/account/passkeys", Act: read, Handle: s.ShowAccount},
-		{Method: post, Path: "/account/passkeys", Act: account, Handle: s.addPasskey},
+		{Method: post, Path: "/account/passkeys", Act: account, Handle: s.addPasskey, Credentials: true},
 		{Method: get, Path: "/account/passkeys/ask", Act: read, Handle: s.ShowAccount},
-		{Method: post, Path: "/account/passkeys/ask", Act: account, Handle: s.askToAddPasskey},
+		{Method: post, Path: "/account/passkeys/ask", Act: account, Handle: s.askToAddPasskey, Credentials: true},
 		{Method: get, Path: "/account/passkeys/:passkey", Act: account, Handle: s.showPasskey},
 		{Method: post, Path: "/account/passkeys/:passkey", Act: account, Handle: s.renamePasskey},
 		{Method: get, Path: "/account/passkeys/:passkey/remove", Act: account, Handle: s.showPasskey},

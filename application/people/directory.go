@@ -332,15 +332,28 @@ func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditAc
 }
 
 // SetDisabled closes an account, at every site, or opens it again. Its sessions
-// and links end for good.
+// and links end for good. DISABLE_SELF for the person's own account, and LAST_OWNER for that of
+// the last admin of the staff who can sign in, also for a command.
 func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (person domain.Person, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		staff, err := tx.Memberships.LockMembers(ctx, "")
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
 		if person, err = tx.Persons.Lock(ctx, id); err != nil || (person.State == domain.PersonDisabled) == disabled {
 			return domain.AuditRecord{}, err
 		}
-		record := domain.AuditRecord{Action: domain.ActionPersonEnable, Target: id}
-		person.State = domain.PersonActive
+		record := domain.AuditRecord{Action: domain.ActionPersonEnable, Target: id, Details: map[string]string{"name": person.Name}}
+		if person.State, err = stateBefore(ctx, tx, person); err != nil {
+			return domain.AuditRecord{}, err
+		}
 		if disabled {
+			switch {
+			case by.ID == id:
+				return domain.AuditRecord{}, domain.DisableSelf()
+			case domain.LosesLastOwner(staff, id, ""):
+				return domain.AuditRecord{}, domain.LastOwner(domain.Console)
+			}
 			record.Action, person.State = domain.ActionPersonDisable, domain.PersonDisabled
 			if _, err := endAll(ctx, tx, id, d.clock.Now()); err != nil {
 				return domain.AuditRecord{}, err
@@ -349,6 +362,17 @@ func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id do
 		return record, tx.Persons.Update(ctx, person)
 	})
 	return person, err
+}
+
+// stateBefore is the state that a person has who is not disabled: one who has accepted nothing is
+// invited, as before.
+func stateBefore(ctx context.Context, tx ports.Stores, p domain.Person) (domain.PersonState, error) {
+	all, err := tx.Memberships.OfPerson(ctx, p.ID)
+	accepted := func(m domain.Membership) bool { return m.AcceptedAt != nil }
+	if p.PasswordHash == "" && !slices.ContainsFunc(all, accepted) {
+		return domain.PersonInvited, err
+	}
+	return domain.PersonActive, err
 }
 
 // EndSessions ends the sessions of a person and tells how many there were. An owner

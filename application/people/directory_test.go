@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"waybill/application/audit"
 	"waybill/application/people"
 	"waybill/domain"
 )
@@ -170,4 +171,41 @@ func TestACompanysOwnSiteLetsItsCustomersIn(t *testing.T) {
 	}
 	_, err = s.Invite(t.Context(), command, people.Invitation{BusinessID: s.mine, Email: "ama@example.com", Name: "Ama", Role: "owner"})
 	wantCode(t, "another role", err, domain.CodeAlreadyMember)
+}
+
+func TestNobodyDisablesThemselfOrTheLastAdmin(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admin := s.enter(t, "", "admin@example.com", domain.RoleAdmin)
+	_, err := s.SetDisabled(t.Context(), admin.Actor(""), admin.Person.ID, true)
+	wantCode(t, "themself", err, domain.CodeDisableSelf)
+	_, err = s.SetDisabled(t.Context(), command, admin.Person.ID, true)
+	wantCode(t, "the last admin, by a command", err, domain.CodeLastOwner)
+
+	second := s.enter(t, "", "second@example.com", domain.RoleAdmin)
+	if p, err := s.SetDisabled(t.Context(), admin.Actor("req_9"), second.Person.ID, true); err != nil || p.State != domain.PersonDisabled {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	s.out(t, "disabled", second)
+	s.in(t, "the other admin", admin)
+	_, err = s.SetDisabled(t.Context(), command, admin.Person.ID, true)
+	wantCode(t, "the last one who is active", err, domain.CodeLastOwner)
+	if p, err := s.SetDisabled(t.Context(), admin.Actor(""), second.Person.ID, false); err != nil || p.State != domain.PersonActive {
+		t.Errorf("%+v, %v", p, err)
+	}
+	s.out(t, "a session from before", second)
+	invited := s.invite(t, command, s.mine, "ama@example.com", domain.RoleOwner)
+	for _, disabled := range []bool{true, false} {
+		if _, err = s.SetDisabled(t.Context(), admin.Actor(""), invited.PersonID, disabled); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p, err := s.stage.Store.Read().Persons.Get(t.Context(), invited.PersonID); err != nil || p.State != domain.PersonInvited {
+		t.Errorf("one who never came became %s, %v", p.State, err)
+	}
+	told, err := audit.New(s.stage.Store, s.stage.Clock, s.stage.IDs).Entries(t.Context(), domain.AuditFilter{Action: domain.ActionPersonDisable},
+		domain.PageRequest{Limit: 10})
+	if err != nil || len(told) != 2 || told[1].Actor.ID != admin.Person.ID || told[1].Target != second.Person.ID || told[1].Details["name"] == "" {
+		t.Errorf("%+v, %v", told, err)
+	}
 }

@@ -70,9 +70,9 @@ func (k *Passkeys) answered(ctx context.Context, purpose domain.CeremonyPurpose,
 	return c, err
 }
 
-// AskToAdd begins to add a passkey. It takes a fresh sign-in.
+// AskToAdd begins to add a passkey. It takes what Access.SetPassword does.
 func (k *Passkeys) AskToAdd(ctx context.Context, p domain.Principal) (Prompt, error) {
-	if err := p.Allows(domain.ActOwnAccount, k.access.clock.Now()); err != nil {
+	if err := k.access.MayChange(ctx, p); err != nil {
 		return Prompt{}, err
 	}
 	known, err := k.List(ctx, p)
@@ -87,12 +87,13 @@ func (k *Passkeys) AskToAdd(ctx context.Context, p domain.Principal) (Prompt, er
 	})
 }
 
-// Add keeps the passkey of an answer to AskToAdd in the same session. It takes a fresh
-// sign-in; PASSKEY_UNUSABLE where the answer proves nothing. A mail tells the person.
+// Add keeps the passkey of an answer to AskToAdd in the same session. It takes what AskToAdd
+// does; PASSKEY_UNUSABLE where the answer proves nothing. A mail tells the
+// person.
 func (k *Passkeys) Add(
 	ctx context.Context, p domain.Principal, requestID string, id domain.ID, answer []byte, name string,
 ) (made domain.Passkey, err error) {
-	if err := p.Allows(domain.ActOwnAccount, k.access.clock.Now()); err != nil {
+	if err := k.access.MayChange(ctx, p); err != nil {
 		return made, err
 	}
 	if name, err = domain.PasskeyName(name); err != nil {
@@ -112,6 +113,9 @@ func (k *Passkeys) Add(
 	made.ID, made.PersonID, made.Name, made.CreatedAt = k.access.ids.ID(domain.PrefixPasskey), p.Person.ID, name, k.access.clock.Now()
 	err = k.access.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if err := k.hold(ctx, tx, p); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if err := k.access.mayChange(ctx, tx.Persons, tx.Passkeys, p); err != nil {
 			return domain.AuditRecord{}, err
 		}
 		known, err := tx.Passkeys.OfPerson(ctx, p.Person.ID)

@@ -158,10 +158,38 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 	}, addressBucket(b), personBucket("", string(p.Person.ID)))
 }
 
-// SetPassword sets or replaces the person's password. It takes a fresh sign-in, and
-// ends all other sessions and unused links. A mail tells the person.
+// mayChange answers nil where a session may set a password or add a passkey: after a fresh
+// sign-in, and in the session of a link, as long as it lasts, where the person has neither.
+func (a *Access) mayChange(ctx context.Context, persons ports.PersonReader, passkeys ports.PasskeyReader, p domain.Principal) error {
+	err := p.Allows(domain.ActOwnAccount, a.clock.Now())
+	if !domain.HasCode(err, domain.CodeSignInTooOld) || p.Session.Method != domain.SignInByLink {
+		return err
+	}
+	person, failed := persons.Get(ctx, p.Person.ID)
+	if failed != nil {
+		return failed
+	}
+	known, failed := passkeys.OfPerson(ctx, p.Person.ID)
+	if failed != nil {
+		return failed
+	}
+	if person.PasswordHash == "" && len(known) == 0 {
+		return nil
+	}
+	return err
+}
+
+// MayChange answers nil where the session may set a password or add a passkey now.
+func (a *Access) MayChange(ctx context.Context, p domain.Principal) error {
+	r := a.storage.Read()
+	return a.mayChange(ctx, r.Persons, r.Passkeys, p)
+}
+
+// SetPassword sets or replaces the person's password, and ends all other sessions and unused
+// links. It takes a fresh sign-in; the first password, where there is no passkey either, is set
+// in the session of a link as long as that lasts. A mail tells the person.
 func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID, password string) error {
-	if err := p.Allows(domain.ActOwnAccount, a.clock.Now()); err != nil {
+	if err := a.MayChange(ctx, p); err != nil {
 		return err
 	}
 	if err := domain.CheckPassword(password, p.Person); err != nil {
@@ -181,6 +209,9 @@ func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID,
 		}
 		// The session may have ended while the password was hashed, and the account with it.
 		if err := a.stillIn(ctx, tx, p); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if err := a.mayChange(ctx, tx.Persons, tx.Passkeys, p); err != nil {
 			return domain.AuditRecord{}, err
 		}
 		kind := domain.MailPasswordChanged

@@ -147,3 +147,33 @@ func TestAnOutdatedHashIsReplacedAtSignInAndABusyHasherIsUnavailable(t *testing.
 	wantCode(t, "busy", err, domain.CodeServiceUnavailable)
 	wantCode(t, "busy", s.SetPassword(t.Context(), s.in(t, "", ama), "", password), domain.CodeServiceUnavailable)
 }
+
+func TestTheFirstPasswordOrPasskeyIsSetAsLongAsTheSessionOfALinkLasts(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	keys, stale := s.passkeys(t), domain.FreshFor+time.Minute
+	invited := s.enter(t, s.mine, "ama@example.com", domain.RoleViewer)
+	s.stage.Clock.GoOn(stale)
+	s.setPassword(t, invited.Principal)
+	wantCode(t, "a second one", s.SetPassword(t.Context(), invited.Principal, "", password+"2"), domain.CodeSignInTooOld)
+	_, err := keys.AskToAdd(t.Context(), invited.Principal)
+	wantCode(t, "a passkey beside the password", err, domain.CodeSignInTooOld)
+
+	invited = s.enter(t, s.mine, "kofi@example.com", domain.RoleViewer)
+	byLink, err := s.Enter(t.Context(), browser, s.link(t, invited.Person.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.stage.Clock.GoOn(stale)
+	add(t, keys, byLink.Principal, newDevice())
+	_, err = keys.AskToAdd(t.Context(), byLink.Principal)
+	wantCode(t, "a second passkey", err, domain.CodeSignInTooOld)
+	wantCode(t, "a password beside the passkey", s.SetPassword(t.Context(), byLink.Principal, "", password), domain.CodeSignInTooOld)
+
+	confirmed := s.enter(t, s.mine, "efua@example.com", domain.RoleViewer)
+	confirmed.Session.Method = domain.SignInByOIDC
+	portalLink := s.byPortalLink(t, s.mine, "esi@example.com", domain.RoleOwner)
+	s.stage.Clock.GoOn(stale)
+	wantCode(t, "in the session of another sign-in", s.SetPassword(t.Context(), confirmed.Principal, "", password), domain.CodeSignInTooOld)
+	wantCode(t, "in that of a portal link", s.SetPassword(t.Context(), portalLink.Principal, "", password), domain.CodeOwnSignInNeeded)
+}

@@ -80,13 +80,14 @@ func (a *Access) Follow(ctx context.Context, site domain.Site, sessions []domain
 	return live, err
 }
 
-// Show makes the session one of another business of the person's. SIGNED_OUT_HERE where they
-// were signed out of that one since the session began.
+// Show makes the session one of another business of the person's. One from before they were
+// signed out of that business ends instead: SESSION_ENDED.
 func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.ID) error {
 	if p.Session.OneBusiness && business != p.Session.BusinessID {
 		return domain.ErrNotFound
 	}
-	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+	over := false
+	err := a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		// EndSessions locks the person too: a session that it does not end is stopped here.
 		if _, err := tx.Persons.Lock(ctx, p.Person.ID); err != nil {
 			return err
@@ -99,13 +100,19 @@ func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.I
 			return domain.ErrNotFound
 		}
 		if out := member.Membership.SignedOutAt; out != nil && !p.Session.SignedInAt.After(*out) {
-			return domain.SignedOutHere()
+			over = true
+			_, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: p.Person.ID, ID: p.Session.ID}, a.clock.Now())
+			return err
 		}
 		if disabled, err := disabled(ctx, tx.Tenancy, business); err != nil || disabled {
 			return cmp.Or(err, error(domain.BusinessDisabled()))
 		}
 		return tx.Sessions.Show(ctx, p.Session.ID, business)
 	})
+	if err == nil && over {
+		err = domain.SessionEnded()
+	}
+	return err
 }
 
 // Businesses are the memberships between which a person may choose in the portal,

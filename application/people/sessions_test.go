@@ -90,8 +90,9 @@ func TestOneWhoIsSignedOutOfABusinessSeesItAgainOnlyAfterASignIn(t *testing.T) {
 	}
 	s.out(t, "the session that showed the business", kofi)
 	p := s.in(t, "the one that showed another business", elsewhere)
-	wantCode(t, "show it again", s.second.Show(t.Context(), p, s.mine), domain.CodeSignedOutHere)
 	wantCode(t, "show the other one", s.Show(t.Context(), p, s.other), "")
+	wantCode(t, "show it again", s.second.Show(t.Context(), p, s.mine), domain.CodeSessionEnded)
+	s.out(t, "the one that was to show it again", elsewhere)
 	s.stage.Clock.GoOn(time.Second)
 	if err := s.Show(t.Context(), s.enterByPassword(t, "kofi@example.com").Principal, s.mine); err != nil {
 		t.Errorf("after a new sign-in: %v", err)

@@ -34,7 +34,7 @@ func showPerson(m domain.Member) personView {
 		business := string(m.Membership.BusinessID)
 		v.BusinessID = &business
 	}
-	if m.Membership.AcceptedAt == nil {
+	if m.Membership.AcceptedAt == nil && m.Person.State != domain.PersonDisabled {
 		v.State = string(domain.PersonInvited)
 	}
 	return v
@@ -63,13 +63,15 @@ func (p *Commands) showLink(o *UseCases, issued people.Issued) error {
 }
 
 func (p *Commands) person() *cobra.Command {
-	return term.Group("person", "People of a customer: invite, make a link, list, remove, end sessions",
-		p.invite(domain.Portal), p.personLink(domain.Portal), p.personList(domain.Portal), p.personRemove(domain.Portal), p.personEndSessions())
+	return term.Group("person", "People of a customer: invite, make a link, list, remove, end sessions, disable, enable",
+		p.invite(domain.Portal), p.personLink(domain.Portal), p.personList(domain.Portal), p.personRemove(domain.Portal), p.personEndSessions(),
+		p.personDisable(), p.personEnable())
 }
 
 func (p *Commands) staff() *cobra.Command {
-	return term.Group("staff", "People of the delivery company: invite, make a link, list, remove",
-		p.invite(domain.Console), p.personLink(domain.Console), p.personList(domain.Console), p.personRemove(domain.Console))
+	return term.Group("staff", "People of the delivery company: invite, make a link, list, remove, disable, enable",
+		p.invite(domain.Console), p.personLink(domain.Console), p.personList(domain.Console), p.personRemove(domain.Console),
+		p.personDisable(), p.personEnable())
 }
 
 // business is the --business of a command for the portal; the staff has none.
@@ -236,4 +238,31 @@ func (p *Commands) personEndSessions() *cobra.Command {
 			}
 			return p.Show(endedView{ID: string(id), Ended: ended}, func(w io.Writer) { term.Row(w, "Sessions ended", strconv.Itoa(ended)) })
 		})
+}
+
+// accountView is an account that was disabled or enabled.
+type accountView struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	State string `json:"state"`
+}
+
+func (p *Commands) personDisable() *cobra.Command {
+	return p.setDisabled("disable ID", "Close the account of a person at the console and at every customer; sessions and links end", true)
+}
+
+func (p *Commands) personEnable() *cobra.Command {
+	return p.setDisabled("enable ID", "Open the account of a person again", false)
+}
+
+func (p *Commands) setDisabled(verb, short string, disabled bool) *cobra.Command {
+	return p.onPerson(verb, short, func(cmd *cobra.Command, o *UseCases, id domain.ID) error {
+		person, err := o.People.SetDisabled(cmd.Context(), p.OperatorHere(), id, disabled)
+		if err != nil {
+			return err
+		}
+		v := accountView{ID: string(person.ID), Name: person.Name, Email: string(person.Email), State: string(person.State)}
+		return p.Show(v, func(w io.Writer) { term.Row(w, v.ID, v.Name, v.Email, v.State) })
+	})
 }

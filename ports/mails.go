@@ -35,8 +35,16 @@ type MailOutbox interface {
 	Waiting(ctx context.Context) (n int, since time.Time, err error)
 }
 
+// DeviceReader recognizes the browsers in which persons signed in.
+type DeviceReader interface {
+	// Known reports whether the person has signed in by a device. A malformed or unknown
+	// person has not.
+	Known(ctx context.Context, person domain.ID, digest [32]byte) (bool, error)
+}
+
 // DeviceStore remembers the browsers in which persons signed in.
 type DeviceStore interface {
+	DeviceReader
 	// Seen keeps that the person signed in by a device. known tells whether that is
 	// not the first time, and others whether the person has signed in by another one.
 	Seen(ctx context.Context, person domain.ID, digest [32]byte, at time.Time) (known, others bool, err error)

@@ -9,13 +9,21 @@ import (
 // was checked; the same again may succeed in a moment.
 var ErrPasswordsBusy = errors.New("too many passwords are being checked")
 
+// Caller says for whom a password is hashed, so that callers share the turns. Neither
+// field has to be proved.
+type Caller struct {
+	Address string // of the client; empty: the request has a session
+	Person  string // who it is said to be
+}
+
 // Passwords hash and verify passwords. Both cost processor and memory on purpose,
-// and only so many run at a time.
+// and only so many run at a time. The others wait for their turn: addresses take turns, and
+// the persons of one address do.
 type Passwords interface {
 	// Hash makes what is stored of a password. Two hashes of one password differ.
-	Hash(ctx context.Context, password string) (string, error)
+	Hash(ctx context.Context, c Caller, password string) (string, error)
 	// Verify reports whether the hash is one of the password, and whether it should be
 	// replaced because new ones are made otherwise. An empty hash is one of no password,
 	// and takes as long as one that Hash made. A hash that cannot be read is an error.
-	Verify(ctx context.Context, hash, password string) (matches, outdated bool, err error)
+	Verify(ctx context.Context, c Caller, hash, password string) (matches, outdated bool, err error)
 }

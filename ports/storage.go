@@ -95,6 +95,7 @@ type Readers struct {
 	Passkeys        PasskeyReader
 	Views           ViewReader
 	Identities      ConnectedIdentityReader
+	Devices         DeviceReader
 	Requests        RequestReader
 	Readiness       ReadinessReader
 	Reports         ReportReader

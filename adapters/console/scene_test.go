@@ -38,8 +38,10 @@ var operator = domain.AuditActor{Name: "command:test"}
 // guard is a hasher that is enough of one, beside a limiter that may count.
 type guard struct{ refuses atomic.Bool }
 
-func (*guard) Hash(_ context.Context, password string) (string, error) { return "h" + password, nil }
-func (*guard) Verify(_ context.Context, hash, password string) (matches, outdated bool, err error) {
+func (*guard) Hash(_ context.Context, _ ports.Caller, password string) (string, error) {
+	return "h" + password, nil
+}
+func (*guard) Verify(_ context.Context, _ ports.Caller, hash, password string) (matches, outdated bool, err error) {
 	return hash == "h"+password, false, nil
 }
 

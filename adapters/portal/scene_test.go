@@ -39,8 +39,8 @@ var operator = domain.AuditActor{Name: "command:test"}
 // hasher is enough of one.
 type hasher struct{}
 
-func (hasher) Hash(_ context.Context, password string) (string, error) { return "h" + password, nil }
-func (hasher) Verify(_ context.Context, hash, password string) (matches, outdated bool, err error) {
+func (hasher) Hash(_ context.Context, _ ports.Caller, password string) (string, error) { return "h" + password, nil }
+func (hasher) Verify(_ context.Context, _ ports.Caller, hash, password string) (matches, outdated bool, err error) {
 	return hash == "h"+password, false, nil
 }
 
@@ -70,11 +70,11 @@ func (g *guard) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allowa
 	return ports.Allowance{Admitted: !g.limits.Load(), RetryAfter: time.Minute}, nil
 }
 
-func (g *guard) Verify(ctx context.Context, hash, password string) (matches, outdated bool, err error) {
+func (g *guard) Verify(ctx context.Context, c ports.Caller, hash, password string) (matches, outdated bool, err error) {
 	if g.hashes.Load() {
 		return false, false, ports.ErrPasswordsBusy
 	}
-	return g.hasher.Verify(ctx, hash, password)
+	return g.hasher.Verify(ctx, c, hash, password)
 }
 
 // scene is the portal of two processes on one real database.

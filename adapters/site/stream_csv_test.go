@@ -23,8 +23,8 @@ import (
 // unguarded admits every sign-in.
 type unguarded struct{}
 
-func (unguarded) Hash(context.Context, string) (string, error) { return "", nil }
-func (unguarded) Verify(context.Context, string, string) (matches, outdated bool, err error) {
+func (unguarded) Hash(context.Context, ports.Caller, string) (string, error) { return "", nil }
+func (unguarded) Verify(context.Context, ports.Caller, string, string) (matches, outdated bool, err error) {
 	return false, false, nil
 }
 func (unguarded) Take(context.Context, ...ports.Bucket) (ports.Allowance, error) {

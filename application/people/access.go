@@ -1,20 +1,9 @@
 package people
 
 import (
-	"context"
-	"encoding/hex"
-	"time"
-
 	"waybill/application/audit"
 	"waybill/domain"
 	"waybill/ports"
-)
-
-// How often it may be tried to come in without success.
-var (
-	attemptsPerAddress = domain.RateLimit{Limit: 30, Window: 15 * time.Minute} // an office has one address
-	attemptsPerPerson  = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
-	linksPerPerson     = domain.RateLimit{Limit: 5, Window: 15 * time.Minute} // by mail: a mailbox is not to be filled
 )
 
 // Access signs people in and keeps their sessions.
@@ -37,6 +26,7 @@ type Browser struct {
 	Address   string // of the client, as domain.ClientAddress makes it
 	Device    string // the browser as it calls itself
 	Mark      string // the secret by which a browser that was here is known again; empty: it has none
+	Foreign   bool   // a page of another site made the browser send the request
 	RequestID string
 }
 
@@ -48,48 +38,6 @@ type Entered struct {
 	// CredentialsEnded: the person has joined a further business, and the password, the
 	// passkeys and all other sessions ended with that.
 	CredentialsEnded bool
-}
-
-// attempt charges the buckets before it is tried to come in, and gives back what was
-// charged unless that was refused: so the failures are no more than the limits,
-// however many try at once.
-func (a *Access) attempt(ctx context.Context, try func() error, buckets ...ports.Bucket) error {
-	allowance, err := a.limiter.Take(ctx, buckets...)
-	if err != nil {
-		return domain.Internal(err)
-	}
-	if !allowance.Admitted {
-		return tooManySignIns(allowance)
-	}
-	err = try()
-	for _, guess := range []string{domain.CodeSignInRefused, domain.CodeLinkUnknown, domain.CodePasskeyRefused, domain.CodeCeremonyOver} {
-		if domain.HasCode(err, guess) {
-			return err
-		}
-	}
-	// Where that fails it stays an attempt: the link is used, and the session made.
-	_ = a.limiter.GiveBack(context.WithoutCancel(ctx), buckets...)
-	return err
-}
-
-func tooManySignIns(a ports.Allowance) *domain.Error {
-	return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: a.RetryAfter,
-		Message: "Too many attempts to sign in. Wait a few minutes; links that were sent before still work then."}
-}
-
-func addressBucket(b Browser) ports.Bucket {
-	return ports.Bucket{Scope: "sign_in_address", Name: b.Address, Limit: attemptsPerAddress}
-}
-
-// personBucket counts for an e-mail address, whether there is such a person or not.
-// The limiter keeps no addresses: its names are digests.
-func personBucket(email domain.Email, malformed string) ports.Bucket {
-	text := string(email)
-	if text == "" {
-		text = malformed
-	}
-	digest := domain.BearerDigest(text)
-	return ports.Bucket{Scope: "sign_in_person", Name: hex.EncodeToString(digest[:16]), Limit: attemptsPerPerson}
 }
 
 func signInRecord(action domain.Action, p domain.Principal) domain.AuditRecord {

@@ -36,7 +36,7 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 			return entered, err
 		}
 	}
-	err = c.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+	change := func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		entered = Entered{}
 		member, err := c.member(ctx, tx, person, known, role)
 		if err != nil {
@@ -57,8 +57,9 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 		}
 		err = c.access.begin(ctx, tx, &entered, member, domain.SignInByOIDC, i.ProvenAt(c.access.clock.Now()), b)
 		return signInRecord(action, entered.Principal), err
-	})
-	return entered, err
+	}
+	err = c.access.succeed(ctx, bySelf, person.ID, func() error { return c.access.log.Change(ctx, by, change) })
+	return entered, refusedTo(person.ID, err)
 }
 
 // find is the person of an account there; known tells that they are connected. One who is
@@ -171,7 +172,7 @@ func (c *Company) refuse(ctx context.Context, b Browser, i domain.Identity) erro
 	if err != nil {
 		return err
 	}
-	return refused
+	return refusedTo(person.ID, refused)
 }
 
 // leave takes a person from the staff, with what is open at the console. One who belongs

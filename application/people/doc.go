@@ -25,4 +25,30 @@
 // of a customer than an address that was typed there. So the link and its session are marked
 // (domain.Session.OneBusiness): they open that business alone, accept no invitation, and
 // reach nothing of the account of the person who has the address.
+//
+// # Guessing
+//
+// Who fails locks as little as possible, and nobody guesses without a bound. The limits are in
+// guessing.go:
+//
+//   - Failures at a person count at one address. In a browser in which the person has
+//     signed in before they count for that browser, so that nobody at the same address locks
+//     it out. Passwords and passkeys are counted apart.
+//   - Passwords also have a bound for one person from all addresses (a botnet), and one for
+//     all persons from one address (password spraying). Where one of these is full, new
+//     browsers wait: those of that person, or those at that address. Browsers in which the
+//     person has signed in before, passkeys and links still let in. Email addresses that
+//     nobody has are counted alike.
+//   - Confirming within a session counts for the session and its person. Nobody without a
+//     session of the person has a part in it.
+//   - Links that do not exist are counted by address, and only where the person's own browser
+//     asked: any web page can make it ask for images. A link that exists is never refused for
+//     what others tried. Its 32 random bytes are the bound.
+//   - Sign-ins that succeed are bounded by person, so that nobody with one account keeps the
+//     processor and the tables busy. Sign-in links are counted apart from the other ways:
+//     others can make links for a person.
+//   - Passwords are checked one or two at a time, and addresses take turns: ports.Passwords.
+//
+// The counters are those of ports.RateLimiter, which bounds their memory. Their names hold
+// digests, and no email addresses.
 package people

@@ -10,13 +10,10 @@ import (
 )
 
 // Look finds a link that works. It changes nothing, so that a mail scanner that opens
-// the address spends nothing. Unknown links count as attempts of the address.
+// the address spends nothing. Unknown links are counted by address.
 func (a *Access) Look(ctx context.Context, b Browser, secret string) (link domain.Link, err error) {
-	err = a.attempt(ctx, func() error {
-		link, err = a.find(ctx, secret)
-		return err
-	}, addressBucket(b))
-	return link, err
+	link, err = a.find(ctx, secret)
+	return link, a.unknownLink(ctx, b, err)
 }
 
 func (a *Access) find(ctx context.Context, secret string) (domain.Link, error) {
@@ -27,21 +24,25 @@ func (a *Access) find(ctx context.Context, secret string) (domain.Link, error) {
 	if err != nil {
 		return link, err
 	}
-	return link, link.Usable(a.clock.Now())
+	return link, refusedTo(link.PersonID, link.Usable(a.clock.Now()))
 }
 
 // Enter uses a link, once: of any number of browsers at once one gets a session and
 // the others are told LINK_USED.
 func (a *Access) Enter(ctx context.Context, b Browser, secret string) (entered Entered, err error) {
-	err = a.attempt(ctx, func() error {
-		link, err := a.find(ctx, secret)
-		if err != nil {
-			return err
+	link, err := a.find(ctx, secret)
+	if err == nil {
+		scope := byLink
+		if link.OneBusiness {
+			scope = byPortal
 		}
-		entered, err = a.enter(ctx, b, link)
-		return err
-	}, addressBucket(b))
-	return entered, err
+		err = a.succeed(ctx, scope, link.PersonID, func() error {
+			entered, err = a.enter(ctx, b, link)
+			return err
+		})
+		err = refusedTo(link.PersonID, err)
+	}
+	return entered, a.unknownLink(ctx, b, err)
 }
 
 func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entered Entered, err error) {
@@ -124,9 +125,9 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 		return err
 	}
 	// The charge is not given back: any request may fill a mailbox.
-	toAddress, toPerson := addressBucket(b), personBucket(folded, "")
-	toAddress.Scope, toPerson.Scope, toPerson.Limit = "link_address", "link_person", linksPerPerson
-	allowance, err := a.limiter.Take(ctx, toAddress, toPerson)
+	allowance, err := a.limiter.Take(ctx,
+		ports.Bucket{Scope: "link_address", Name: b.Address, Limit: linksPerAddress},
+		ports.Bucket{Scope: "link_person", Name: digestOf(string(folded)), Limit: linksPerPerson})
 	if err != nil {
 		return domain.Internal(err)
 	}

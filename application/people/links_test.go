@@ -103,3 +103,35 @@ func TestALinkThatIsExpiredReplacedUnknownOrLeadsNowhereSaysSo(t *testing.T) {
 		t.Errorf("a link for signing in before the invitation was used: %v", err)
 	}
 }
+
+func TestUnknownLinksAreCountedApartAndOnlyForOnesOwnBrowser(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, ama.Principal)
+	office := people.Browser{Address: "office"}
+	images := people.Browser{Address: "office", Foreign: true}
+	look := map[string]func(people.Browser, string) error{
+		"look": func(b people.Browser, link string) error { _, err := s.Look(t.Context(), b, link); return err },
+		"view": func(b people.Browser, link string) error { _, err := s.LookView(t.Context(), b, link); return err },
+	}
+	for range 50 {
+		for what, look := range look {
+			wantCode(t, what+", by a page of another site", look(images, "x"), domain.CodeLinkUnknown)
+		}
+	}
+	for range 15 {
+		_, err := s.Enter(t.Context(), office, "x")
+		wantCode(t, "guessed", err, domain.CodeLinkUnknown)
+		wantCode(t, "guessed", look["look"](office, "x"), domain.CodeLinkUnknown)
+	}
+	_, err := s.Enter(t.Context(), office, "x")
+	wantCode(t, "one more", err, domain.CodeTooManySignIns)
+	_, err = s.OpenView(t.Context(), office, "x")
+	wantCode(t, "one more, of a view", err, domain.CodeTooManySignIns)
+	_, err = s.SignIn(t.Context(), office, domain.Portal, "ama@example.com", password)
+	wantCode(t, "by password", err, "")
+	if _, err := s.Enter(t.Context(), office, s.link(t, ama.Person.ID)); err != nil {
+		t.Errorf("by a link that there is: %v", err)
+	}
+}

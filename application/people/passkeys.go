@@ -218,6 +218,10 @@ func (k *Passkeys) AskToSignIn(ctx context.Context, b Browser) (Prompt, error) {
 // Unknown, removed, disabled, not of this site and signed wrongly are one answer.
 func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id domain.ID, answer []byte) (entered Entered, err error) {
 	_, claimed, _ := k.party.Names(answer) // an unreadable answer is refused below
+	buckets, err := k.access.passkeyGuesses(ctx, b, claimed)
+	if err != nil {
+		return entered, err
+	}
 	err = k.access.attempt(ctx, func() error {
 		used, count, err := k.verify(ctx, domain.CeremonySignIn, "", id, answer)
 		if err != nil {
@@ -238,7 +242,7 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 			return err
 		}
 		by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: place.BusinessID, RequestID: b.RequestID}
-		return k.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		change := func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 			now, err := tx.Persons.Lock(ctx, person.ID)
 			if err != nil {
 				return domain.AuditRecord{}, err
@@ -256,9 +260,10 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 			member.Person = now
 			err = k.access.begin(ctx, tx, &entered, member, domain.SignInByPasskey, k.access.clock.Now(), b)
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
-		})
-	}, addressBucket(b), personBucket("", string(claimed)))
-	return entered, err
+		}
+		return k.access.succeed(ctx, bySelf, person.ID, func() error { return k.access.log.Change(ctx, by, change) })
+	}, buckets...)
+	return entered, refusedTo(claimed, err)
 }
 
 // AskToConfirm begins to make a session fresh that goes on.
@@ -292,7 +297,7 @@ func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Pri
 		if used.PersonID != p.Person.ID {
 			return domain.PasskeyRefused(errors.New("the passkey is another person's"))
 		}
-		return k.access.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		change := func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 			if err := k.hold(ctx, tx, p); err != nil {
 				return domain.AuditRecord{}, err
 			}
@@ -301,8 +306,11 @@ func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Pri
 			}
 			p.Session.Method = domain.SignInByPasskey
 			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, k.access.clock.Now())
+		}
+		return k.access.succeed(ctx, confirmed, p.Person.ID, func() error {
+			return k.access.log.Change(ctx, p.Actor(b.RequestID), change)
 		})
-	}, addressBucket(b), personBucket("", string(p.Person.ID)))
+	}, confirmGuesses(p)...)
 }
 
 // verify spends the challenge and finds the passkey that answered it, with the count of

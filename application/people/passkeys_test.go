@@ -3,6 +3,7 @@ package people_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -336,33 +337,53 @@ func TestGuessingOfPasskeysIsLimited(t *testing.T) {
 	k, d := s.passkeys(t), newDevice()
 	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
 	add(t, k, ama.Principal, d)
-	for range 40 { // what succeeds is not charged
-		if _, err := signIn(t, k, d); err != nil {
-			t.Fatal(err)
-		}
-	}
-	from := func(address, code string) {
+	from := func(address, mark, code string) {
 		t.Helper()
-		prompt, err := k.AskToSignIn(t.Context(), people.Browser{Address: address})
+		b := people.Browser{Address: address, Mark: mark}
+		prompt, err := k.AskToSignIn(t.Context(), b)
 		wantCode(t, "ask", err, "")
-		_, err = k.SignIn(t.Context(), people.Browser{Address: address}, domain.Portal, prompt.Ceremony, d.Use(t, prompt.Options))
+		_, err = k.SignIn(t.Context(), b, domain.Portal, prompt.Ceremony, d.Use(t, prompt.Options))
 		wantCode(t, "from "+address, err, code)
 	}
 	d.Unverified = true
-	for i := range 10 { // of one person, from many addresses
-		from(string(rune('a'+i)), domain.CodePasskeyRefused)
+	for range 10 { // answers that name Ama, which anybody can write
+		from("forger", "", domain.CodePasskeyRefused)
 	}
-	from("k", domain.CodeTooManySignIns)
-	for range 30 { // without a person's name, from one address
-		_, err := k.SignIn(t.Context(), people.Browser{Address: "3"}, domain.Portal, s.stage.IDs.ID(domain.PrefixCeremony), []byte("{}"))
-		if !domain.HasCode(err, domain.CodeCeremonyOver) && !domain.HasCode(err, domain.CodeTooManySignIns) {
+	from("forger", "", domain.CodeTooManySignIns)
+	d.Unverified = false
+	from("forger", ama.Mark, "") // the browser in which Ama has been before
+	from("home", "", "")
+	ask := func() (people.Prompt, error) { return k.AskToConfirm(t.Context(), ama.Principal) }
+	prompt, err := ask()
+	wantCode(t, "ask to confirm", err, "")
+	wantCode(t, "confirm", k.ConfirmByPasskey(t.Context(), browser, ama.Principal, prompt.Ceremony, d.Use(t, prompt.Options)), "")
+
+	for range 18 { // with the two above
+		from("home", "", "")
+	}
+	from("home", "", domain.CodeTooManySignIns)
+	prompt, err = ask()
+	wantCode(t, "ask to confirm", err, "")
+	wantCode(t, "confirm, after many sign-ins", k.ConfirmByPasskey(t.Context(), browser, ama.Principal, prompt.Ceremony,
+		d.Use(t, prompt.Options)), "")
+
+	var limited int
+	for range 400 { // of persons that nobody knows, from one address
+		answer := fmt.Appendf(nil, `{"response":{"userHandle":%q}}`, s.stage.IDs.ID(domain.PrefixPerson))
+		_, err := k.SignIn(t.Context(), people.Browser{Address: "3"}, domain.Portal, s.stage.IDs.ID(domain.PrefixCeremony), answer)
+		if domain.HasCode(err, domain.CodeTooManySignIns) {
+			limited++
+		} else if !domain.HasCode(err, domain.CodeCeremonyOver) {
 			t.Errorf("%v", err)
 		}
+	}
+	if limited < 100 {
+		t.Errorf("%d of 400 were refused unseen", limited)
 	}
 	for range 300 {
 		_, err := k.AskToSignIn(t.Context(), people.Browser{Address: "4"})
 		wantCode(t, "a challenge", err, "")
 	}
-	_, err := k.AskToSignIn(t.Context(), people.Browser{Address: "4"})
+	_, err = k.AskToSignIn(t.Context(), people.Browser{Address: "4"})
 	wantCode(t, "one challenge more", err, domain.CodeTooManySignIns)
 }

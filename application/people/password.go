@@ -11,15 +11,23 @@ import (
 
 // SignIn lets a person in by e-mail address and password, to the business joined
 // first. Unknown, disabled, without a password, not of this site and wrong are one
-// answer after the same work.
+// answer after the same work. Where people.Refused is the error it names the person.
 func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email, password string) (entered Entered, err error) {
 	folded, malformed := domain.ParseEmail(email)
+	person, member, err := a.candidate(ctx, site, folded, malformed != nil)
+	if err != nil {
+		return entered, err
+	}
+	buckets, err := a.passwordGuesses(ctx, b, person.ID, namedBy(folded, email))
+	if err != nil {
+		return entered, err
+	}
 	err = a.attempt(ctx, func() error {
-		person, member, err := a.candidate(ctx, site, folded, malformed != nil)
-		if err != nil {
+		if err := a.maySignIn(ctx, person.ID); err != nil {
 			return err
 		}
-		outdated, err := a.verify(ctx, person.PasswordHash, password)
+		caller := ports.Caller{Address: b.Address, Person: namedBy(folded, email)}
+		outdated, err := a.verify(ctx, caller, person.PasswordHash, password)
 		if err != nil {
 			return err
 		}
@@ -28,12 +36,12 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 		}
 		upgraded := person.PasswordHash
 		if outdated {
-			if hash, err := a.passwords.Hash(ctx, password); err == nil { // next time, otherwise
+			if hash, err := a.passwords.Hash(ctx, caller, password); err == nil { // next time, otherwise
 				upgraded = hash
 			}
 		}
 		by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: member.BusinessID, RequestID: b.RequestID}
-		return a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		change := func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 			now, err := tx.Persons.Lock(ctx, person.ID)
 			if err != nil {
 				return domain.AuditRecord{}, err
@@ -54,9 +62,10 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 			there.Person = now
 			err = a.begin(ctx, tx, &entered, there, domain.SignInByPassword, a.clock.Now(), b)
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
-		})
-	}, addressBucket(b), personBucket(folded, email))
-	return entered, err
+		}
+		return a.succeed(ctx, bySelf, person.ID, func() error { return a.log.Change(ctx, by, change) })
+	}, buckets...)
+	return entered, refusedTo(person.ID, err)
 }
 
 // unknownPerson has an ID that no person has, to do the same reads for.
@@ -123,8 +132,8 @@ func (a *Access) preferEnabled(ctx context.Context, first domain.Membership) (do
 }
 
 // verify answers SIGN_IN_REFUSED for a password that is not the one of the hash.
-func (a *Access) verify(ctx context.Context, hash, password string) (outdated bool, err error) {
-	matches, outdated, err := a.passwords.Verify(ctx, hash, password)
+func (a *Access) verify(ctx context.Context, c ports.Caller, hash, password string) (outdated bool, err error) {
+	matches, outdated, err := a.passwords.Verify(ctx, c, hash, password)
 	switch {
 	case errors.Is(err, ports.ErrPasswordsBusy):
 		return false, passwordsBusy(err)
@@ -137,8 +146,8 @@ func (a *Access) verify(ctx context.Context, hash, password string) (outdated bo
 }
 
 // Confirm checks the password again within a session and makes the session fresh. Its
-// failures are counted apart from those of signing in, so that guesses at the sign-in
-// page do not lock out a person with a session.
+// failures are counted by session and person, apart from those of signing in: nobody without a
+// session of the person has a part in them.
 func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, password string) error {
 	if err := p.OwnSignIn(); err != nil {
 		return err
@@ -148,14 +157,15 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 		if err != nil {
 			return err
 		}
-		if _, err := a.verify(ctx, person.PasswordHash, password); err != nil {
+		if _, err := a.verify(ctx, ports.Caller{Person: string(person.ID)}, person.PasswordHash, password); err != nil {
 			return err
 		}
-		return a.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		change := func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 			p.Session.Method = domain.SignInByPassword
 			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, a.clock.Now())
-		})
-	}, addressBucket(b), personBucket("", string(p.Person.ID)))
+		}
+		return a.succeed(ctx, confirmed, p.Person.ID, func() error { return a.log.Change(ctx, p.Actor(b.RequestID), change) })
+	}, confirmGuesses(p)...)
 }
 
 // mayChange answers nil where a session may set a password or add a passkey: after a fresh
@@ -195,7 +205,7 @@ func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID,
 	if err := domain.CheckPassword(password, p.Person); err != nil {
 		return err
 	}
-	hash, err := a.passwords.Hash(ctx, password)
+	hash, err := a.passwords.Hash(ctx, ports.Caller{Person: string(p.Person.ID)}, password)
 	if errors.Is(err, ports.ErrPasswordsBusy) {
 		return passwordsBusy(err)
 	}

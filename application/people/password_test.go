@@ -2,7 +2,7 @@ package people_test
 
 import (
 	"errors"
-	"strings"
+	"fmt"
 	"testing"
 	"time"
 
@@ -58,50 +58,149 @@ func TestASignInByPasswordTellsNothingOfWhyItIsRefused(t *testing.T) {
 	}
 }
 
-func TestGuessingIsLimitedPerPersonAndPerAddress(t *testing.T) {
+// guess tries a wrong password so many times.
+func (s *scene) guess(t *testing.T, b people.Browser, email string, n int, code string) {
+	t.Helper()
+	for range n {
+		_, err := s.SignIn(t.Context(), b, domain.Portal, email, "a guess of mine")
+		wantCode(t, email+" from "+b.Address, err, code)
+	}
+}
+
+func TestFailuresLockOnePersonAtOneAddress(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
 	s.setPassword(t, ama.Principal)
-	for range 40 { // what succeeds is not charged
-		if _, err := s.SignIn(t.Context(), browser, domain.Portal, "ama@example.com", password); err != nil {
-			t.Fatal(err)
-		}
-	}
-	guess := func(email, address string, n int, code string) {
+	kofi := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
+	s.setPassword(t, kofi.Principal)
+	signIn := func(what string, b people.Browser, email, code string) {
 		t.Helper()
-		for range n {
-			_, err := s.SignIn(t.Context(), people.Browser{Address: address}, domain.Portal, email, "a guess of mine")
-			wantCode(t, email+" from "+address, err, code)
-		}
+		_, err := s.SignIn(t.Context(), b, domain.Portal, email, password)
+		wantCode(t, what, err, code)
 	}
-	for _, email := range []string{"Ama@example.com", "nobody@example.com"} { // known or not: alike
-		for i := range 10 {
-			guess(email, strings.Repeat("1", i+1), 1, domain.CodeSignInRefused)
-		}
-		guess(email, "2", 3, domain.CodeTooManySignIns)
+	office, home := people.Browser{Address: "office"}, people.Browser{Address: "home"}
+	for _, email := range []string{"Ama@example.com", "nobody@example.com", "malformed"} { // known or not: alike
+		s.guess(t, office, email, 10, domain.CodeSignInRefused)
+		s.guess(t, office, email, 3, domain.CodeTooManySignIns)
+		s.guess(t, home, email, 1, domain.CodeSignInRefused)
 	}
-	_, err := s.SignIn(t.Context(), browser, domain.Portal, "ama@example.com", password)
+	_, err := s.SignIn(t.Context(), office, domain.Portal, "ama@example.com", password)
 	var limited *domain.Error
 	if !errors.As(err, &limited) || limited.Code != domain.CodeTooManySignIns || limited.RetryAfter != 17*time.Second {
 		t.Errorf("with the right password: %v", err)
 	}
-	if _, err := s.Enter(t.Context(), browser, s.link(t, ama.Person.ID)); err != nil {
+	signIn("at another address", home, "ama@example.com", "")
+	signIn("another person at that address", office, "kofi@example.com", "")
+	known := people.Browser{Address: "office", Mark: ama.Mark}
+	signIn("in a browser in which Ama was before", known, "ama@example.com", "")
+	signIn("in a browser of Kofi", people.Browser{Address: "office", Mark: kofi.Mark}, "ama@example.com", domain.CodeTooManySignIns)
+	s.guess(t, known, "ama@example.com", 10, domain.CodeSignInRefused)
+	signIn("that browser has its own limit", known, "ama@example.com", domain.CodeTooManySignIns)
+	if _, err := s.Enter(t.Context(), office, s.link(t, ama.Person.ID)); err != nil {
 		t.Errorf("by a link, while passwords are limited: %v", err)
 	}
-	if err := s.Confirm(t.Context(), browser, ama.Principal, password); err != nil {
-		t.Errorf("somebody who is inside, while others guess at the door: %v", err)
+}
+
+func TestNobodyGuessesFromManyAddressesOrAtManyPersons(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, ama.Principal)
+	for _, email := range []string{"ama@example.com", "nobody@example.com"} { // known or not: alike
+		for i := range 10 {
+			s.guess(t, people.Browser{Address: fmt.Sprint(email, i)}, email, 10, domain.CodeSignInRefused)
+		}
+		s.guess(t, people.Browser{Address: "11"}, email, 1, domain.CodeTooManySignIns)
+	}
+	if _, err := s.SignIn(t.Context(), people.Browser{Address: "12", Mark: ama.Mark}, domain.Portal, "ama@example.com", password); err != nil {
+		t.Errorf("Ama, in a browser of hers: %v", err)
+	}
+	marks := []string{ama.Mark}
+	for range 10 {
+		marks = append(marks, s.enter(t, s.mine, "ama@example.com", domain.RoleOwner).Mark)
+	}
+	for i, mark := range marks[1:] {
+		s.guess(t, people.Browser{Address: fmt.Sprint(i), Mark: mark}, "ama@example.com", 10, domain.CodeSignInRefused)
+	}
+	s.guess(t, people.Browser{Address: "13", Mark: ama.Mark}, "ama@example.com", 1, domain.CodeTooManySignIns)
+	kofi := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
+	s.setPassword(t, kofi.Principal)
+	for i := range 100 {
+		s.guess(t, people.Browser{Address: "sprayer"}, fmt.Sprintf("p%d@example.com", i), 1, domain.CodeSignInRefused)
+	}
+	before := s.hasher.work.Load()
+	s.guess(t, people.Browser{Address: "sprayer"}, "yaa@example.com", 1, domain.CodeTooManySignIns)
+	if s.hasher.work.Load() != before {
+		t.Error("a guess that was refused was hashed")
+	}
+	if _, err := s.SignIn(t.Context(), people.Browser{Address: "sprayer", Mark: kofi.Mark}, domain.Portal, "kofi@example.com",
+		password); err != nil {
+		t.Errorf("Kofi, in a browser of his at that address: %v", err)
+	}
+}
+
+func TestConfirmingIsCountedBySessionAndPerson(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, ama.Principal)
+	s.guess(t, browser, "ama@example.com", 10, domain.CodeSignInRefused)
+	wantCode(t, "while others guess at the sign-in page", s.Confirm(t.Context(), browser, ama.Principal, password), "")
+	for i := range 5 {
+		thief := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+		if i == 4 {
+			break
+		}
+		for range 10 {
+			wantCode(t, "a guess", s.Confirm(t.Context(), browser, thief.Principal, "a guess of mine"), domain.CodeSignInRefused)
+		}
+		wantCode(t, "too many in that session", s.Confirm(t.Context(), browser, thief.Principal, password), domain.CodeTooManySignIns)
+		wantCode(t, "in the session of Ama", s.Confirm(t.Context(), browser, ama.Principal, password), "")
 	}
 	for range 10 {
-		wantCode(t, "a guess inside", s.Confirm(t.Context(), browser, ama.Principal, "a guess of mine"), domain.CodeSignInRefused)
+		wantCode(t, "a guess", s.Confirm(t.Context(), browser, ama.Principal, "a guess of mine"), domain.CodeSignInRefused)
 	}
-	wantCode(t, "too many guesses inside", s.Confirm(t.Context(), browser, ama.Principal, password), domain.CodeTooManySignIns)
-	for i := range 30 {
-		_, err := s.Enter(t.Context(), people.Browser{Address: "3"}, strings.Repeat("x", i))
-		wantCode(t, "a guessed link", err, domain.CodeLinkUnknown)
+	fresh, err := s.SignIn(t.Context(), people.Browser{Address: "home"}, domain.Portal, "ama@example.com", password)
+	wantCode(t, "a further session", err, "")
+	wantCode(t, "50 of one person", s.Confirm(t.Context(), browser, fresh.Principal, password), domain.CodeTooManySignIns)
+}
+
+func TestSignInsThatSucceedAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, ama.Principal)
+	kofi := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
+	s.setPassword(t, kofi.Principal)
+	signIn := func(address, email, code string) {
+		t.Helper()
+		_, err := s.SignIn(t.Context(), people.Browser{Address: address}, domain.Portal, email, password)
+		wantCode(t, email, err, code)
 	}
-	_, err = s.Enter(t.Context(), people.Browser{Address: "3"}, "x")
-	wantCode(t, "too many links", err, domain.CodeTooManySignIns)
+	for i := range 20 {
+		signIn(fmt.Sprint(i), "ama@example.com", "")
+	}
+	before := s.hasher.work.Load()
+	signIn("another", "ama@example.com", domain.CodeTooManySignIns)
+	if s.hasher.work.Load() != before {
+		t.Error("the password was hashed")
+	}
+	signIn("another", "kofi@example.com", "")
+	for range 19 { // and by the invitation
+		_, err := s.Enter(t.Context(), browser, s.link(t, ama.Person.ID))
+		wantCode(t, "by a link, which others can make", err, "")
+	}
+	link := s.link(t, ama.Person.ID)
+	_, err := s.Enter(t.Context(), browser, link)
+	wantCode(t, "by one link more", err, domain.CodeTooManySignIns)
+	_, err = s.Look(t.Context(), browser, link)
+	wantCode(t, "which works later", err, "")
+	for range 20 {
+		wantCode(t, "confirmed", s.Confirm(t.Context(), browser, ama.Principal, password), "")
+	}
+	wantCode(t, "confirmed once more", s.Confirm(t.Context(), browser, ama.Principal, password), domain.CodeTooManySignIns)
+	signIn("another", "kofi@example.com", "")
 }
 
 func TestAPasswordTakesAFreshSignInAndEndsAllElse(t *testing.T) {

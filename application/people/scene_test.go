@@ -23,12 +23,12 @@ type hasher struct {
 	work    atomic.Int64
 }
 
-func (h *hasher) Hash(_ context.Context, password string) (string, error) {
+func (h *hasher) Hash(_ context.Context, _ ports.Caller, password string) (string, error) {
 	h.work.Add(1)
 	return h.made + password, h.verdict
 }
 
-func (h *hasher) Verify(_ context.Context, hash, password string) (matches, outdated bool, err error) {
+func (h *hasher) Verify(_ context.Context, _ ports.Caller, hash, password string) (matches, outdated bool, err error) {
 	h.work.Add(1)
 	return hash != "" && hash[1:] == password, hash != "" && hash[:1] != h.made, h.verdict
 }
@@ -57,8 +57,12 @@ func (c *counter) Take(_ context.Context, b ...ports.Bucket) (ports.Allowance, e
 	return c.change(1, b), nil
 }
 
-func (c *counter) Peek(context.Context, ...ports.Bucket) (ports.Allowance, error) {
-	return ports.Allowance{Admitted: true}, nil
+func (c *counter) Peek(_ context.Context, b ...ports.Bucket) (ports.Allowance, error) {
+	allowance := c.change(1, b)
+	if allowance.Admitted {
+		c.change(-1, b)
+	}
+	return allowance, nil
 }
 
 func (c *counter) GiveBack(_ context.Context, b ...ports.Bucket) error { c.change(-1, b); return nil }

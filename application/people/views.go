@@ -50,11 +50,8 @@ func (a *Access) ViewAs(ctx context.Context, p domain.Principal, business domain
 
 // LookView finds a view whose link works. It changes nothing.
 func (a *Access) LookView(ctx context.Context, b Browser, secret string) (v domain.CustomerView, err error) {
-	err = a.attempt(ctx, func() error {
-		v, err = a.findView(ctx, secret)
-		return err
-	}, addressBucket(b))
-	return v, err
+	v, err = a.findView(ctx, secret)
+	return v, a.unknownLink(ctx, b, err)
 }
 
 func (a *Access) findView(ctx context.Context, secret string) (domain.CustomerView, error) {
@@ -65,14 +62,14 @@ func (a *Access) findView(ctx context.Context, secret string) (domain.CustomerVi
 	if err != nil {
 		return v, err
 	}
-	return v, v.Openable(a.clock.Now())
+	return v, refusedTo(v.PersonID, v.Openable(a.clock.Now()))
 }
 
 // OpenView uses the link of a view, once. The customer's audit log tells that it began, and
 // why. LINK_UNKNOWN where the session of the console has ended meanwhile. No mail is sent:
 // the customer has no new session.
 func (a *Access) OpenView(ctx context.Context, b Browser, secret string) (v OpenedView, err error) {
-	err = a.attempt(ctx, func() error {
+	open := func() error {
 		found, err := a.findView(ctx, secret)
 		if err != nil {
 			return err
@@ -100,8 +97,8 @@ func (a *Access) OpenView(ctx context.Context, b Browser, secret string) (v Open
 			return viewRecord(domain.ActionViewBegin, v.CustomerView,
 				map[string]string{"reason": v.Reason, "until": domain.FormatTime(v.ExpiresAt)}), err
 		})
-	}, addressBucket(b))
-	return v, err
+	}
+	return v, a.unknownLink(ctx, b, open())
 }
 
 // IdentifyView tells who sees the portal by the cookie of a view, or answers SESSION_ENDED:

@@ -119,6 +119,44 @@ func (mr *MockMailOutboxMockRecorder) Waiting(ctx interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Waiting", reflect.TypeOf((*MockMailOutbox)(nil).Waiting), ctx)
 }
 
+// MockDeviceReader is a mock of DeviceReader interface.
+type MockDeviceReader struct {
+	ctrl     *gomock.Controller
+	recorder *MockDeviceReaderMockRecorder
+}
+
+// MockDeviceReaderMockRecorder is the mock recorder for MockDeviceReader.
+type MockDeviceReaderMockRecorder struct {
+	mock *MockDeviceReader
+}
+
+// NewMockDeviceReader creates a new mock instance.
+func NewMockDeviceReader(ctrl *gomock.Controller) *MockDeviceReader {
+	mock := &MockDeviceReader{ctrl: ctrl}
+	mock.recorder = &MockDeviceReaderMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockDeviceReader) EXPECT() *MockDeviceReaderMockRecorder {
+	return m.recorder
+}
+
+// Known mocks base method.
+func (m *MockDeviceReader) Known(ctx context.Context, person domain.ID, digest [32]byte) (bool, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Known", ctx, person, digest)
+	ret0, _ := ret[0].(bool)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Known indicates an expected call of Known.
+func (mr *MockDeviceReaderMockRecorder) Known(ctx, person, digest interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Known", reflect.TypeOf((*MockDeviceReader)(nil).Known), ctx, person, digest)
+}
+
 // MockDeviceStore is a mock of DeviceStore interface.
 type MockDeviceStore struct {
 	ctrl     *gomock.Controller
@@ -140,6 +178,21 @@ func NewMockDeviceStore(ctrl *gomock.Controller) *MockDeviceStore {
 // EXPECT returns an object that allows the caller to indicate expected use.
 func (m *MockDeviceStore) EXPECT() *MockDeviceStoreMockRecorder {
 	return m.recorder
+}
+
+// Known mocks base method.
+func (m *MockDeviceStore) Known(ctx context.Context, person domain.ID, digest [32]byte) (bool, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Known", ctx, person, digest)
+	ret0, _ := ret[0].(bool)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Known indicates an expected call of Known.
+func (mr *MockDeviceStoreMockRecorder) Known(ctx, person, digest interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Known", reflect.TypeOf((*MockDeviceStore)(nil).Known), ctx, person, digest)
 }
 
 // Seen mocks base method.

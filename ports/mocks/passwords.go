@@ -7,6 +7,7 @@ package mocks
 import (
 	context "context"
 	reflect "reflect"
+	ports "waybill/ports"
 
 	gomock "github.com/golang/mock/gomock"
 )
@@ -35,24 +36,24 @@ func (m *MockPasswords) EXPECT() *MockPasswordsMockRecorder {
 }
 
 // Hash mocks base method.
-func (m *MockPasswords) Hash(ctx context.Context, password string) (string, error) {
+func (m *MockPasswords) Hash(ctx context.Context, c ports.Caller, password string) (string, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Hash", ctx, password)
+	ret := m.ctrl.Call(m, "Hash", ctx, c, password)
 	ret0, _ := ret[0].(string)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Hash indicates an expected call of Hash.
-func (mr *MockPasswordsMockRecorder) Hash(ctx, password interface{}) *gomock.Call {
+func (mr *MockPasswordsMockRecorder) Hash(ctx, c, password interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Hash", reflect.TypeOf((*MockPasswords)(nil).Hash), ctx, password)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Hash", reflect.TypeOf((*MockPasswords)(nil).Hash), ctx, c, password)
 }
 
 // Verify mocks base method.
-func (m *MockPasswords) Verify(ctx context.Context, hash, password string) (bool, bool, error) {
+func (m *MockPasswords) Verify(ctx context.Context, c ports.Caller, hash, password string) (bool, bool, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Verify", ctx, hash, password)
+	ret := m.ctrl.Call(m, "Verify", ctx, c, hash, password)
 	ret0, _ := ret[0].(bool)
 	ret1, _ := ret[1].(bool)
 	ret2, _ := ret[2].(error)
@@ -60,7 +61,7 @@ func (m *MockPasswords) Verify(ctx context.Context, hash, password string) (bool
 }
 
 // Verify indicates an expected call of Verify.
-func (mr *MockPasswordsMockRecorder) Verify(ctx, hash, password interface{}) *gomock.Call {
+func (mr *MockPasswordsMockRecorder) Verify(ctx, c, hash, password interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Verify", reflect.TypeOf((*MockPasswords)(nil).Verify), ctx, hash, password)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Verify", reflect.TypeOf((*MockPasswords)(nil).Verify), ctx, c, hash, password)
 }

@@ -10,8 +10,10 @@
 //
 // At most two hashes run at a time in a process, 38 MiB in all, and on a machine with
 // fewer than four processors one: a flood of sign-ins takes half of a machine away
-// from deliveries and not all of it. The next caller waits for up to two seconds and
-// then gets ports.ErrPasswordsBusy.
+// from deliveries and not all of it. The next caller waits for up to five seconds and
+// then gets ports.ErrPasswordsBusy. Client addresses take turns, and so do the persons of one
+// address: a flood makes itself wait, and another caller only for one hash of each address
+// that takes part.
 package argon2id
 
 import (
@@ -56,26 +58,26 @@ type Parameters struct {
 type Hasher struct {
 	parameters Parameters
 	patience   time.Duration
-	permits    chan struct{}
+	turns      *turns
 }
 
 // New makes a hasher with the parameters of the package comment.
 func New() *Hasher {
-	return newHasher(Parameters{Memory: 19 * 1024, Passes: 2, Parallelism: 1}, atOnce(runtime.GOMAXPROCS(0)), 2*time.Second)
+	return newHasher(Parameters{Memory: 19 * 1024, Passes: 2, Parallelism: 1}, atOnce(runtime.GOMAXPROCS(0)), 5*time.Second)
 }
 
 // atOnce is how many hashes run at a time on so many processors.
 func atOnce(processors int) int { return min(2, max(1, processors/2)) }
 
 func newHasher(p Parameters, places int, patience time.Duration) *Hasher {
-	return &Hasher{parameters: p, patience: patience, permits: make(chan struct{}, places)}
+	return &Hasher{parameters: p, patience: patience, turns: newTurns(places)}
 }
 
 // Hash draws a salt of its own for each hash.
-func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
+func (h *Hasher) Hash(ctx context.Context, c ports.Caller, password string) (string, error) {
 	salt := make([]byte, saltSize)
 	_, _ = rand.Read(salt) // never fails
-	key, err := h.derive(ctx, password, salt, h.parameters, hashSize)
+	key, err := h.derive(ctx, c, password, salt, h.parameters, hashSize)
 	if err != nil {
 		return "", err
 	}
@@ -85,33 +87,31 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 }
 
 // Verify does the work of a hash for an empty one too.
-func (h *Hasher) Verify(ctx context.Context, hash, password string) (matches, outdated bool, err error) {
+func (h *Hasher) Verify(ctx context.Context, c ports.Caller, hash, password string) (matches, outdated bool, err error) {
 	if hash == "" {
-		_, err := h.derive(ctx, password, make([]byte, saltSize), h.parameters, hashSize)
+		_, err := h.derive(ctx, c, password, make([]byte, saltSize), h.parameters, hashSize)
 		return false, false, err
 	}
 	p, salt, want, err := parse(hash)
 	if err != nil {
 		return false, false, err
 	}
-	got, err := h.derive(ctx, password, salt, p, uint32(len(want))) //nolint:gosec // of a few bytes, see parse
+	got, err := h.derive(ctx, c, password, salt, p, uint32(len(want))) //nolint:gosec // of a few bytes, see parse
 	if err != nil {
 		return false, false, err
 	}
 	return subtle.ConstantTimeCompare(got, want) == 1, p != h.parameters || len(salt) != saltSize || len(want) != hashSize, nil
 }
 
-// derive waits for a permit. Passwords are compared in NFKC: keyboards write one
+// derive waits for a turn. Passwords are compared in NFKC: keyboards write one
 // letter in several ways.
-func (h *Hasher) derive(ctx context.Context, password string, salt []byte, p Parameters, size uint32) ([]byte, error) {
+func (h *Hasher) derive(ctx context.Context, c ports.Caller, password string, salt []byte, p Parameters, size uint32) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.patience, ports.ErrPasswordsBusy)
 	defer cancel()
-	select {
-	case h.permits <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := h.turns.take(ctx, c); err != nil {
+		return nil, err
 	}
-	defer func() { <-h.permits }()
+	defer h.turns.give()
 	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, p.Passes, p.Memory, p.Parallelism, size), nil
 }
 

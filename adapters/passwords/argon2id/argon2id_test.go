@@ -3,9 +3,11 @@ package argon2id
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waybill/ports"
@@ -22,7 +24,7 @@ func TestAHashOfTheReferenceImplementationVerifiesAndIsOutdated(t *testing.T) {
 	t.Parallel()
 	const hash = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
 	for password, want := range map[string]bool{"password": true, "Password": false, "": false} {
-		if matches, outdated, err := New().Verify(t.Context(), hash, password); matches != want || !outdated || err != nil {
+		if matches, outdated, err := New().Verify(t.Context(), ports.Caller{}, hash, password); matches != want || !outdated || err != nil {
 			t.Errorf("%q matches %v, outdated %v, %v", password, matches, outdated, err)
 		}
 	}
@@ -32,12 +34,12 @@ func TestOtherParametersStillVerifyAndAreReported(t *testing.T) {
 	t.Parallel()
 	weak := newHasher(Parameters{Memory: 64, Passes: 1, Parallelism: 1}, 1, time.Minute)
 	strong := newHasher(Parameters{Memory: 128, Passes: 1, Parallelism: 1}, 1, time.Minute)
-	hash, err := weak.Hash(t.Context(), "correct horse battery")
+	hash, err := weak.Hash(t.Context(), ports.Caller{}, "correct horse battery")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for h, want := range map[*Hasher]bool{weak: false, strong: true} {
-		if matches, outdated, err := h.Verify(t.Context(), hash, "correct horse battery"); !matches || outdated != want || err != nil {
+		if matches, outdated, err := h.Verify(t.Context(), ports.Caller{}, hash, "correct horse battery"); !matches || outdated != want || err != nil {
 			t.Errorf("%v: matches %v, outdated %v, %v", h.parameters, matches, outdated, err)
 		}
 	}
@@ -51,7 +53,7 @@ func TestAHashThatAsksForTooMuchOrCannotBeReadIsAnError(t *testing.T) {
 		{"t=2", "t=65"}, {"p=1", "p=0"}, {"p=1", "p=1,x=2"}, {"c29tZXNhbHQ", "c29t"}, {"nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4", "nf65"},
 		{"nf65", "!!!!"}, {sound, "password"},
 	} {
-		if _, _, err := New().Verify(t.Context(), strings.Replace(sound, change[0], change[1], 1), "password"); err == nil {
+		if _, _, err := New().Verify(t.Context(), ports.Caller{}, strings.Replace(sound, change[0], change[1], 1), "password"); err == nil {
 			t.Errorf("%s for %s was read", change[1], change[0])
 		}
 	}
@@ -69,27 +71,65 @@ func TestHashesLeaveHalfOfTheProcessorsToOthers(t *testing.T) {
 func TestMoreThanTheFirstTwoWaitAndThenGiveUp(t *testing.T) {
 	t.Parallel()
 	h := newHasher(Parameters{Memory: 64, Passes: 1, Parallelism: 1}, 2, 20*time.Millisecond)
-	h.permits <- struct{}{}
-	if _, err := h.Hash(t.Context(), "one place is left"); err != nil {
+	hold := func() { _ = h.turns.take(t.Context(), ports.Caller{}) }
+	hold()
+	if _, err := h.Hash(t.Context(), ports.Caller{}, "one place is left"); err != nil {
 		t.Error(err)
 	}
-	h.permits <- struct{}{}
-	if _, err := h.Hash(t.Context(), "none is"); !errors.Is(err, ports.ErrPasswordsBusy) {
+	hold()
+	if _, err := h.Hash(t.Context(), ports.Caller{}, "none is"); !errors.Is(err, ports.ErrPasswordsBusy) {
 		t.Errorf("%v", err)
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, _, err := h.Verify(gone, "", "the caller has gone"); !errors.Is(err, context.Canceled) {
+	if _, _, err := h.Verify(gone, ports.Caller{}, "", "the caller has gone"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	<-h.permits
-	<-h.permits
+	h.turns.give()
+	h.turns.give()
 	var wg sync.WaitGroup
 	for range 4 {
-		wg.Go(func() { _, _ = h.Hash(t.Context(), "at once") })
+		wg.Go(func() { _, _ = h.Hash(t.Context(), ports.Caller{}, "at once") })
 	}
 	wg.Wait()
-	if len(h.permits) != 0 {
-		t.Errorf("%d permits were not given back", len(h.permits))
+	if h.turns.free != 2 || len(h.turns.lines)+len(h.turns.next) != 0 {
+		t.Errorf("%d places are free, %d addresses wait", h.turns.free, len(h.turns.lines))
 	}
+}
+
+func TestAddressesTakeTurnsAndTheirPersonsDo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(1)
+		_ = turns.take(t.Context(), ports.Caller{})
+		var order []string
+		wait := func(ctx context.Context, address, person string) {
+			go func() {
+				if turns.take(ctx, ports.Caller{Address: address, Person: person}) == nil {
+					order = append(order, address+" "+person)
+					turns.give()
+				}
+			}()
+			synctest.Wait() // they join one after the other
+		}
+		for range 3 { // a flood of two persons of one address
+			wait(t.Context(), "flood", "a")
+			wait(t.Context(), "flood", "b")
+		}
+		gone, leave := context.WithCancel(t.Context())
+		wait(gone, "gone", "c")
+		wait(t.Context(), "office", "d")
+		wait(t.Context(), "flood", "e")
+		leave()
+		synctest.Wait()
+		turns.give()
+		synctest.Wait()
+		want := []string{"flood a", "office d", "flood b", "flood e", "flood a", "flood b", "flood a", "flood b"}
+		if !slices.Equal(order, want) {
+			t.Errorf("%q, want %q", order, want)
+		}
+		if turns.free != 1 || len(turns.lines)+len(turns.next) != 0 {
+			t.Errorf("%d places are free, %d addresses wait", turns.free, len(turns.lines))
+		}
+	})
 }

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sort"
 	"time"
 
@@ -187,6 +188,19 @@ func (s mails) Waiting(ctx context.Context) (int, time.Time, error) {
 
 // devices is ports.DeviceStore.
 type devices struct{ session }
+
+func (s devices) Known(ctx context.Context, person domain.ID, digest [32]byte) (bool, error) {
+	key, err := lookup(domain.PrefixPerson, person)
+	if errors.Is(err, domain.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var n int64
+	err = s.with(ctx).Raw("SELECT count(*) FROM person_devices WHERE person_id = ? AND digest = ?", key, digest[:]).Scan(&n).Error
+	return n > 0, s.dialect.failed("find a device", err)
+}
 
 func (s devices) Seen(ctx context.Context, person domain.ID, digest [32]byte, at time.Time) (known, others bool, err error) {
 	key, err := lookup(domain.PrefixPerson, person)

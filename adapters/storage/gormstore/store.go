@@ -144,6 +144,7 @@ func (s session) readers() ports.Readers {
 		Passkeys:        passkeys{s},
 		Views:           views{s},
 		Identities:      identities{s},
+		Devices:         devices{s},
 		Readiness:       readiness{s},
 		Requests:        requests{s},
 		Reports:         reports{s},

@@ -11,7 +11,7 @@ import (
 func Examine(t *testing.T, p ports.Passwords) {
 	hash := func(t *testing.T, password string) string {
 		t.Helper()
-		hash, err := p.Hash(t.Context(), password)
+		hash, err := p.Hash(t.Context(), ports.Caller{}, password)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -19,7 +19,7 @@ func Examine(t *testing.T, p ports.Passwords) {
 	}
 	wantVerify := func(t *testing.T, hash, password string, want bool) {
 		t.Helper()
-		matches, outdated, err := p.Verify(t.Context(), hash, password)
+		matches, outdated, err := p.Verify(t.Context(), ports.Caller{}, hash, password)
 		if matches != want || outdated || err != nil {
 			t.Errorf("matches %v, outdated %v, %v; want a match: %v", matches, outdated, err, want)
 		}
@@ -64,7 +64,7 @@ func Examine(t *testing.T, p ports.Passwords) {
 	})
 
 	t.Run("what is no hash is an error", func(t *testing.T) {
-		if matches, _, err := p.Verify(t.Context(), "no hash", "no hash"); matches || err == nil {
+		if matches, _, err := p.Verify(t.Context(), ports.Caller{}, "no hash", "no hash"); matches || err == nil {
 			t.Errorf("matches %v, %v", matches, err)
 		}
 	})

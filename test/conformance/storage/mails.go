@@ -352,6 +352,11 @@ func testDevices(t *testing.T, b ports.Database) {
 		})
 		return answer
 	}
+	known := func(person domain.ID, device string) bool {
+		t.Helper()
+		return must(b.Read().Devices.Known(t.Context(), person, domain.BearerDigest(device)))(t)
+	}
+	wantEqual(t, "known before", known(ama.ID, "laptop"), false)
 	for _, c := range []struct {
 		person domain.Person
 		device string
@@ -362,6 +367,8 @@ func testDevices(t *testing.T, b ports.Database) {
 	} {
 		wantEqual(t, c.device+" of "+string(c.person.ID), seen(c.person, c.device), c.want)
 	}
+	wantEqual(t, "known after", fmt.Sprint(known(ama.ID, "laptop"), known(kofi.ID, "laptop"), known(kofi.ID, "phone"),
+		known("nobody", "laptop"), known(newPerson().ID, "laptop")), "true true false false false")
 }
 
 func testCleaningOfMails(t *testing.T, b ports.Database) {

@@ -1,0 +1,220 @@
+package people
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// How often it may be tried to sign in without success.
+var (
+	// guessesAtPerson is for one person at one address, or in one browser in which that person
+	// has signed in before.
+	guessesAtPerson = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
+	// guessesFromEverywhere and guessesFromAddress are for passwords: at one person from all
+	// addresses, and at all persons from one address. Browsers in which the person has signed in
+	// have a count from everywhere of their own, and none of an address.
+	guessesFromEverywhere = domain.RateLimit{Limit: 100, Window: time.Hour}
+	guessesFromAddress    = domain.RateLimit{Limit: 100, Window: 15 * time.Minute}
+	// confirmsOfSession and confirmsOfPerson are for what is entered within a session.
+	confirmsOfSession = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
+	confirmsOfPerson  = domain.RateLimit{Limit: 50, Window: time.Hour}
+	// unknownLinks is for links that do not exist, at one address.
+	unknownLinks = domain.RateLimit{Limit: 30, Window: 15 * time.Minute}
+)
+
+// How often it may be done with success, by one person.
+var (
+	signInsPerPerson = domain.RateLimit{Limit: 20, Window: time.Hour}
+	linksPerPerson   = domain.RateLimit{Limit: 5, Window: 15 * time.Minute} // by email: a mailbox is not to be filled
+	linksPerAddress  = domain.RateLimit{Limit: 30, Window: 15 * time.Minute}
+)
+
+// attempt charges the buckets before it is tried to sign in, and gives back what was
+// charged unless that was refused: so the failures are no more than the limits,
+// however many try at once.
+func (a *Access) attempt(ctx context.Context, try func() error, buckets ...ports.Bucket) error {
+	if err := a.charge(ctx, buckets...); err != nil {
+		return err
+	}
+	err := try()
+	for _, guess := range []string{domain.CodeSignInRefused, domain.CodePasskeyRefused, domain.CodeCeremonyOver} {
+		if domain.HasCode(err, guess) {
+			return err
+		}
+	}
+	// Where that fails it stays an attempt: the session is made.
+	_ = a.limiter.GiveBack(context.WithoutCancel(ctx), buckets...)
+	return err
+}
+
+// charge counts against the buckets, or answers TOO_MANY_SIGN_INS.
+func (a *Access) charge(ctx context.Context, buckets ...ports.Bucket) error {
+	allowance, err := a.limiter.Take(ctx, buckets...)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	if !allowance.Admitted {
+		return tooManySignIns(allowance)
+	}
+	return nil
+}
+
+func tooManySignIns(a ports.Allowance) *domain.Error {
+	return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: a.RetryAfter,
+		Message: "Too many attempts to sign in. Wait a few minutes; links that were sent before still work then."}
+}
+
+// passwordGuesses are the buckets of a sign-in by password. email counts whether there is
+// such a person or not.
+func (a *Access) passwordGuesses(ctx context.Context, b Browser, person domain.ID, email string) ([]ports.Bucket, error) {
+	known, err := a.known(ctx, b, person)
+	email = digestOf(email)
+	if err != nil || known {
+		// All browsers of the person have a bound too: who was shown a link of the person, such
+		// as an owner who invited them, may have made some.
+		return []ports.Bucket{
+			{Scope: "password", Name: email + " " + digestOf(b.Mark), Limit: guessesAtPerson},
+			{Scope: "password_browsers", Name: email, Limit: guessesFromEverywhere},
+		}, err
+	}
+	return []ports.Bucket{
+		{Scope: "password", Name: email + " " + b.Address, Limit: guessesAtPerson},
+		{Scope: "password_person", Name: email, Limit: guessesFromEverywhere},
+		{Scope: "password_address", Name: b.Address, Limit: guessesFromAddress},
+	}, nil
+}
+
+// passkeyGuesses are the buckets of a sign-in by passkey. The answer of a browser names the
+// person, and until its signature is checked anybody may have written it. A signature cannot
+// be guessed, so that no bucket is for all addresses.
+func (a *Access) passkeyGuesses(ctx context.Context, b Browser, claimed domain.ID) ([]ports.Bucket, error) {
+	if _, err := domain.ParseID(domain.PrefixPerson, string(claimed)); err != nil {
+		claimed = ""
+	}
+	known, err := a.known(ctx, b, claimed)
+	if err != nil || known {
+		return []ports.Bucket{{Scope: "passkey", Name: string(claimed) + " " + digestOf(b.Mark), Limit: guessesAtPerson}}, err
+	}
+	return []ports.Bucket{
+		{Scope: "passkey", Name: string(claimed) + " " + b.Address, Limit: guessesAtPerson},
+		{Scope: "passkey_address", Name: b.Address, Limit: challengesPerAddress},
+	}, nil
+}
+
+// confirmGuesses are the buckets of confirming within a session.
+func confirmGuesses(p domain.Principal) []ports.Bucket {
+	return []ports.Bucket{
+		{Scope: "confirm_session", Name: string(p.Session.ID), Limit: confirmsOfSession},
+		{Scope: "confirm_person", Name: string(p.Person.ID), Limit: confirmsOfPerson},
+	}
+}
+
+// known reports whether a person has signed in by the browser before.
+func (a *Access) known(ctx context.Context, b Browser, person domain.ID) (bool, error) {
+	if b.Mark == "" || person == "" {
+		return false, nil
+	}
+	return a.storage.Read().Devices.Known(ctx, person, domain.BearerDigest(b.Mark))
+}
+
+// unknownLink counts a link that does not exist, unless a page of another site made the
+// browser open it. Links that exist are not refused, however many others were tried: nobody
+// guesses 32 random bytes.
+func (a *Access) unknownLink(ctx context.Context, b Browser, err error) error {
+	if b.Foreign || !domain.HasCode(err, domain.CodeLinkUnknown) {
+		return err
+	}
+	if limited := a.charge(ctx, ports.Bucket{Scope: "unknown_link", Name: b.Address, Limit: unknownLinks}); limited != nil {
+		return limited
+	}
+	return err
+}
+
+// signedIn is the bucket of what a person does with success: ways of the person's own are
+// counted together, links apart, since others can make them.
+func signedIn(scope string, person domain.ID) ports.Bucket {
+	return ports.Bucket{Scope: scope, Name: string(person), Limit: signInsPerPerson}
+}
+
+const (
+	bySelf    = "signed_in"
+	byLink    = "signed_in_by_link"
+	byPortal  = "signed_in_by_portal_link" // of an operator
+	confirmed = "confirmed"
+)
+
+// succeed counts a sign-in whose identity is proved, and gives it back where do fails.
+func (a *Access) succeed(ctx context.Context, scope string, person domain.ID, do func() error) error {
+	bucket := signedIn(scope, person)
+	allowance, err := a.limiter.Take(ctx, bucket)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	if !allowance.Admitted {
+		return signedInTooOften(allowance)
+	}
+	if err = do(); err != nil {
+		_ = a.limiter.GiveBack(context.WithoutCancel(ctx), bucket) // where that fails, it counts
+	}
+	return err
+}
+
+// maySignIn answers TOO_MANY_SIGN_INS before a password is hashed that would be refused in
+// any case. It counts nothing: until then nobody has proved to be the person.
+func (a *Access) maySignIn(ctx context.Context, person domain.ID) error {
+	allowance, err := a.limiter.Peek(ctx, signedIn(bySelf, person))
+	if err != nil {
+		return domain.Internal(err)
+	}
+	if !allowance.Admitted {
+		return signedInTooOften(allowance)
+	}
+	return nil
+}
+
+func signedInTooOften(a ports.Allowance) *domain.Error {
+	return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: a.RetryAfter,
+		Message: "This account signed in 20 times within an hour. Go on in one of its sessions, or wait."}
+}
+
+// digestOf names a bucket: the limiter keeps no email addresses and no secrets.
+func digestOf(text string) string {
+	digest := domain.BearerDigest(text)
+	return hex.EncodeToString(digest[:16])
+}
+
+// namedBy is the email address of a sign-in as it is counted: also one that is malformed.
+func namedBy(folded domain.Email, typed string) string {
+	if folded == "" {
+		return "malformed " + strings.ToLower(typed)
+	}
+	return string(folded)
+}
+
+// Refused is an error of a sign-in that names the person whom it concerns, for the log. That
+// the person sent the request is not proved.
+type Refused struct {
+	Person domain.ID
+	Err    error
+}
+
+// Error is that of the error itself.
+func (r *Refused) Error() string { return r.Err.Error() }
+
+// Unwrap is the error itself.
+func (r *Refused) Unwrap() error { return r.Err }
+
+// refusedTo names the person of a refused sign-in, where one is known.
+func refusedTo(person domain.ID, err error) error {
+	var e *domain.Error
+	if person == "" || person == unknownPerson || !errors.As(err, &e) || e.Kind == domain.KindInternal {
+		return err
+	}
+	return &Refused{Person: person, Err: err}
+}

@@ -135,6 +135,7 @@ const (
 	ActionPersonDisable     Action = "person.disable"
 	ActionPersonEnable      Action = "person.enable"
 	ActionPersonSignIn      Action = "person.sign_in"
+	ActionPersonRefused     Action = "person.refused" // attempts to sign in, or to do what the role does not include
 	ActionPersonPassword    Action = "person.password"
 	ActionPersonEndSessions Action = "person.end_sessions"
 	ActionPasskeyAdd        Action = "passkey.add"
@@ -158,7 +159,7 @@ func Actions() []Action {
 		ActionEndpointRecover, ActionInboxOpen, ActionSendingPause, ActionSendingResume, ActionMailRetry, ActionMailDrop, ActionTaskRetry, ActionTaskDrop,
 		ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
-		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,
+		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonRefused, ActionPersonPassword, ActionPersonEndSessions,
 		ActionPasskeyAdd, ActionPasskeyRename, ActionPasskeyRemove, ActionIdentityConnect,
 		ActionViewBegin, ActionViewEnd,
 	}

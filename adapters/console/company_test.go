@@ -113,6 +113,27 @@ func (r *reader) away(from, email string) string {
 	return strings.TrimPrefix(back.RequestURI(), console.Prefix)
 }
 
+// Images of any web page would use up what the address of an office may begin.
+func TestAForeignPageBeginsNoSignInAtTheProvider(t *testing.T) {
+	t.Parallel()
+	s, _ := withDex(t)
+	for name, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Referer": "https://evil.example/"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/signin/oidc?next=%2Faccount", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set(name, value)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if to := res.Header.Get("Location"); to != console.Prefix+"/signin?next=%2Faccount" || len(res.Cookies()) != 0 {
+			t.Errorf("%s: %s leads to %q with %d cookies", name, value, to, len(res.Cookies()))
+		}
+	}
+}
+
 func TestStaffSignInAtARealProviderWithTheRoleOfTheirGroup(t *testing.T) {
 	t.Parallel()
 	s, _ := withDex(t)

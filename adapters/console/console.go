@@ -32,6 +32,7 @@ var files embed.FS
 // UseCases are what the pages show and do.
 type UseCases struct {
 	Access     *people.Access
+	Refusals   *people.Refusals
 	Directory  *people.Directory
 	Audit      *audit.Log
 	Moves      *moves.Moves
@@ -62,6 +63,7 @@ type Options struct {
 	Streets       ports.MapTiles // nil: there is no street map
 	Normalizer    ports.Normalizer
 	API           site.API
+	Metrics       *site.Metrics // nil: nothing is counted
 }
 
 // Console serves the pages.
@@ -107,7 +109,7 @@ func New(u UseCases, o Options) *Console {
 		Site:  domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(),
 		Records: records, Done: done, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys, Company: u.Company, People: staff,
 		TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
-		Mails: o.Mails, Identifiers: o.Identifiers,
+		Mails: o.Mails, Identifiers: o.Identifiers, Refusals: u.Refusals, Metrics: o.Metrics,
 	})
 	return p
 }

@@ -32,6 +32,7 @@ var files embed.FS
 // UseCases are what the pages show and do.
 type UseCases struct {
 	Access          *people.Access
+	Refusals        *people.Refusals
 	Passkeys        *people.Passkeys
 	Directory       *people.Directory
 	Tenants         *tenancy.Tenants
@@ -67,6 +68,7 @@ type Options struct {
 	Normalizer                  ports.Normalizer
 	Around                      func(http.Handler) http.Handler // nil: nothing
 	Connections                 connections.Options
+	Metrics                     *site.Metrics // nil: nothing is counted
 }
 
 // Portal serves the pages.
@@ -109,7 +111,7 @@ func New(u UseCases, o Options) *Portal {
 			return b.Name, err
 		}, People: members, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys,
 		TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
-		Mails: o.Mails, Identifiers: o.Identifiers,
+		Mails: o.Mails, Identifiers: o.Identifiers, Refusals: u.Refusals, Metrics: o.Metrics,
 	})
 	handler := p.Site.Handler()
 	if o.Around != nil {

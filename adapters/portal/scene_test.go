@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"waybill/adapters/httpapi"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
@@ -39,7 +42,9 @@ var operator = domain.AuditActor{Name: "command:test"}
 // hasher is enough of one.
 type hasher struct{}
 
-func (hasher) Hash(_ context.Context, _ ports.Caller, password string) (string, error) { return "h" + password, nil }
+func (hasher) Hash(_ context.Context, _ ports.Caller, password string) (string, error) {
+	return "h" + password, nil
+}
 func (hasher) Verify(_ context.Context, _ ports.Caller, hash, password string) (matches, outdated bool, err error) {
 	return hash == "h"+password, false, nil
 }
@@ -91,6 +96,8 @@ type scene struct {
 	busy         busyKeys
 	url, second  string
 	house, other house
+	metrics      *prometheus.Registry // of the first process
+	endRefusals  func()               // of the first process: those that were handed over are kept then
 
 	processes []process
 }
@@ -205,6 +212,14 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 		Handling:  handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{}),
 		Endpoints: s.endpoints(), Readiness: readiness.New(s.storage, s.Clock)}
 	s.playground(t, &u)
+	refusals, end := people.NewRefusals(s.storage, s.Clock, s.IDs, slog.New(slog.NewTextHandler(&s.log, nil)))
+	u.Refusals = refusals
+	registry := prometheus.NewRegistry()
+	if s.metrics == nil {
+		s.metrics, s.endRefusals = registry, sync.OnceFunc(end)
+		end = s.endRefusals
+	}
+	t.Cleanup(end)
 	p := portal.New(u, portal.Options{
 		ReadOrder: sandboxAPI(t).ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
 		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
@@ -213,7 +228,8 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 		Log:             slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true, Operations: operations,
 		RequestLog: site.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
 			Failures: 30 * 24 * time.Hour}},
-		PerKey: domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
+		Metrics: site.NewMetrics(registry),
+		PerKey:  domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 	})
 	server.Config.Handler = p.Handler()
 	server.Start()
@@ -224,6 +240,14 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 	})
 	s.processes = append(s.processes, process{portal: p, server: server})
 	return at
+}
+
+// counted are the metrics of the first process.
+func (s *scene) counted(t *testing.T) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	return w.Body.String()
 }
 
 func must[T any](t *testing.T) func(T, error) T {

@@ -38,7 +38,7 @@ func (s *Site) admit(c *Call, r Route) error {
 		return s.askAgain(c, http.StatusForbidden, nil)
 	}
 	err = s.confirm(c)
-	if domain.HasCode(err, domain.CodeSignInRefused) || postponed(err) || s.refusedPasskey(c, err) {
+	if domain.HasCode(err, domain.CodeSignInRefused) || postponed(err) || refusedPasskey(err) {
 		c.RetryAfter(err)
 		return s.askAgain(c, StatusOf(err), err)
 	}

@@ -29,16 +29,17 @@ var ActionTexts = map[domain.Action]string{
 	domain.ActionPersonInvite: "Person invited", domain.ActionPersonLink: "Sign-in link made",
 	domain.ActionPersonAccept: "Invitation accepted",
 	domain.ActionPersonRole:   "Role changed", domain.ActionPersonRemove: "Person removed", domain.ActionPersonSignIn: "Signed in",
+	domain.ActionPersonRefused:  "Attempts refused",
 	domain.ActionPersonPassword: "Password set", domain.ActionPersonEndSessions: "Sessions ended",
 	domain.ActionPasskeyAdd: "Passkey added", domain.ActionPasskeyRename: "Passkey renamed", domain.ActionPasskeyRemove: "Passkey removed",
 }
 
 // auditDetails are the details that are shown, in this order.
 var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "from", "to",
-	"scenario", "reason_code", "ended", "reason", "because", "until"}
+	"scenario", "reason_code", "ended", "reason", "because", "until", "outcome", "count", "since"}
 
 // constants are the details whose values are names of the API, shown in words.
-var constants = map[string]bool{"from": true, "to": true, "status": true, "reason_code": true, "scenario": true}
+var constants = map[string]bool{"outcome": true, "from": true, "to": true, "status": true, "reason_code": true, "scenario": true}
 
 // ActionText is what was done; the action itself where there are no words for it.
 func ActionText(e domain.AuditEntry) string {

@@ -35,6 +35,7 @@ type Call struct {
 	resumed  bool            // Form was typed in a session that was lost
 	mark     string          // by which the browser is known again
 	leave    func()          // ends its place among the pages that are being made; nil: it has none
+	noted    bool            // the refusal that the call ends with has left its trace
 }
 
 // maxMark is more than a mark has.
@@ -95,7 +96,8 @@ func (c *Call) Browser() people.Browser {
 	if domain.HoldsSecret(device) {
 		device = "" // sessions keep it
 	}
-	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: device, Mark: c.mark, RequestID: c.RequestID()}
+	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: device, Mark: c.mark,
+		Foreign: c.site.foreign(c.Request), RequestID: c.RequestID()}
 }
 
 // checkIDs answers domain.ErrNotFound where a parameter of the path is no ID.

@@ -62,7 +62,12 @@ func (s *Site) companyHref(next string) string {
 	return s.o.Prefix + companyPath + "?" + url.Values{"next": {next}}.Encode()
 }
 
+// leaveToSignIn starts from our own pages alone. Sent by another site, a browser is asked
+// first: images of any page would use up what an office may begin.
 func (s *Site) leaveToSignIn(c *Call) error {
+	if s.foreign(c.Request) {
+		return c.Lead("/signin?" + url.Values{"next": {ownPath(c.Query("next"))}}.Encode())
+	}
 	d, err := s.o.Company.BeginSignIn(c.Ctx(), c.Browser())
 	return s.leave(c, d, err)
 }
@@ -144,7 +149,7 @@ func (s *Site) notByCompany(c *Call, p domain.CeremonyPurpose, err error) error 
 	lines := []string{e.Message}
 	switch e.Code {
 	case domain.CodeIdentityRefused, domain.CodeIdentityTaken:
-		s.o.Log.InfoContext(c.Ctx(), "a sign-in at the identity provider was refused", "request_id", c.RequestID(), "error", err)
+		s.noteRefusal(c, err)
 	case domain.CodeIdentityUnavailable:
 		s.o.Log.WarnContext(c.Ctx(), "the identity provider is not available", "request_id", c.RequestID(), "error", err)
 	case domain.CodeIdentityClientRefused:
@@ -153,6 +158,7 @@ func (s *Site) notByCompany(c *Call, p domain.CeremonyPurpose, err error) error 
 		lines = append(lines, "Admin: make a new client secret at the identity provider, set WAYBILL_OIDC_CLIENT_SECRET to it and restart the "+
 			"server. The command waybill doctor checks it.")
 	case domain.CodeTooManySignIns:
+		s.noteRefusal(c, err)
 		c.RetryAfter(err)
 	default:
 		return err

@@ -91,6 +91,7 @@ func (s *Site) confirm(c *Call) (err error) {
 		err = s.o.Access.Confirm(c.Ctx(), c.Browser(), c.Principal, cmp.Or(c.Form.Get("current_password"), c.Form.Get("password")))
 	}
 	if err != nil {
+		s.noteRefusal(c, err)
 		return err
 	}
 	return s.identify(c)

@@ -42,6 +42,7 @@ func (s *Site) Fail(c *Call, err error) {
 		s.Notice(c, http.StatusInternalServerError, s.failed(c.RequestID()))
 		return
 	}
+	s.noteRefusal(c, err)
 	c.RetryAfter(err)
 	n := pages.Notice{Tone: "bad", Title: "That did not work", Lines: []string{e.Message},
 		Link: &pages.Link{Href: c.At("/"), Text: "Go to the start page"}}

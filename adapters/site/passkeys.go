@@ -40,14 +40,10 @@ func (c *Call) answered() (ceremony domain.ID, answer []byte) {
 	return domain.ID(c.Form.Get("ceremony")), []byte(c.Form.Get("passkey"))
 }
 
-// refusedPasskey reports a passkey that proves nothing, and notes why.
-func (s *Site) refusedPasskey(c *Call, err error) bool {
-	if !domain.HasCode(err, domain.CodePasskeyRefused) && !domain.HasCode(err, domain.CodeCeremonyOver) &&
-		!domain.HasCode(err, domain.CodePasskeyUnusable) {
-		return false
-	}
-	s.o.Log.InfoContext(c.Ctx(), "a passkey was refused", "request_id", c.RequestID(), "error", err)
-	return true
+// refusedPasskey reports a passkey that proves nothing.
+func refusedPasskey(err error) bool {
+	return domain.HasCode(err, domain.CodePasskeyRefused) || domain.HasCode(err, domain.CodeCeremonyOver) ||
+		domain.HasCode(err, domain.CodePasskeyUnusable)
 }
 
 func (s *Site) askToSignInByPasskey(c *Call) error {
@@ -113,13 +109,14 @@ func passkeyName(id string) pages.Field {
 func (s *Site) addPasskey(c *Call) error {
 	ceremony, answer := c.answered()
 	_, err := s.o.Passkeys.Add(c.Ctx(), c.Principal, c.RequestID(), ceremony, answer, c.Form.Get("name"))
+	s.noteRefusal(c, err)
 	var e *domain.Error
 	switch {
 	case err == nil:
 		return c.Lead("/account?done=passkey-added")
 	case c.Wrong(err):
 		return s.accountPage(c, http.StatusUnprocessableEntity, nil)
-	case s.refusedPasskey(c, err) || errors.As(err, &e) && e.Kind == domain.KindConflict:
+	case refusedPasskey(err) || errors.As(err, &e) && e.Kind == domain.KindConflict:
 		return s.accountPage(c, StatusOf(err), &pages.Notice{Tone: "bad", Title: "No passkey was added", Lines: []string{MessageOf(err)}})
 	}
 	return err

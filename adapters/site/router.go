@@ -30,7 +30,7 @@ const (
 
 func (s *Site) newRouter() *gin.Engine {
 	router := web.NewRouter(s.o.TrustedProxies)
-	router.Use(s.protect)
+	router.Use(s.protect, s.refuseForged)
 	for _, r := range s.routes {
 		router.Handle(r.Method, s.o.Prefix+r.Path, s.answer(r))
 		if r.Method == http.MethodGet {

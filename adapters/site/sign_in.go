@@ -45,6 +45,7 @@ func (s *Site) useLink(c *Call) error {
 
 // badLink tells why a link does not let in, and how to get in all the same.
 func (s *Site) badLink(c *Call, err error) error {
+	s.noteRefusal(c, err)
 	var title, line string
 	switch {
 	case domain.HasCode(err, domain.CodeLinkExpired):
@@ -202,6 +203,7 @@ func (s *Site) signIn(c *Call) error {
 	}
 	var e *domain.Error
 	if errors.As(err, &e) && (e.Kind == domain.KindUnauthenticated || postponed(err)) {
+		s.noteRefusal(c, err)
 		c.RetryAfter(err)
 		return s.signInPage(c, StatusOf(err), signInView{Next: next, Kept: kept(before),
 			Notice: &pages.Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}}})
@@ -222,9 +224,7 @@ func (s *Site) enterBy(c *Call) (people.Entered, error) {
 		return s.o.Access.SignIn(c.Ctx(), c.Browser(), s.o.Site, c.Form.Get("email"), c.Form.Get("password"))
 	}
 	ceremony, answer := c.answered()
-	entered, err := s.o.Passkeys.SignIn(c.Ctx(), c.Browser(), s.o.Site, ceremony, answer)
-	s.refusedPasskey(c, err)
-	return entered, err
+	return s.o.Passkeys.SignIn(c.Ctx(), c.Browser(), s.o.Site, ceremony, answer)
 }
 
 // resume shows the page of a form again, filled in as it was before the sign-in. It

@@ -58,6 +58,8 @@ type Options struct {
 	Passkeys       *people.Passkeys
 	Company        *people.Company // nil: no one signs in at an identity provider
 	TrustedProxies []netip.Prefix
+	Refusals       *people.Refusals // nil: none are kept in the audit log
+	Metrics        *Metrics         // nil: nothing is counted
 	Log            *slog.Logger
 	Clock          ports.Clock
 	Mails          bool // they are sent, so that a link may be asked for
@@ -66,13 +68,14 @@ type Options struct {
 
 // Site serves the pages.
 type Site struct {
-	o       Options
-	secure  bool // people come by https
-	pages   *pages.Set
-	origin  string // of the pages, as browsers write it
-	router  *gin.Engine
-	handler http.Handler
-	streams *streams
+	o      Options
+	secure bool // people come by https
+	pages  *pages.Set
+	origin string // of the pages, as browsers write it
+	router *gin.Engine
+	// protection refuses forms that another site sends.
+	protection *http.CrossOriginProtection
+	streams    *streams
 
 	inFlight inFlight          // pages that are being made
 	tables   chan struct{}     // a place for each table that is being sent
@@ -104,16 +107,13 @@ func New(o Options) *Site {
 		maps.Copy(s.o.Records, o.Records)
 	}
 	s.routes = s.Routes()
-	s.router = s.newRouter()
-	// A form that another site sends comes with the cookie where a browser is old or a
-	// host beside ours is the same site.
 	// Browsers are compared with the origin of the settings, and not with the Host alone: a
 	// proxy may have replaced that.
-	protection := http.NewCrossOriginProtection()
-	if err := protection.AddTrustedOrigin(s.origin); err != nil {
+	s.protection = http.NewCrossOriginProtection()
+	if err := s.protection.AddTrustedOrigin(s.origin); err != nil {
 		panic(err) // the settings were checked
 	}
-	s.handler = protection.Handler(s.router)
+	s.router = s.newRouter()
 	return s
 }
 
@@ -143,7 +143,7 @@ func parse(prefix string, who pages.Reader, own ...fs.FS) *pages.Set {
 }
 
 // Handler answers for all paths below the prefix.
-func (s *Site) Handler() http.Handler { return s.handler }
+func (s *Site) Handler() http.Handler { return s.router }
 
 // EndStreams ends those that are open, as the server is to end.
 func (s *Site) EndStreams() { s.streams.end() }

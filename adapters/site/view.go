@@ -101,6 +101,7 @@ func (s *Site) openView(c *Call) error {
 
 // badView tells why a link to a view does not work.
 func (s *Site) badView(c *Call, err error) error {
+	s.noteRefusal(c, err)
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Kind != domain.KindGone && e.Kind != domain.KindNotFound {
 		return err

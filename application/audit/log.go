@@ -7,7 +7,8 @@
 // compile. A person acts on behalf of one business, and a change of anything else is
 // rolled back and answered with domain.ErrNotFound: a page that forgets to ask whose
 // record it is changes nothing of another customer. A refused action, and one that
-// changes nothing, leaves no row. Some changes also send mails, in the same transaction:
+// changes nothing, leaves no row, but that people.Refusals keeps refused attempts of persons:
+// joined, since anybody can fail and the log is kept for good. Some changes also send mails, in the same transaction:
 // domain.AuditNotice says which. Customers' own calls are not kept here: their deliveries
 // have timelines, and their requests are logged.
 package audit

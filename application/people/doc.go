@@ -51,4 +51,6 @@
 //
 // The counters are those of ports.RateLimiter, which bounds their memory. Their names hold
 // digests, and no email addresses.
+//
+// Refusals keeps what was refused in the audit log.
 package people

@@ -39,13 +39,13 @@ func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
 }
 
 func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls settings.PublicURLs, clock ports.Clock,
-	ids ports.Identifiers, n ports.Normalizer, watch *connections.ProxyWatch, d connectionBounds, log *slog.Logger) *portal.Portal {
+	ids ports.Identifiers, n ports.Normalizer, watch *connections.ProxyWatch, d connectionBounds, m *site.Metrics, log *slog.Logger) *portal.Portal {
 	u.Deliveries, u.Listeners, u.Admission = p.sandbox.Deliveries, p.sandbox.Listeners, p.sandbox.Admission
 	return portal.New(u, portal.Options{
 		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, TrackingBaseURL: urls.Tracking,
 		DocsURL:        strings.TrimSuffix(urls.Sandbox, "/v1") + docsite.Prefix,
 		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: around(watch, urls.Portal),
-		Connections: d.portal, Normalizer: n, ReadOrder: a.sandbox.ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
+		Metrics: m, Connections: d.portal, Normalizer: n, ReadOrder: a.sandbox.ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
 		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		RequestLog: site.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
 	})
@@ -53,7 +53,7 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 
 // newConsole is the site of the staff, which is on the operations listener.
 func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
-	n ports.Normalizer, log *slog.Logger) (*console.Console, error) {
+	n ports.Normalizer, m *site.Metrics, log *slog.Logger) (*console.Console, error) {
 	streets, err := newStreets(c)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls se
 	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party), newCompany(u.Access, c, urls, clock)
 	return console.New(u, console.Options{BaseURL: urls.Console, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
 		Mails: c.MailsAreRead(), Identifiers: ids, Customer: o.Mounted(console.BusinessAt), PortalBaseURL: urls.Portal,
-		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n, API: o.API(), Streets: streets}), err
+		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n, API: o.API(), Streets: streets, Metrics: m}), err
 }
 
 // newStreets is the street map of the console; nil: there is none.

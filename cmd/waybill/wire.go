@@ -20,6 +20,7 @@ import (
 	"waybill/adapters/periodic"
 	"waybill/adapters/portal"
 	"waybill/adapters/servicearea/geojson"
+	"waybill/adapters/site"
 	"waybill/adapters/trackingpage"
 	"waybill/application/admission"
 	"waybill/application/audit"
@@ -97,7 +98,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New,
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, site.NewMetrics, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New,
 	machinery.New, newSharedQueue,
 	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
 	wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap, newBoard,

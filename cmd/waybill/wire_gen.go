@@ -22,6 +22,7 @@ import (
 	"waybill/adapters/periodic"
 	"waybill/adapters/portal"
 	"waybill/adapters/servicearea/geojson"
+	"waybill/adapters/site"
 	"waybill/adapters/trackingpage"
 	"waybill/application/admission"
 	"waybill/application/audit"
@@ -225,6 +226,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	opsapiManagement := newManagement(useCases, mainCursorKeys, urls)
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
+	refusals, cleanup9 := people.NewRefusals(portsStorage, clock, identifiers, log)
 	auditLog := audit.New(portsStorage, clock, identifiers)
 	queue := newQueue(mainQueueRedis, log)
 	sharedQueue := newSharedQueue(queue)
@@ -236,6 +238,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	board := newBoard(portsStorage, clock, mainDependencies)
 	consoleUseCases := console.UseCases{
 		Access:     access,
+		Refusals:   refusals,
 		Directory:  directory,
 		Audit:      auditLog,
 		Moves:      movesMoves,
@@ -250,6 +253,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	passkeys, err := newPasskeys(urls)
 	if err != nil {
+		cleanup9()
 		cleanup8()
 		cleanup7()
 		cleanup6()
@@ -265,6 +269,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	readinessReadiness := readiness.New(portsStorage, clock)
 	portalUseCases := portal.UseCases{
 		Access:          access,
+		Refusals:        refusals,
 		Passkeys:        peoplePasskeys,
 		Directory:       directory,
 		Tenants:         tenants,
@@ -275,9 +280,11 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Endpoints:       endpointsEndpoints,
 		Readiness:       readinessReadiness,
 	}
-	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
-	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clock, identifiers, normalizer, log)
+	siteMetrics := site.NewMetrics(registry)
+	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, siteMetrics, log)
+	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clock, identifiers, normalizer, siteMetrics, log)
 	if err != nil {
+		cleanup9()
 		cleanup8()
 		cleanup7()
 		cleanup6()
@@ -346,6 +353,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		news:          fanoutNews,
 	}
 	return mainService, func() {
+		cleanup9()
 		cleanup8()
 		cleanup7()
 		cleanup6()
@@ -657,7 +665,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, machinery.New, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap, newBoard, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, site.NewMetrics, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, machinery.New, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap, newBoard, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

@@ -356,7 +356,7 @@ func TestTheDashboardFitsTogether(t *testing.T) {
 		}
 	}
 	want := []string{"API", "Creates", "Webhooks", "Simulations", "Pricing and routing", "Storage pools", "Queue and Redis", "Tracking pages",
-		"Processes"}
+		"Processes", "People"}
 	if !slices.Equal(rows, want) {
 		t.Errorf("the rows are %q, want %q", rows, want)
 	}

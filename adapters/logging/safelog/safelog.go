@@ -23,6 +23,8 @@ var Loggable = map[string]bool{
 	"endpoint": true, "endpoints": true, "webhook": true, "attempts": true, "reason": true, "failures": true, "until": true, "metric": true,
 	// Of mails. Only a development server logs their text.
 	"mail": true, "kind": true, "person": true, "state": true, "next": true, "mail_to": true, "mail_subject": true, "mail_link": true,
+	// a refused attempt of a person
+	"site": true, "outcome": true,
 	// a service that prices or routes, or Redis
 	"service": true,
 	// an operator

@@ -1,0 +1,163 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"waybill/application/audit"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// refusalsJoined is for how long refusals of one person and outcome are counted together.
+	refusalsJoined = 24 * time.Hour
+	// maxRefusals is how many persons and outcomes are counted at a time.
+	maxRefusals = 10_000
+	// refusalsWaiting is how many refusals wait to be counted.
+	refusalsWaiting = 1024
+	// keepRefusalWithin is how long the storage may take for one entry.
+	keepRefusalWithin = 5 * time.Second
+)
+
+// Refusals keeps refused attempts of known persons in the audit log. The log is kept for
+// good and anybody can fail, so attempts are joined: for a person and an outcome there is an
+// entry at the 1st, the 10th, the 100th attempt of 24 hours and so on, which tells the count. A
+// process keeps 10,000 persons and outcomes in mind, and starts with none. The actor of an entry
+// is the person whom the attempt names; nobody has proved to be that person.
+//
+// Entries are written apart from the request. Otherwise the time of an answer would
+// tell whether there is such a person.
+type Refusals struct {
+	storage ports.Storage
+	audit   *audit.Log
+	clock   ports.Clock
+	log     *slog.Logger
+	waiting chan domain.Refusal
+	tallies map[refusalKey]*refusalTally
+}
+
+type refusalKey struct {
+	person  domain.ID
+	outcome domain.RefusalOutcome
+}
+
+type refusalTally struct {
+	since time.Time
+	count int
+}
+
+// NewRefusals keeps refusals until the returned function is called. That function waits until
+// those that were handed over are kept.
+func NewRefusals(s ports.Storage, c ports.Clock, ids ports.Identifiers, log *slog.Logger) (*Refusals, func()) {
+	r := &Refusals{storage: s, audit: audit.New(s, c, ids), clock: c, log: log, waiting: make(chan domain.Refusal, refusalsWaiting),
+		tallies: map[refusalKey]*refusalTally{}}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case refusal := <-r.waiting:
+				r.keep(refusal)
+			case <-stop:
+				for len(r.waiting) > 0 {
+					r.keep(<-r.waiting)
+				}
+				return
+			}
+		}
+	}()
+	return r, func() { close(stop); <-stopped }
+}
+
+// Keep hands a refusal over. Where too many wait it is left out: the log and the metrics
+// still tell. Nil refusals keep nothing.
+func (r *Refusals) Keep(refusal domain.Refusal) {
+	if r == nil || refusal.PersonID == "" {
+		return
+	}
+	select {
+	case r.waiting <- refusal:
+	default:
+	}
+}
+
+func (r *Refusals) keep(refusal domain.Refusal) {
+	ctx, cancel := context.WithTimeout(context.Background(), keepRefusalWithin)
+	defer cancel()
+	if err := r.append(ctx, refusal); err != nil && !errors.Is(err, domain.ErrNotFound) {
+		r.log.WarnContext(ctx, "a refused attempt is not in the audit log", "request_id", refusal.RequestID, "person",
+			string(refusal.PersonID), "error", err)
+	}
+}
+
+// append answers domain.ErrNotFound where there is no such person.
+func (r *Refusals) append(ctx context.Context, refusal domain.Refusal) error {
+	key, now := refusalKey{refusal.PersonID, refusal.Outcome}, r.clock.Now()
+	tally := r.tallies[key]
+	known := tally != nil && now.Sub(tally.since) < refusalsJoined
+	if !known {
+		if tally == nil && !r.room(now) {
+			return nil
+		}
+		tally = &refusalTally{since: now}
+	}
+	tally.count++
+	if !powerOfTen(tally.count) {
+		return nil
+	}
+	person, err := r.storage.Read().Persons.Get(ctx, refusal.PersonID)
+	if err != nil {
+		return err
+	}
+	r.tallies[key] = tally // of persons that there are
+	business, err := r.businessOf(ctx, refusal)
+	if err != nil {
+		return err
+	}
+	by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: business, RequestID: refusal.RequestID}
+	return r.audit.Change(ctx, by, func(context.Context, ports.Stores) (domain.AuditRecord, error) {
+		return domain.AuditRecord{Action: domain.ActionPersonRefused, Target: person.ID, BusinessID: business, Details: map[string]string{
+			"site": string(refusal.Site), "outcome": string(refusal.Outcome), "count": strconv.Itoa(tally.count),
+			"since": domain.FormatTime(tally.since),
+		}}, nil
+	})
+}
+
+// businessOf is the business whose audit log tells of it: that of the session, or else that to
+// which the person would sign in. It is empty at the console, and where there is none.
+func (r *Refusals) businessOf(ctx context.Context, refusal domain.Refusal) (domain.ID, error) {
+	if refusal.Site == domain.Console || refusal.BusinessID != "" {
+		return refusal.BusinessID, nil
+	}
+	all, err := r.storage.Read().Memberships.OfPerson(ctx, refusal.PersonID)
+	for _, m := range all {
+		if m.Site() == refusal.Site && m.AcceptedAt != nil {
+			return m.BusinessID, nil
+		}
+	}
+	return "", err
+}
+
+// room reports whether one more can be counted, after those whose time is over were dropped.
+func (r *Refusals) room(now time.Time) bool {
+	if len(r.tallies) < maxRefusals {
+		return true
+	}
+	for key, tally := range r.tallies {
+		if now.Sub(tally.since) >= refusalsJoined {
+			delete(r.tallies, key)
+		}
+	}
+	return len(r.tallies) < maxRefusals
+}
+
+func powerOfTen(n int) bool {
+	for n%10 == 0 && n > 1 {
+		n /= 10
+	}
+	return n == 1
+}

@@ -1,0 +1,76 @@
+package people_test
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/test/stage"
+)
+
+func TestRefusalsOfOnePersonAreJoinedInTheAuditLog(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	var log stage.Log
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	keep := func(refusals ...domain.Refusal) {
+		t.Helper()
+		kept, end := people.NewRefusals(s.stage.Store, s.stage.Clock, s.stage.IDs, logger)
+		for _, r := range refusals {
+			kept.Keep(r)
+		}
+		end()
+	}
+	counts := func() (counts []string) {
+		for _, e := range s.entries(t, s.mine) {
+			if e.Action == domain.ActionPersonRefused {
+				counts = append(counts, e.Details["outcome"]+" "+e.Details["count"])
+				if e.Target != ama.Person.ID || e.Actor.ID != ama.Person.ID || e.Details["site"] != "portal" || e.Details["since"] == "" {
+					t.Errorf("%+v", e)
+				}
+			}
+		}
+		return counts
+	}
+	refusal := domain.Refusal{Site: domain.Portal, Outcome: domain.RefusedPassword, PersonID: ama.Person.ID, RequestID: "req_1"}
+	unknown := refusal
+	unknown.PersonID = s.stage.IDs.ID(domain.PrefixPerson)
+	nobody := refusal
+	nobody.PersonID = ""
+	many := make([]domain.Refusal, 0, 210)
+	for range 110 {
+		many = append(many, refusal)
+	}
+	role := refusal
+	role.Outcome, role.BusinessID = domain.RefusedRole, s.mine
+	keep(append(many, unknown, nobody, role)...)
+	if got, want := fmt.Sprint(counts()), "[role 1 wrong_password 100 wrong_password 10 wrong_password 1]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+
+	kept, end := people.NewRefusals(s.stage.Store, s.stage.Clock, s.stage.IDs, logger)
+	defer end()
+	until := func(n int) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); len(counts()) != n; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%q, want %d", counts(), n)
+			}
+		}
+	}
+	kept.Keep(refusal)
+	until(5)
+	s.stage.Clock.GoOn(24 * time.Hour)
+	kept.Keep(refusal)
+	until(6)
+	if log.String() != "" {
+		t.Error(log.String())
+	}
+	if got := counts()[0]; got != "wrong_password 1" {
+		t.Errorf("a day later: %s", got)
+	}
+}

@@ -8,6 +8,8 @@ import (
 
 // Codes about links.
 const (
+	CodeOwnSignInToAccept = "OWN_SIGN_IN_TO_ACCEPT"
+
 	CodeLinkUnknown  = "LINK_UNKNOWN"
 	CodeLinkUsed     = "LINK_USED"
 	CodeLinkReplaced = "LINK_REPLACED"
@@ -21,6 +23,17 @@ type LinkPurpose string
 const (
 	LinkSignIn     LinkPurpose = "sign_in"
 	LinkInvitation LinkPurpose = "invitation"
+)
+
+// LinkOrigin tells who was shown a link beside the person.
+type LinkOrigin string
+
+// The origins there are. Who comes by a link that nobody else was shown has proved the email
+// address of the account.
+const (
+	LinkShown     LinkOrigin = ""        // somebody else was shown it
+	LinkMailed    LinkOrigin = "mailed"  // it was sent to the email address
+	LinkByCommand LinkOrigin = "command" // the delivery company made it on the server, for the person
 )
 
 // Lifetime is how long a link works.
@@ -43,9 +56,10 @@ type Link struct {
 	BusinessID ID // empty: to the console
 	Purpose    LinkPurpose
 	// OneBusiness is set for a link that an operator made for a customer of the company's own
-	// site, and for all that are made in its session. It opens the business alone and accepts
-	// no invitation: Session.OneBusiness.
+	// site, for a sign-in link that another person is shown, and for all that are made in their
+	// sessions. It opens the business alone and accepts no invitation: Session.OneBusiness.
 	OneBusiness bool
+	Origin      LinkOrigin
 	Digest      [32]byte
 	CreatedAt   time.Time
 	ExpiresAt   time.Time  // of one that was made useless: when that was
@@ -67,6 +81,21 @@ func (l Link) Usable(now time.Time) error {
 		return &Error{Kind: KindGone, Code: CodeLinkExpired, Message: "This link has expired. Ask for a new one."}
 	}
 	return nil
+}
+
+// Private reports whether nobody but the person was shown the link.
+func (l Link) Private() bool { return l.Origin != LinkShown }
+
+// TakesSignIn reports whether the link accepts an invitation only together with the sign-in
+// of the person's own account: one that was opened before.
+func (l Link) TakesSignIn(m Member) bool {
+	return l.Purpose == LinkInvitation && !l.OneBusiness && m.Membership.AcceptedAt == nil && m.Person.State != PersonInvited
+}
+
+// OwnSignInToAccept answers where an invitation takes the sign-in of the person's own account.
+func OwnSignInToAccept() *Error {
+	return &Error{Kind: KindForbidden, Code: CodeOwnSignInToAccept,
+		Message: "This email address has an account. Sign in to it to accept the invitation; nothing of the account changes."}
 }
 
 // LinkUsed answers for a link that was used.

@@ -136,6 +136,7 @@ const (
 	ActionPersonEnable      Action = "person.enable"
 	ActionPersonSignIn      Action = "person.sign_in"
 	ActionPersonRefused     Action = "person.refused" // attempts to sign in, or to do what the role does not include
+	ActionPersonRename      Action = "person.rename"
 	ActionPersonPassword    Action = "person.password"
 	ActionPersonEndSessions Action = "person.end_sessions"
 	ActionPasskeyAdd        Action = "passkey.add"
@@ -159,7 +160,8 @@ func Actions() []Action {
 		ActionEndpointRecover, ActionInboxOpen, ActionSendingPause, ActionSendingResume, ActionMailRetry, ActionMailDrop, ActionTaskRetry, ActionTaskDrop,
 		ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
-		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonRefused, ActionPersonPassword, ActionPersonEndSessions,
+		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonRefused, ActionPersonRename, ActionPersonPassword,
+		ActionPersonEndSessions,
 		ActionPasskeyAdd, ActionPasskeyRename, ActionPasskeyRemove, ActionIdentityConnect,
 		ActionViewBegin, ActionViewEnd,
 	}

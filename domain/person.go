@@ -39,7 +39,11 @@ type Person struct {
 	Email        Email
 	State        PersonState
 	PasswordHash string // as ports.Passwords makes it; empty: none is set
-	CreatedAt    time.Time
+	// EmailProven is set once the person came by a link that nobody else was shown, or by the
+	// identity provider. Before that, whoever was shown the invitation may have opened the
+	// account and set its password.
+	EmailProven bool
+	CreatedAt   time.Time
 }
 
 // Email is an address of an e-mail account in the form in which it is unique:
@@ -123,6 +127,7 @@ type Membership struct {
 	PersonID   ID
 	BusinessID ID
 	Role       Role
+	Name       string // that the inviter typed, until the invitation is accepted
 	CreatedAt  time.Time
 	AcceptedAt *time.Time // nil: the invitation was not used yet
 	// SignedOutAt is when the person was last signed out of the business; nil: never. A
@@ -133,10 +138,39 @@ type Membership struct {
 // Site is where the membership lets the person in.
 func (m Membership) Site() Site { return SiteOf(m.BusinessID) }
 
-// Member is a person as one business, or the staff, sees them.
+// Member is a person as one business, or the staff, sees them. Until the invitation is
+// accepted, Person.Name is the name that the inviter typed, and the email address where none
+// is kept: nobody sees what the person is called elsewhere.
 type Member struct {
 	Person     Person
 	Membership Membership
+}
+
+// NewMember joins a person with one of their memberships.
+func NewMember(p Person, m Membership) Member {
+	switch {
+	case m.AcceptedAt != nil:
+	case m.Name != "":
+		p.Name = m.Name
+	default:
+		p.Name = string(p.Email)
+	}
+	return Member{Person: p, Membership: m}
+}
+
+// Reference returns the ID by which the pages of a business name the member.
+func (m Member) Reference() ID {
+	if m.Membership.AcceptedAt != nil || m.Membership.BusinessID == "" {
+		return m.Person.ID
+	}
+	return InvitedReference(m.Person.ID)
+}
+
+// InvitedReference returns the ID by which the pages of a business name a person who has not
+// accepted its invitation. The ID of a person says when the account was made, and so whether
+// it is older than the invitation.
+func InvitedReference(person ID) ID {
+	return digestID(PrefixPerson, "invited", string(person))
 }
 
 // LosesLastOwner reports whether no owner (of the staff: no admin) who can sign in

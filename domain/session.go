@@ -84,7 +84,8 @@ func SessionEnded() *Error {
 // the session.
 func OwnSignInNeeded() *Error {
 	return &Error{Kind: KindForbidden, Code: CodeOwnSignInNeeded,
-		Message: "The website of your delivery company opened this session. It shows one business, and not your account. " +
+		Message: "Somebody else had the link that opened this session: the website of your delivery company, or an owner of your business. " +
+			"It shows one business, and not your account. " +
 			"To change your account, sign out and sign in yourself: by password, passkey or a link that is sent to your email address."}
 }
 

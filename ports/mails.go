@@ -95,6 +95,7 @@ type Letter struct {
 	At       time.Time     // when it happened
 	Link     string        // lets the recipient in, once; a secret
 	LinkFor  time.Duration // for how long
+	Accepts  bool          // the link accepts an invitation to Business
 	Device   string
 	Passkey  string // by name
 	Page     string // an address in the portal where one looks or acts; empty: there is no portal

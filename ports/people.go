@@ -21,7 +21,7 @@ type PersonStore interface {
 	Add(ctx context.Context, p domain.Person) (stored domain.Person, created bool, err error)
 	// Lock reads the person and holds the row until the transaction ends.
 	Lock(ctx context.Context, id domain.ID) (domain.Person, error)
-	// Update stores name, state and password of a locked person.
+	// Update stores name, state, password and EmailProven of a locked person.
 	Update(ctx context.Context, p domain.Person) error
 }
 
@@ -47,7 +47,7 @@ type MembershipStore interface {
 	// Insert answers domain.ErrNotFound where there is no such person or business,
 	// and fails where the person has a membership there.
 	Insert(ctx context.Context, m domain.Membership) error
-	// Update stores the role and when it was accepted.
+	// Update stores all but when it was created.
 	Update(ctx context.Context, m domain.Membership) error
 	Remove(ctx context.Context, business, person domain.ID) error
 }
@@ -79,6 +79,7 @@ type LinksOf struct {
 	BusinessID *domain.ID // those to one business alone, to the console when empty; nil: all
 	// OneBusiness selects those that domain.Link calls so; false: all.
 	OneBusiness bool
+	Purpose     domain.LinkPurpose // empty: all
 }
 
 // SessionReader finds sessions.

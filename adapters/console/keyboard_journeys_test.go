@@ -6,6 +6,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"waybill/adapters/console"
+	"waybill/application/people"
 	"waybill/domain"
 	"waybill/test/browser"
 )
@@ -14,7 +15,7 @@ import (
 var keyboardJourneys = []keyboardJourney{
 	{"a dispatcher signs in and fails a delivery of the board with a reason", failByKeyboard,
 		[]string{"/signin", "/deliveries/:delivery/move", "/signout"}},
-	{"a link to sign in is asked for", linkByKeyboard, []string{"/signin/link"}},
+	{"a link to sign in is asked for", linkByKeyboard, []string{"/signin/link", "/enter/:link/email"}},
 	{"a dispatcher previews many deliveries and moves them", bulkByKeyboard, []string{"/enter/:link", "/bulk", "/bulk/move"}},
 	{"an admin pauses and resumes what is sent, and sends again what did not arrive", repairByKeyboard,
 		[]string{"/webhooks/pause", "/webhooks/resume", "/webhooks/:endpoint/pause", "/webhooks/:endpoint/resume",
@@ -24,7 +25,7 @@ var keyboardJourneys = []keyboardJourney{
 		[]string{"/staff", "/staff/:person/role", "/staff/:person/link", "/staff/:person/sessions", "/staff/:person/disable",
 			"/staff/:person/enable", "/staff/:person/remove"}},
 	{"a person looks after the own account", accountByKeyboard,
-		[]string{"/account/password", "/account/sessions", "/account/confirm", "/account/passkeys/:passkey",
+		[]string{"/account/name", "/account/password", "/account/sessions", "/account/confirm", "/account/passkeys/:passkey",
 			"/account/passkeys/:passkey/remove"}},
 	{"a person adds a passkey and signs in with it", passkeyByKeyboard,
 		[]string{"/account/passkeys", "/account/passkeys/ask", "/account/confirm/passkey", "/signin/passkey"}},
@@ -77,6 +78,12 @@ func bulkByKeyboard(w *walk) {
 func linkByKeyboard(w *walk) {
 	p := w.open("/signin")
 	p.send("/signin/link", "Sign in", "[name=email]", string(w.staff[domain.RoleSupport].Email))
+	w.join(w.T, w.business.ID, "efua@adom.example", "Efua", domain.RoleOwner)
+	invited := must[people.Issued](w.T)(w.directory.Invite(w.T.Context(), operator,
+		people.Invitation{Email: "efua@adom.example", Name: "Efua", Role: "support"}))
+	p = w.open("/enter/" + invited.Secret)
+	p.want("No password?")
+	p.send("/enter/:link/email", "Sign in")
 }
 
 func repairByKeyboard(w *walk) {
@@ -143,6 +150,8 @@ func accountByKeyboard(w *walk) {
 	w.signedIn(w.T, domain.RoleAdmin)
 	p := w.as(domain.RoleAdmin)
 	p.enter(`nav a[href="/console/account"]`, "Account")
+	p.send("/account/name", "Account", "#own-name", "Akosua")
+	p.want("Your name was changed")
 	p.send("/account/sessions", "Account")
 	p.send("/account/password", "Account", "#password", "another long password")
 	p.want("The password was saved")

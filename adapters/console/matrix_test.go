@@ -46,7 +46,7 @@ func sent(pairs ...string) func(*scene) url.Values {
 // matrix is every route with who may use it. The files of pages add their own rows by
 // init; a route without one fails the test below, so that none is forgotten.
 var matrix = map[string]row{
-	"GET /enter/:link": {}, "POST /enter/:link": {}, "GET /signin": {}, "POST /signin": {}, "POST /signout": {},
+	"GET /enter/:link": {}, "POST /enter/:link": {}, "GET /enter/:link/email": {}, "POST /enter/:link/email": {}, "GET /signin": {}, "POST /signin": {}, "POST /signout": {},
 	"GET /signin/passkey": {}, "POST /signin/passkey": {}, "GET /signin/link": {},
 	"POST /signin/link": {form: sent("email", "nobody@waybill.example")},
 	"GET /signout":      {may: everybody},
@@ -65,6 +65,7 @@ var matrix = map[string]row{
 
 	"GET /account":          {may: everybody},
 	"GET /account/password": {may: everybody}, "POST /account/password": {may: everybody, form: sent("password", "another long password")},
+	"GET /account/name": {may: everybody}, "POST /account/name": {may: everybody, form: sent("own_name", "Ama O. Mensah")},
 	"GET /account/sessions": {may: everybody}, "POST /account/sessions": {may: everybody},
 	"GET /account/confirm": {may: everybody}, "POST /account/confirm": {may: everybody},
 	"GET /account/confirm/passkey": {may: everybody}, "POST /account/confirm/passkey": {may: everybody},

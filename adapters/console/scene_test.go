@@ -99,7 +99,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	ctx := t.Context()
 	s := &scene{Stage: stage.New(t), staff: map[domain.Role]domain.Person{}}
-	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs)
+	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs, false)
 	s.tenants = tenancy.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	s.access = people.NewAccess(s.Store, &s.guard, &s.guard, s.Clock, s.IDs)
 	s.audit = audit.New(s.Store, s.Clock, s.IDs)

@@ -88,7 +88,7 @@ func newScene(t *testing.T) *scene {
 				PickupLocations: pickuplocations.New(d.Store, d.Gate(d.Store), d.Clock, d.IDs),
 				Operations:      operated,
 				Moves:           moves.New(d.Store, operated, d.Clock, d.IDs, slog.New(slog.NewTextHandler(d.logged, nil))),
-				People:          people.NewDirectory(d.Store, d.Clock, d.IDs),
+				People:          people.NewDirectory(d.Store, d.Clock, d.IDs, false),
 				Normalizer:      ghana{}, Identifiers: d.IDs,
 			},
 			CursorKeys: [][32]byte{{1}}, TrackingBaseURL: "http://127.0.0.1/track", PortalBaseURL: "https://portal.example.com",

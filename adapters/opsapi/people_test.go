@@ -33,7 +33,7 @@ func TestACompanyMakesALinkThatLetsItsCustomerIn(t *testing.T) {
 			t.Errorf("%s: %d %s", body, got.status, got.body)
 		}
 	}
-	staff := people.NewDirectory(d.Store, d.Clock, d.IDs)
+	staff := people.NewDirectory(d.Store, d.Clock, d.IDs, false)
 	if _, err := staff.Invite(t.Context(), domain.AuditActor{Name: "command:test"}, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi",
 		Role: "viewer"}); err != nil {
 		t.Fatal(err)

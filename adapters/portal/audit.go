@@ -111,8 +111,8 @@ func (p *Portal) personField(c *call, chosen domain.ID) (pages.Field, error) {
 	members, err := p.Directory.Members(c.Ctx(), c.Business())
 	there := chosen == ""
 	for _, m := range members {
-		f.Options = append(f.Options, pages.Option{Value: string(m.Person.ID), Text: m.Person.Name, Chosen: m.Person.ID == chosen})
-		there = there || m.Person.ID == chosen
+		f.Options = append(f.Options, pages.Option{Value: string(m.Reference()), Text: m.Person.Name, Chosen: m.Reference() == chosen})
+		there = there || m.Reference() == chosen
 	}
 	if !there {
 		f.Options = append(f.Options, pages.Option{Value: string(chosen), Text: string(chosen), Chosen: true})
@@ -128,6 +128,9 @@ func showEntry(c *call, e domain.AuditEntry) entryView {
 	}
 	if c.ByStaff() { // who know each other by name
 		shown.By = cmp.Or(e.Actor.Name, shown.By)
+	}
+	if e.Details["state"] == string(domain.PersonInvited) && !c.ByStaff() {
+		shown.Target = string(domain.InvitedReference(e.Target))
 	}
 	if e.Actor.Kind() == domain.ActorPerson {
 		shown.ByHref = auditQuery{filter: domain.AuditFilter{ActorID: e.Actor.ID}}.href("/audit", "")

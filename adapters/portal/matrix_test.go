@@ -33,7 +33,7 @@ var (
 // matrix is every route with who may use it. An environment has a row of its own.
 // A route that is not here fails the test below, so that none is forgotten.
 var matrix = map[string]row{
-	"GET /enter/:link": {}, "POST /enter/:link": {}, "GET /signin": {}, "POST /signin": {}, "POST /signout": {},
+	"GET /enter/:link": {}, "POST /enter/:link": {}, "GET /enter/:link/email": {}, "POST /enter/:link/email": {}, "GET /signin": {}, "POST /signin": {}, "POST /signout": {},
 	"GET /signin/passkey": {}, "POST /signin/passkey": {},
 	"GET /signin/link": {}, "POST /signin/link": {},
 	"GET /signout": {may: members},
@@ -122,6 +122,8 @@ var matrix = map[string]row{
 	"GET /account":           {may: members},
 	"GET /account/password":  {may: members},
 	"POST /account/password": {may: members, form: sent("password", "another battery, another horse")},
+	"GET /account/name":      {may: members},
+	"POST /account/name":     {may: members, form: sent("own_name", "Ama O. Mensah")},
 	"GET /account/sessions":  {may: members},
 	"POST /account/sessions": {may: members, form: func(_ *scene, h house) url.Values { return url.Values{"session": {string(h.session)}} }},
 	"GET /account/confirm":   {may: members},

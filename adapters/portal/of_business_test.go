@@ -16,7 +16,7 @@ func TestAFormOfOneBusinessChangesNothingInAnother(t *testing.T) {
 	r := s.reader(t)
 	issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.other.business.ID,
 		Email: string(s.house.people[domain.RoleOwner].Email), Name: "A", Role: "owner"}))
-	r.post("/enter/"+issued.Secret, nil)
+	r.post("/enter/"+issued.Secret, url.Values{"password": {password}})
 	show := func(h house) {
 		if p := r.post("/account/business", url.Values{"business": {string(h.business.ID)}}); p.status != http.StatusOK || p.at != "/" {
 			t.Fatalf("show %s: %d at %s", h.business.Name, p.status, p.at)

@@ -184,7 +184,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{Stage: stage.New(t)}
 	s.storage, s.rates = &breakable{Storage: s.Store}, &counting{now: s.Clock.Now, taken: map[string][]time.Time{}}
-	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs)
+	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs, false)
 	s.tenants = tenancy.NewTenants(s.storage, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	s.access = people.NewAccess(s.storage, &s.guard, &s.guard, s.Clock, s.IDs)
 	s.audit = audit.New(s.storage, s.Clock, s.IDs)

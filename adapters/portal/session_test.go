@@ -324,7 +324,7 @@ func TestPeopleAreInvitedAndGetTheirRoles(t *testing.T) {
 		!strings.Contains(p.body, `href="/account"`) {
 		t.Errorf("%d at %s", p.status, p.at)
 	}
-	action, form = efua.get("/account").form(t, "Save")
+	action, form = efua.get("/account").form(t, "Save password")
 	form.Set("password", "short")
 	if p := efua.post(action, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="password-error"`) ||
 		strings.Contains(p.body, `value="short"`) {

@@ -11,6 +11,7 @@ import (
 type accountView struct {
 	Notice        *pages.Notice
 	Person        domain.Person
+	Name          pages.Field
 	HasPassword   bool
 	OneBusiness   bool // the link of an operator opened the session: the account is not shown
 	Stale         bool // no password, and the sign-in is too old to set one
@@ -62,6 +63,8 @@ func (s *Site) accountPage(c *Call, status int, n *pages.Notice) error {
 			MinLength: domain.MinPassword, MaxLength: domain.MaxPassword,
 			Hint: "At least 12 characters. A few words that do not belong together are good."}),
 	}
+	v.Name = c.Field(pages.Field{ID: "own-name", Name: "own_name", Label: "Name", Value: c.Principal.Person.Name, Required: true,
+		MaxLength: domain.NameRule.Most, Autocomplete: "name", Hint: "As the people of your business read it."})
 	if v.HasPassword && !fresh {
 		v.Current = c.Field(pages.Field{Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password",
 			Required: true, MaxLength: domain.MaxPassword})
@@ -114,6 +117,20 @@ func (s *Site) setPassword(c *Call) error {
 		return err
 	}
 	return c.Lead("/account?done=password")
+}
+
+// rename changes the person's own name.
+func (s *Site) rename(c *Call) error {
+	err := s.o.Access.Rename(c.Ctx(), c.Principal, c.RequestID(), c.Form.Get("own_name"))
+	if c.Wrong(err) {
+		c.Faults["own_name"] = c.Faults["name"]
+		delete(c.Faults, "name") // another field of the page has that name
+		return s.accountPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Lead("/account?done=name")
 }
 
 // endSessions ends the session that the form names, or all others.

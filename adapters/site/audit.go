@@ -29,7 +29,7 @@ var ActionTexts = map[domain.Action]string{
 	domain.ActionPersonInvite: "Person invited", domain.ActionPersonLink: "Sign-in link made",
 	domain.ActionPersonAccept: "Invitation accepted",
 	domain.ActionPersonRole:   "Role changed", domain.ActionPersonRemove: "Person removed", domain.ActionPersonSignIn: "Signed in",
-	domain.ActionPersonRefused:  "Attempts refused",
+	domain.ActionPersonRefused: "Attempts refused", domain.ActionPersonRename: "Own name changed",
 	domain.ActionPersonPassword: "Password set", domain.ActionPersonEndSessions: "Sessions ended",
 	domain.ActionPasskeyAdd: "Passkey added", domain.ActionPasskeyRename: "Passkey renamed", domain.ActionPasskeyRemove: "Passkey removed",
 }

@@ -76,11 +76,12 @@ type memberView struct {
 	Me                           bool
 	JoinedAt                     time.Time
 	Roles                        []pages.Option
+	person                       domain.ID // ID is how pages name them
 }
 
 func showMember(m domain.Member, me domain.ID) memberView {
 	v := memberView{
-		ID: string(m.Person.ID), Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role),
+		ID: string(m.Reference()), person: m.Person.ID, Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role),
 		State: string(m.Person.State),
 		Me:    m.Person.ID == me, JoinedAt: m.Membership.CreatedAt,
 	}
@@ -138,8 +139,22 @@ func (s *Site) sendInvitation(c *Call, i people.Invitation) error {
 		return s.peopleConflict(c, err)
 	}
 	c.Form = nil
-	return s.peoplePage(c, http.StatusOK, s.issued(c, issued, issued.Member.Person.Name+" is invited", "It lets them in once, within 7 days. "+
-		s.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
+	if issued.Purpose == domain.LinkSignIn { // they had accepted
+		return s.peoplePage(c, http.StatusOK, s.signInLink(c, issued))
+	}
+	return s.peoplePage(c, http.StatusOK, s.issued(c, issued, issued.Member.Person.Name+" is invited",
+		"The invitation goes to "+string(issued.Member.Person.Email)+" by email. It can be accepted once, within 7 days.", "It can be used once, within 7 days. "+
+			s.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
+}
+
+// signInLink shows the link for a person who has accepted.
+func (s *Site) signInLink(c *Call, i people.Issued) peopleView {
+	note := "It lets them in once, within 10 minutes. It is shown this once."
+	if i.OneBusiness {
+		note += " It opens this business alone: whoever comes by it cannot change the account of the person."
+	}
+	return s.issued(c, i, "A link for "+i.Member.Person.Name, "It goes to "+string(i.Member.Person.Email)+
+		" by email, and lets them in once, within 10 minutes.", note)
 }
 
 func (s *Site) makeLink(c *Call) error {
@@ -150,12 +165,11 @@ func (s *Site) makeLink(c *Call) error {
 	if m.State == string(domain.PersonInvited) {
 		return s.sendInvitation(c, people.Invitation{Email: m.Email, Name: m.Name, Role: m.Role})
 	}
-	issued, err := s.o.Directory.LinkTo(c.Ctx(), c.Actor(), c.Business(), domain.ID(m.ID))
+	issued, err := s.o.Directory.LinkTo(c.Ctx(), c.Actor(), c.Business(), m.person)
 	if err != nil {
 		return s.peopleConflict(c, err)
 	}
-	return s.peoplePage(c, http.StatusOK, s.issued(c, issued, "A link for "+issued.Member.Person.Name,
-		"It lets them in once, within 10 minutes. It is shown this once."))
+	return s.peoplePage(c, http.StatusOK, s.signInLink(c, issued))
 }
 
 // alsoMailed is what to do with an invitation that is shown.
@@ -166,23 +180,10 @@ func (s *Site) alsoMailed(otherwise string) string {
 	return otherwise
 }
 
-// mailedAlone is how a person gets a link that is not shown.
-func (s *Site) mailedAlone() string {
-	if s.o.Mails {
-		return "It goes to them by mail."
-	}
-	if s.o.Site == domain.Console {
-		return "No mails are sent here: the command waybill person link, or waybill staff link, makes one."
-	}
-	return "The delivery company can make one for them."
-}
-
-// issued shows a link, unless it is for the person's own mailbox alone.
-func (s *Site) issued(c *Call, i people.Issued, title, note string) peopleView {
+// issued shows a link, unless it goes to the person's own mailbox alone.
+func (s *Site) issued(c *Call, i people.Issued, title, mailed, note string) peopleView {
 	if i.MailOnly {
-		return peopleView{Notice: &pages.Notice{Tone: "good", Title: title, Lines: []string{
-			"They have an account elsewhere too, so that their link is not shown here. " + s.mailedAlone(),
-		}}}
+		return peopleView{Notice: &pages.Notice{Tone: "good", Title: title, Lines: []string{mailed}}}
 	}
 	enter := s.o.BaseURL + c.At("/enter/")
 	if c.mount != nil {
@@ -206,9 +207,11 @@ func (s *Site) peopleConflict(c *Call, err error) error {
 }
 
 func (s *Site) setRole(c *Call) error {
-	role := c.Form.Get("role")
-	_, err := s.o.Directory.SetRole(c.Ctx(), c.Actor(), c.Business(), domain.ID(c.Param("person")), role)
+	m, err := s.member(c)
 	if err != nil {
+		return err
+	}
+	if _, err := s.o.Directory.SetRole(c.Ctx(), c.Actor(), c.Business(), m.person, c.Form.Get("role")); err != nil {
 		c.Form = nil // the role is not the one of the form below
 		return s.peopleConflict(c, err)
 	}
@@ -222,7 +225,7 @@ func (s *Site) member(c *Call) (memberView, error) {
 		return memberView{}, err
 	}
 	for _, m := range members {
-		if string(m.Person.ID) == c.Param("person") {
+		if string(m.Reference()) == c.Param("person") {
 			return showMember(m, c.Principal.Person.ID), nil
 		}
 	}
@@ -231,10 +234,11 @@ func (s *Site) member(c *Call) (memberView, error) {
 
 // endSessionsOf signs a person out: an owner in the own business, the staff everywhere.
 func (s *Site) endSessionsOf(c *Call) error {
-	if _, err := s.member(c); err != nil {
+	m, err := s.member(c)
+	if err != nil {
 		return err
 	}
-	if _, err := s.o.Directory.EndSessions(c.Ctx(), c.Actor(), domain.ID(c.Param("person"))); err != nil {
+	if _, err := s.o.Directory.EndSessions(c.Ctx(), c.Actor(), m.person); err != nil {
 		return err
 	}
 	if s.o.Site == domain.Console {
@@ -259,7 +263,11 @@ func (s *Site) askRemove(c *Call) error {
 }
 
 func (s *Site) remove(c *Call) error {
-	if _, err := s.o.Directory.Remove(c.Ctx(), c.Actor(), c.Business(), domain.ID(c.Param("person"))); err != nil {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.o.Directory.Remove(c.Ctx(), c.Actor(), c.Business(), m.person); err != nil {
 		return s.peopleConflict(c, err)
 	}
 	return c.Lead(c.peoplePath() + "?done=removed")

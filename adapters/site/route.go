@@ -78,6 +78,8 @@ func (s *Site) common() []Route {
 	return slices.Concat(s.people(read, s.o.People), s.ofCompany(read), []Route{
 		{Method: get, Path: "/enter/:link", Handle: s.showLink},
 		{Method: post, Path: "/enter/:link", Handle: s.useLink},
+		{Method: get, Path: "/enter/:link/email", Handle: s.showLink},
+		{Method: post, Path: "/enter/:link/email", Handle: s.sendAcceptLink},
 		{Method: get, Path: "/signin", Handle: s.showSignIn},
 		{Method: post, Path: "/signin", Handle: s.signIn},
 		{Method: get, Path: "/signin/passkey", Handle: s.showSignIn},
@@ -90,6 +92,8 @@ func (s *Site) common() []Route {
 		{Method: get, Path: "/account", Act: read, Handle: s.ShowAccount},
 		{Method: get, Path: "/account/password", Act: read, Handle: s.ShowAccount},
 		{Method: post, Path: "/account/password", Act: account, Handle: s.setPassword, AsksItself: true, Credentials: true},
+		{Method: get, Path: "/account/name", Act: read, Handle: s.ShowAccount},
+		{Method: post, Path: "/account/name", Act: read, Handle: s.rename},
 		{Method: get, Path: "/account/sessions", Act: read, Handle: s.ShowAccount},
 		{Method: post, Path: "/account/sessions", Act: read, Handle: s.endSessions},
 		{Method: get, Path: "/account/confirm", Act: account, Handle: s.askToConfirm},

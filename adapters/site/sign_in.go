@@ -14,32 +14,50 @@ import (
 )
 
 // look finds a link to the site.
-func (s *Site) look(c *Call) error {
+func (s *Site) look(c *Call) (domain.Link, error) {
 	link, err := s.o.Access.Look(c.Ctx(), c.Browser(), c.Param("link"))
 	if err == nil && link.Site() != s.o.Site {
-		return domain.LinkUnknown()
+		return link, domain.LinkUnknown()
 	}
-	return err
+	return link, err
 }
 
 // showLink changes nothing: a scanner of mails that opens it spends no link.
 func (s *Site) showLink(c *Call) error {
-	if err := s.look(c); err != nil {
+	link, err := s.look(c)
+	if err != nil {
 		return s.badLink(c, err)
+	}
+	m, takesSignIn, err := s.o.Access.InvitedMember(c.Ctx(), link)
+	if err != nil {
+		return err
+	}
+	if takesSignIn {
+		return s.acceptPage(c, http.StatusOK, m, nil)
 	}
 	return s.ShowPlain(c, http.StatusOK, "enter", "Sign in", nil)
 }
 
 func (s *Site) useLink(c *Call) error {
-	err := s.look(c)
-	var entered people.Entered
-	if err == nil {
-		entered, err = s.o.Access.Enter(c.Ctx(), c.Browser(), c.Param("link"))
+	link, err := s.look(c)
+	if err != nil {
+		return s.badLink(c, err)
 	}
+	m, takesSignIn, err := s.o.Access.InvitedMember(c.Ctx(), link)
+	if err != nil {
+		return err
+	}
+	if takesSignIn {
+		return s.accept(c, m)
+	}
+	entered, err := s.o.Access.Enter(c.Ctx(), c.Browser(), c.Param("link"))
 	if err != nil {
 		return s.badLink(c, err)
 	}
 	s.welcome(c, entered)
+	if entered.CredentialsEnded {
+		return c.Lead("/account?done=email-proven")
+	}
 	return c.Lead("/")
 }
 

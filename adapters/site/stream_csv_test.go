@@ -51,7 +51,7 @@ const rowsOfTable = 5
 func newTables(t *testing.T) *tables {
 	t.Helper()
 	s := &tables{Stage: stage.New(t), let: make(chan struct{}), begun: make(chan struct{}, 100)}
-	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs)
+	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs, false)
 	s.access = people.NewAccess(s.Store, unguarded{}, unguarded{}, s.Clock, s.IDs)
 	s.enter(t, "kofi@waybill.example")
 	var p *site.Site

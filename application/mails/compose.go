@@ -176,7 +176,8 @@ func (s *Sender) addKey(ctx context.Context, l *ports.Letter, m domain.Mail) err
 }
 
 // withLink makes a link and the letter that carries it. A person who has not accepted
-// an invitation gets that again, when a link was asked for.
+// an invitation gets that again, when a link was asked for at the page for signing in. One
+// that was asked for at the page of the invitation accepts it.
 func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
 	person := m.PersonID
 	if m.Email != "" {
@@ -201,7 +202,7 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 			return errors.New("there is no site for a link to lead to")
 		}
 		purpose := domain.LinkSignIn
-		if member.Membership.AcceptedAt == nil {
+		if member.Membership.AcceptedAt == nil && (m.Email != "" || m.Kind == domain.MailInvitation) {
 			purpose = domain.LinkInvitation
 		}
 		now := s.clock.Now()
@@ -213,7 +214,7 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 			}
 		}
 		link = domain.Link{
-			ID: s.ids.ID(domain.PrefixLink), PersonID: person, BusinessID: member.Membership.BusinessID, Purpose: purpose,
+			ID: s.ids.ID(domain.PrefixLink), PersonID: person, BusinessID: member.Membership.BusinessID, Purpose: purpose, Origin: domain.LinkMailed,
 			Digest: domain.BearerDigest(secret), CreatedAt: now, ExpiresAt: now.Add(purpose.Lifetime()),
 		}
 		return tx.Links.Insert(ctx, link)
@@ -224,10 +225,11 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 	l = ports.Letter{
 		Kind: domain.MailSignInLink, To: member.Person.Email, Name: member.Person.Name, Role: member.Membership.Role,
 		Link: s.page(link.BusinessID, "/enter/"+secret), LinkFor: link.Purpose.Lifetime(),
+		Accepts: link.Purpose == domain.LinkSignIn && member.Membership.AcceptedAt == nil,
 	}
 	if link.Purpose == domain.LinkInvitation {
 		l.Kind = domain.MailInvitation
-		if l.By, err = s.invitedBy(ctx, link); err != nil {
+		if l.By, err = s.invitedBy(ctx, member); err != nil {
 			return l, err
 		}
 	}
@@ -237,12 +239,12 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 
 // invitedBy is the name of the person who sent an invitation to a business;
 // empty: an operator did.
-func (s *Sender) invitedBy(ctx context.Context, to domain.Link) (string, error) {
-	if to.BusinessID == "" {
+func (s *Sender) invitedBy(ctx context.Context, m domain.Member) (string, error) {
+	if m.Membership.BusinessID == "" {
 		return "", nil
 	}
-	f := domain.AuditFilter{Action: domain.ActionPersonInvite, Target: to.PersonID}
-	last, err := s.storage.Read().Audit.ListOfBusiness(ctx, to.BusinessID, f, domain.PageRequest{Limit: 1})
+	f := domain.AuditFilter{Action: domain.ActionPersonInvite, Target: m.Person.ID}
+	last, err := s.storage.Read().Audit.ListOfBusiness(ctx, m.Membership.BusinessID, f, domain.PageRequest{Limit: 1})
 	if err != nil || len(last) == 0 || last[0].Actor.Kind() != domain.ActorPerson {
 		return "", err
 	}
@@ -257,8 +259,12 @@ func (s *Sender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail, pe
 	}
 	if m.Email == "" {
 		member, err := tx.Memberships.Member(ctx, m.BusinessID, person.ID)
-		if err == nil && (member.Membership.AcceptedAt == nil) != (m.Kind == domain.MailInvitation) {
+		switch pending := member.Membership.AcceptedAt == nil; {
+		case err != nil:
+		case m.Kind == domain.MailInvitation && !pending:
 			err = errNoRecipient // the person has accepted by the link on a screen and needs no invitation
+		case m.Kind == domain.MailSignInLink && pending && person.State != domain.PersonActive:
+			err = errNoRecipient // there is no account to sign in to
 		}
 		return member, err
 	}
@@ -278,7 +284,7 @@ func (s *Sender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail, pe
 	if to == nil {
 		return domain.Member{}, errNoRecipient
 	}
-	return domain.Member{Person: person, Membership: *to}, nil
+	return domain.NewMember(person, *to), nil
 }
 
 // business is its name; empty for the staff of the delivery company.

@@ -35,8 +35,8 @@ type Entered struct {
 	domain.Principal
 	Secret string
 	Mark   string // for the browser to keep; empty: it has one
-	// CredentialsEnded: the person has joined a further business, and the password, the
-	// passkeys and all other sessions ended with that.
+	// CredentialsEnded: the person proved the email address of an account that another one
+	// may have opened, and the password, the passkeys and all other sessions ended with that.
 	CredentialsEnded bool
 }
 

@@ -16,12 +16,10 @@ import (
 // make none.
 //
 // An account there is known by issuer and subject. Its e-mail address counts once, at the
-// first sign-in: it makes a new person, or is that of a person who was invited to the
-// staff and to nothing else and never came. Any other person with the address is not
-// taken over. They connect the account themselves, in a session that they came to in
-// another way. For the same reason a person who joins the staff by a sign-in here loses
-// password, passkeys, links and sessions, as by an invitation: another business that the
-// person belonged to may have set them.
+// first sign-in: it makes a new person, or takes over an account whose address nobody has
+// proved, by whomever that was invited or opened. What was set there before ends. A person
+// who has proved the address is not taken over. They connect the account themselves, in a
+// session that they came to in another way.
 //
 // An account to which the rules give no role any more takes its person from the staff, as
 // soon as it is used: neither password nor passkey lets them in after that. They, and a

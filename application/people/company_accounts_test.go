@@ -42,18 +42,52 @@ func TestAnInvitedPersonWhoNeverCameIsTheOneOfTheAddress(t *testing.T) {
 	wantCode(t, "the link of the invitation", err, domain.CodeLinkReplaced)
 }
 
+// Customers may type any address, and be shown the link. They keep nobody from the console.
+func TestAnAccountWhoseAddressNobodyProvedStandsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	for name, there := range map[string]func(t *testing.T, s *companyScene, owner domain.AuditActor) (opened people.Entered){
+		"invited by a customer": func(t *testing.T, s *companyScene, owner domain.AuditActor) people.Entered {
+			s.inviteAs(t, owner, s.mine, "ama@example.com", "Mallory")
+			return people.Entered{}
+		},
+		"invited by a customer and to the staff": func(t *testing.T, s *companyScene, owner domain.AuditActor) people.Entered {
+			s.inviteAs(t, owner, s.mine, "ama@example.com", "Mallory")
+			s.invite(t, command, "", "ama@example.com", domain.RoleAdmin)
+			return people.Entered{}
+		},
+		"opened by a customer": func(t *testing.T, s *companyScene, owner domain.AuditActor) people.Entered {
+			opened, err := s.Enter(t.Context(), browser, s.inviteAs(t, owner, s.mine, "ama@example.com", "Mallory").Secret)
+			wantCode(t, "enter", err, "")
+			s.setPassword(t, opened.Principal)
+			return opened
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newCompanyScene(t)
+			opened := there(t, s, s.scene.enter(t, s.mine, "owner@example.com", domain.RoleOwner).Actor(""))
+			entered := s.mustCompany(t)
+			if entered.Role != domain.RoleDispatcher || entered.Site() != domain.Console || entered.Person.Name != "Ama Mensah" {
+				t.Errorf("%+v", entered.Principal)
+			}
+			if opened.Secret != "" {
+				s.out(t, "who opened it", opened)
+			}
+			for _, site := range []domain.Site{domain.Console, domain.Portal} {
+				_, err := s.SignIn(t.Context(), browser, site, "ama@example.com", password)
+				wantCode(t, "a password from before, at the "+string(site), err, domain.CodeSignInRefused)
+			}
+		})
+	}
+}
+
 func TestNoOtherPersonIsTakenOverByAnAddress(t *testing.T) {
 	t.Parallel()
 	for name, there := range map[string]func(t *testing.T, s *companyScene){
-		"a customer":          func(t *testing.T, s *companyScene) { s.scene.enter(t, s.mine, "ama@example.com", domain.RoleOwner) },
-		"an invited customer": func(t *testing.T, s *companyScene) { s.invite(t, command, s.mine, "ama@example.com", domain.RoleOwner) },
-		"staff by a link":     func(t *testing.T, s *companyScene) { s.scene.enter(t, "", "ama@example.com", domain.RoleAdmin) },
+		"a customer":      func(t *testing.T, s *companyScene) { s.scene.enter(t, s.mine, "ama@example.com", domain.RoleOwner) },
+		"staff by a link": func(t *testing.T, s *companyScene) { s.scene.enter(t, "", "ama@example.com", domain.RoleAdmin) },
 		"staff by a link, with another role": func(t *testing.T, s *companyScene) {
 			s.scene.enter(t, "", "ama@example.com", domain.RoleSupport)
-		},
-		"staff and a customer": func(t *testing.T, s *companyScene) {
-			s.invite(t, command, "", "ama@example.com", domain.RoleAdmin)
-			s.invite(t, command, s.mine, "ama@example.com", domain.RoleOwner)
 		},
 		"another account of the provider": func(t *testing.T, s *companyScene) {
 			s.mustCompany(t)
@@ -173,7 +207,7 @@ func TestASignInThatIsOldThereIsNoRecentOneHere(t *testing.T) {
 	}
 }
 
-func TestAPersonWhoWasRemovedComesBackByTheRulesWithoutOldCredentials(t *testing.T) {
+func TestAPersonWhoWasRemovedComesBackByTheRules(t *testing.T) {
 	t.Parallel()
 	s := newCompanyScene(t)
 	entered := s.mustCompany(t)
@@ -182,17 +216,13 @@ func TestAPersonWhoWasRemovedComesBackByTheRulesWithoutOldCredentials(t *testing
 	}
 	s.out(t, "removed", entered)
 
-	// The owner of a business invites the address and uses the link.
-	taken := s.scene.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
-	s.setPassword(t, taken.Principal)
+	// The owner of a business invites the address and is shown the link.
+	owner := s.scene.enter(t, s.mine, "owner@example.com", domain.RoleOwner)
+	_, err := s.Enter(t.Context(), browser, s.inviteAs(t, owner.Actor(""), s.mine, "ama@example.com", "A").Secret)
+	wantCode(t, "the link alone", err, domain.CodeOwnSignInToAccept)
 	back := s.mustCompany(t)
-	if back.Person.ID != entered.Person.ID || !back.CredentialsEnded || back.Role != domain.RoleDispatcher {
+	if back.Person.ID != entered.Person.ID || back.CredentialsEnded || back.Role != domain.RoleDispatcher {
 		t.Errorf("%+v", back)
-	}
-	s.out(t, "the session of the owner", taken)
-	for _, site := range []domain.Site{domain.Console, domain.Portal} {
-		_, err := s.SignIn(t.Context(), browser, site, "ama@example.com", password)
-		wantCode(t, "the owner's password at the "+string(site), err, domain.CodeSignInRefused)
 	}
 
 	if _, err := s.SetDisabled(t.Context(), command, entered.Person.ID, true); err != nil {

@@ -47,11 +47,21 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 				return domain.AuditRecord{}, err
 			}
 		}
+		if !known {
+			member.Person.Name = nameOf(i)
+			if entered.CredentialsEnded, err = c.access.arrive(ctx, tx, &member.Person, true); err != nil {
+				return domain.AuditRecord{}, err
+			}
+		}
 		action := domain.ActionPersonSignIn
 		if member.Membership.AcceptedAt == nil {
 			action = domain.ActionPersonAccept
-			member.Membership.Role = role
-			if entered.CredentialsEnded, err = c.access.accept(ctx, tx, &member); err != nil {
+			member.Membership.Role, member.Membership.Name = role, ""
+			if err := c.access.accept(ctx, tx, &member); err != nil {
+				return domain.AuditRecord{}, err
+			}
+			console := domain.ID("")
+			if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: member.Person.ID, BusinessID: &console}, c.access.clock.Now()); err != nil {
 				return domain.AuditRecord{}, err
 			}
 		}
@@ -62,8 +72,17 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 	return entered, refusedTo(person.ID, err)
 }
 
+// nameOf is the name that the provider gives, or else the part of the address before the @.
+func nameOf(i domain.Identity) string {
+	name, err := properName(i.Name)
+	if err != nil {
+		name, _, _ = strings.Cut(i.Email, "@")
+	}
+	return name
+}
+
 // find is the person of an account there; known tells that they are connected. One who is
-// not is new, or was invited to the staff alone and never came.
+// not is new, or has the email address.
 func (c *Company) find(ctx context.Context, i domain.Identity) (person domain.Person, known bool, err error) {
 	stores := c.access.storage.Read()
 	connected, err := stores.Identities.Find(ctx, i.Issuer, i.Subject)
@@ -76,12 +95,8 @@ func (c *Company) find(ctx context.Context, i domain.Identity) (person domain.Pe
 	}
 	person, err = stores.Persons.FindByEmail(ctx, domain.Email(i.Email))
 	if errors.Is(err, domain.ErrNotFound) {
-		name, faulty := properName(i.Name)
-		if faulty != nil {
-			name, _, _ = strings.Cut(i.Email, "@")
-		}
 		return domain.Person{
-			ID: c.access.ids.ID(domain.PrefixPerson), Name: name, Email: domain.Email(i.Email), State: domain.PersonInvited,
+			ID: c.access.ids.ID(domain.PrefixPerson), Name: nameOf(i), Email: domain.Email(i.Email), State: domain.PersonInvited,
 			CreatedAt: c.access.clock.Now(),
 		}, false, nil
 	}
@@ -107,7 +122,8 @@ func (c *Company) member(ctx context.Context, tx ports.Stores, p domain.Person, 
 	if err != nil {
 		return domain.Member{}, err
 	}
-	if !known && !created && (p.State != domain.PersonInvited || len(memberships) != 1 || memberships[0].Site() != domain.Console) {
+	// An account that nobody has come to by the address stands in nobody's way.
+	if !known && !created && p.EmailProven {
 		return domain.Member{}, notTakenOver(p.Email)
 	}
 	member := domain.Member{Person: p}

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -18,11 +19,15 @@ type Directory struct {
 	log     *audit.Log
 	clock   ports.Clock
 	ids     ports.Identifiers
+	mailed  Mailed
 }
 
+// Mailed says that emails reach their recipients. Then no person is shown a link of another.
+type Mailed bool
+
 // NewDirectory makes the directory of a storage.
-func NewDirectory(s ports.Storage, c ports.Clock, ids ports.Identifiers) *Directory {
-	return &Directory{storage: s, log: audit.New(s, c, ids), clock: c, ids: ids}
+func NewDirectory(s ports.Storage, c ports.Clock, ids ports.Identifiers, m Mailed) *Directory {
+	return &Directory{storage: s, log: audit.New(s, c, ids), clock: c, ids: ids, mailed: m}
 }
 
 // Issued is a link at the only moment its secret is known.
@@ -30,8 +35,8 @@ type Issued struct {
 	domain.Link
 	Member domain.Member
 	Secret string
-	// MailOnly: the link is for the person's own mailbox, and the actor is not to see
-	// it. Secret is empty.
+	// MailOnly: the link goes to the person's own mailbox, and the actor is not to see it.
+	// Secret is empty.
 	MailOnly bool
 }
 
@@ -59,18 +64,19 @@ func (i Invitation) parse() (p parsed, err error) {
 	return p, err
 }
 
-// Invite adds a person to a business, or an invitation to that where the person has
-// an account already, and makes a link for seven days. Another one goes to the person by
-// mail. To invite a member again with
-// the same role makes another link; with another role it is ALREADY_MEMBER. TOO_MANY_MAILS
-// where people of the business, or the staff, have had too many mails sent: nothing is changed.
+// Invite adds an invitation to a business and makes a link for seven days. The link goes to
+// the person by email, and the actor is shown one where Issued.MailOnly is not set. To a
+// person of a business the answer does not say whether the address has an account. To invite
+// a member again with the same role makes another link, for signing in where the invitation
+// was accepted; with another role it is ALREADY_MEMBER. TOO_MANY_MAILS where people of
+// the business, or the staff, have had too many mails sent: nothing is changed.
 func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
 	p, err := i.parse()
 	if err != nil {
 		return Issued{}, err
 	}
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		member, err := d.join(ctx, tx, i.BusinessID, p)
+		member, err := d.join(ctx, tx, by, i.BusinessID, p)
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
@@ -78,10 +84,14 @@ func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitati
 			return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAlreadyMember,
 				Message: string(member.Person.Email) + " has the role " + string(member.Membership.Role) + " already. Change the role instead."}
 		}
-		if issued, err = d.issue(ctx, tx, by, member, domain.LinkInvitation); err != nil {
+		action, purpose, mail := domain.ActionPersonInvite, domain.LinkInvitation, domain.MailInvitation
+		if member.Membership.AcceptedAt != nil {
+			action, purpose, mail = domain.ActionPersonLink, domain.LinkSignIn, domain.MailSignInLink
+		}
+		if issued, err = d.issue(ctx, tx, by, member, purpose); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		return memberRecord(domain.ActionPersonInvite, member), tx.Mails.Tell(ctx, linkNotice(domain.MailInvitation, by, issued))
+		return memberRecord(action, member), tx.Mails.Tell(ctx, linkNotice(mail, by, issued))
 	})
 	return issued, err
 }
@@ -110,7 +120,7 @@ func (d *Directory) Admit(ctx context.Context, by domain.AuditActor, i Invitatio
 func (d *Directory) OpenPortal(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
 	by.OneBusiness = true
 	return d.admit(ctx, by, i, func(ctx context.Context, tx ports.Stores, m domain.Member) error {
-		staff, err := isStaff(ctx, tx, m.Person.ID)
+		staff, err := isStaff(ctx, tx.Memberships, m.Person.ID)
 		if err == nil && staff {
 			err = domain.PersonIsStaff(m.Person.Email)
 		}
@@ -119,8 +129,8 @@ func (d *Directory) OpenPortal(ctx context.Context, by domain.AuditActor, i Invi
 }
 
 // isStaff reports whether a person belongs to the staff, or was invited to it.
-func isStaff(ctx context.Context, tx ports.Stores, person domain.ID) (bool, error) {
-	all, err := tx.Memberships.OfPerson(ctx, person)
+func isStaff(ctx context.Context, memberships ports.MembershipReader, person domain.ID) (bool, error) {
+	all, err := memberships.OfPerson(ctx, person)
 	return slices.ContainsFunc(all, func(m domain.Membership) bool { return m.Site() == domain.Console }), err
 }
 
@@ -131,7 +141,7 @@ func (d *Directory) admit(ctx context.Context, by domain.AuditActor, i Invitatio
 		return Issued{}, err
 	}
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		member, err := d.join(ctx, tx, i.BusinessID, p)
+		member, err := d.join(ctx, tx, by, i.BusinessID, p)
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
@@ -148,9 +158,9 @@ func (d *Directory) admit(ctx context.Context, by domain.AuditActor, i Invitatio
 	return issued, err
 }
 
-// join finds the member, or adds person and membership as far as they are not there.
-// The person stays locked.
-func (d *Directory) join(ctx context.Context, tx ports.Stores, business domain.ID, p parsed) (domain.Member, error) {
+// join finds the member, or adds person and membership as far as they are not there. The name
+// that was typed is kept with the invitation. The person stays locked.
+func (d *Directory) join(ctx context.Context, tx ports.Stores, by domain.AuditActor, business domain.ID, p parsed) (domain.Member, error) {
 	if business != "" {
 		if _, err := tx.Tenancy.Business(ctx, business); err != nil {
 			return domain.Member{}, err
@@ -158,7 +168,7 @@ func (d *Directory) join(ctx context.Context, tx ports.Stores, business domain.I
 	}
 	now := d.clock.Now()
 	person, _, err := tx.Persons.Add(ctx, domain.Person{
-		ID: d.ids.ID(domain.PrefixPerson), Name: p.name, Email: p.email, State: domain.PersonInvited, CreatedAt: now,
+		ID: d.ids.ID(domain.PrefixPerson), Name: string(p.email), Email: p.email, State: domain.PersonInvited, CreatedAt: now,
 	})
 	if err != nil {
 		return domain.Member{}, err
@@ -166,17 +176,26 @@ func (d *Directory) join(ctx context.Context, tx ports.Stores, business domain.I
 	if person, err = tx.Persons.Lock(ctx, person.ID); err != nil {
 		return domain.Member{}, err
 	}
-	if person.State == domain.PersonDisabled {
+	member, err := tx.Memberships.Member(ctx, business, person.ID)
+	added := domain.HasCode(err, domain.CodeNotFound)
+	if err != nil && !added {
+		return member, err
+	}
+	accepted := !added && member.Membership.AcceptedAt != nil
+	// A business does not learn of an account that is none of its members'.
+	if person.State == domain.PersonDisabled && (by.BusinessID == "" || accepted) {
 		return domain.Member{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodePersonDisabled,
 			Message: "The account of " + string(person.Email) + " is disabled. The delivery company can enable it."}
 	}
-	member, err := tx.Memberships.Member(ctx, business, person.ID)
-	if !domain.HasCode(err, domain.CodeNotFound) {
-		return member, err
+	if accepted {
+		return member, nil
 	}
-	member = domain.Member{Person: person, Membership: domain.Membership{PersonID: person.ID, BusinessID: business, Role: p.role,
-		CreatedAt: now}}
-	return member, tx.Memberships.Insert(ctx, member.Membership)
+	if added {
+		m := domain.Membership{PersonID: person.ID, BusinessID: business, Role: p.role, Name: p.name, CreatedAt: now}
+		return domain.NewMember(person, m), tx.Memberships.Insert(ctx, m)
+	}
+	member.Membership.Name = p.name
+	return domain.NewMember(person, member.Membership), tx.Memberships.Update(ctx, member.Membership)
 }
 
 // issue makes a link, which replaces earlier ones to the same place; one of one business
@@ -189,27 +208,28 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 		return Issued{}, err
 	}
 	secret := domain.MakeBearerSecret(d.ids.SigningSecret())
-	issued := Issued{Member: m, Secret: secret, Link: domain.Link{
+	issued := Issued{Member: m, Secret: secret, MailOnly: by.IsPerson() && bool(d.mailed), Link: domain.Link{
 		ID: d.ids.ID(domain.PrefixLink), PersonID: m.Person.ID, BusinessID: business, Purpose: purpose, OneBusiness: by.OneBusiness,
 		Digest: domain.BearerDigest(secret), CreatedAt: now, ExpiresAt: now.Add(purpose.Lifetime()),
 	}}
-	// The link of one business lets the person into all of theirs. Another person sees it
-	// only where there is no other; a program or a command of the delivery company does.
-	if by.IsPerson() {
-		all, err := tx.Memberships.OfPerson(ctx, m.Person.ID)
-		if err != nil {
-			return Issued{}, err
-		}
-		if issued.MailOnly = len(all) > 1; issued.MailOnly {
-			issued.Secret = ""
-		}
+	if issued.MailOnly { // the sender of the mail makes one
+		issued.Secret = ""
+		return issued, nil
+	}
+	switch {
+	case !by.IsPerson() && !by.OneBusiness:
+		issued.Origin = domain.LinkByCommand
+	case business != "" && purpose == domain.LinkSignIn:
+		// Another person is shown it, so it proves nothing about the one who comes by it.
+		issued.OneBusiness = true
 	}
 	return issued, tx.Links.Insert(ctx, issued.Link)
 }
 
 // Link makes a link for signing in, for ten minutes. It leads a person of a business
 // to the actor's own business and, made by an operator or a command, to the one the
-// person joined first, or to the console. Where the actor is not shown it, one goes to
+// person joined first, or to the console. A command's link accepts the invitation of an
+// account that belongs nowhere else there. Where the actor is not shown it, one goes to
 // the person by mail.
 func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, site domain.Site) (issued Issued, err error) {
 	return d.link(ctx, by, person, func(m domain.Membership) bool {
@@ -228,24 +248,29 @@ func (d *Directory) LinkTo(ctx context.Context, by domain.AuditActor, business, 
 func (d *Directory) link(ctx context.Context, by domain.AuditActor, person domain.ID, leads func(domain.Membership) bool) (issued Issued,
 	err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		if _, err := tx.Persons.Lock(ctx, person); err != nil {
+		locked, err := tx.Persons.Lock(ctx, person)
+		if err != nil {
 			return domain.AuditRecord{}, err
 		}
 		all, err := tx.Memberships.OfPerson(ctx, person)
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
+		slices.SortStableFunc(all, func(a, b domain.Membership) int { // those that were accepted come first
+			return cmp.Compare(pending(a), pending(b))
+		})
 		there := false
 		for _, m := range all {
 			if !leads(m) {
 				continue
 			}
-			if there = true; m.AcceptedAt == nil {
-				continue
-			}
 			member, err := tx.Memberships.Member(ctx, m.BusinessID, person)
 			if err != nil {
 				return domain.AuditRecord{}, err
+			}
+			// A command signs a person in who has an account and cannot sign in to accept.
+			if there = true; m.AcceptedAt == nil && (by.IsPerson() || locked.State == domain.PersonInvited) {
+				continue
 			}
 			if issued, err = d.issue(ctx, tx, by, member, domain.LinkSignIn); err == nil && issued.MailOnly {
 				err = tx.Mails.Tell(ctx, linkNotice(domain.MailSignInLink, by, issued))
@@ -369,10 +394,18 @@ func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id do
 func stateBefore(ctx context.Context, tx ports.Stores, p domain.Person) (domain.PersonState, error) {
 	all, err := tx.Memberships.OfPerson(ctx, p.ID)
 	accepted := func(m domain.Membership) bool { return m.AcceptedAt != nil }
-	if p.PasswordHash == "" && !slices.ContainsFunc(all, accepted) {
+	if p.PasswordHash == "" && !p.EmailProven && !slices.ContainsFunc(all, accepted) {
 		return domain.PersonInvited, err
 	}
 	return domain.PersonActive, err
+}
+
+// pending is 0 for a membership that was accepted, and 1 for an invitation.
+func pending(m domain.Membership) int {
+	if m.AcceptedAt == nil {
+		return 1
+	}
+	return 0
 }
 
 // EndSessions ends the sessions of a person and tells how many there were. An owner
@@ -420,17 +453,18 @@ func endAll(ctx context.Context, tx ports.Stores, person domain.ID, now time.Tim
 }
 
 func memberRecord(a domain.Action, m domain.Member) domain.AuditRecord {
-	return domain.AuditRecord{Action: a, Target: m.Person.ID, BusinessID: m.Membership.BusinessID,
+	r := domain.AuditRecord{Action: a, Target: m.Person.ID, BusinessID: m.Membership.BusinessID,
 		Details: map[string]string{"name": m.Person.Name, "role": string(m.Membership.Role)}}
+	if m.Membership.AcceptedAt == nil {
+		r.Details["state"] = string(domain.PersonInvited)
+	}
+	return r
 }
 
 func properName(name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if n := len([]rune(name)); n < 1 || n > 128 {
-		return "", domain.Invalid(domain.FieldError{Field: "name", Code: domain.FieldOutOfRange, Message: "a name has 1 to 128 characters"})
-	}
-	if fault := domain.TextFault(name); fault != "" {
-		return "", domain.Invalid(domain.FieldError{Field: "name", Code: domain.FieldInvalidFormat, Message: fault})
+	if code, fault := domain.NameRule.Judge(name); code != "" {
+		return "", domain.Invalid(domain.FieldError{Field: "name", Code: code, Message: fault})
 	}
 	return name, nil
 }

@@ -95,59 +95,70 @@ func TestAnOwnerReachesNoMemberOfAnotherBusiness(t *testing.T) {
 	}
 }
 
-// An owner invites the address of a person outside the business, opens the link and sets
-// a password. The invited person's own business must not be within reach of that.
+// An owner invites the address of a person outside the business, is shown the link, opens it
+// and sets a password. The invited person's own business must not be within reach of that.
 func TestAnAccountMadeByAnotherBusinessOpensNothingElse(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
-	attacker := s.enter(t, s.mine, "attacker@example.com", domain.RoleOwner)
-	issued := s.invite(t, attacker.Actor(""), s.mine, "victim@example.com", domain.RoleViewer)
-	stolen, err := s.Enter(t.Context(), browser, issued.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.setPassword(t, stolen.Principal)
+	for what, own := range map[string]func(s *scene, t *testing.T, person domain.ID) string{
+		"a link of a command": func(s *scene, t *testing.T, person domain.ID) string { return s.link(t, person) },
+		"a link that was mailed": func(s *scene, t *testing.T, person domain.ID) string {
+			return s.mailed(t, person, s.mine, domain.LinkSignIn)
+		},
+		"one to the other business": func(s *scene, t *testing.T, person domain.ID) string {
+			return s.mailed(t, person, s.other, domain.LinkSignIn)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			k, d := s.passkeys(t), newDevice()
+			attacker := s.enter(t, s.mine, "attacker@example.com", domain.RoleOwner)
+			issued := s.inviteAs(t, attacker.Actor(""), s.mine, "victim@example.com", "Mallory")
+			stolen, err := s.Enter(t.Context(), browser, issued.Secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.setPassword(t, stolen.Principal)
+			add(t, k, stolen.Principal, d)
 
-	invited := s.invite(t, command, s.other, "victim@example.com", domain.RoleOwner)
-	if err := s.Show(t.Context(), stolen.Principal, s.other); !errors.Is(err, domain.ErrNotFound) {
-		t.Errorf("before the invitation was used: %v", err)
+			owner := s.enter(t, s.other, "owner@example.com", domain.RoleOwner)
+			invited := s.inviteAs(t, owner.Actor(""), s.other, "victim@example.com", "Ama Mensah")
+			if err := s.Show(t.Context(), stolen.Principal, s.other); !errors.Is(err, domain.ErrNotFound) {
+				t.Errorf("before the invitation was used: %v", err)
+			}
+			_, err = s.Enter(t.Context(), browser, invited.Secret)
+			wantCode(t, "the invitation alone", err, domain.CodeOwnSignInToAccept)
+
+			// The person has nothing to sign in by, and gets a link that nobody else sees.
+			victim, err := s.Enter(t.Context(), browser, own(s, t, issued.PersonID))
+			if err != nil || !victim.CredentialsEnded {
+				t.Fatalf("%+v, %v", victim, err)
+			}
+			if victim.Session.BusinessID == s.mine {
+				wantCode(t, "then the invitation", s.AcceptHere(t.Context(), browser, victim.Principal, invited.Secret), "")
+			}
+			s.out(t, "the attacker's session", stolen)
+			_, err = s.SignIn(t.Context(), browser, domain.Portal, "victim@example.com", password)
+			wantCode(t, "the attacker's password", err, domain.CodeSignInRefused)
+			_, err = signIn(t, k, d)
+			wantCode(t, "the attacker's passkey", err, domain.CodePasskeyRefused)
+			if p := s.in(t, "accepted", victim); p.Session.BusinessID != s.other {
+				t.Errorf("%+v", p)
+			}
+			again := s.setPasswordOf(t, victim)
+			if next, err := s.Enter(t.Context(), browser, s.link(t, issued.PersonID)); err != nil || next.CredentialsEnded {
+				t.Errorf("the next link: %+v, %v", next, err)
+			}
+			s.in(t, "from now on nothing ends", again)
+		})
 	}
-	again := s.invite(t, attacker.Actor(""), s.mine, "victim@example.com", domain.RoleViewer)
-	if !again.MailOnly || again.Secret != "" {
-		t.Errorf("an owner is shown a link of a person of another business: %+v", again)
-	}
-	if invited.MailOnly {
-		t.Error("a command is not shown a link")
-	}
-	admin := s.enter(t, "", "admin@waybill.example", domain.RoleAdmin)
-	for _, business := range []domain.ID{s.mine, s.other} {
-		i, err := s.LinkTo(t.Context(), admin.Actor(""), business, invited.PersonID)
-		if business == s.other {
-			i = s.invite(t, admin.Actor(""), s.other, "victim@example.com", domain.RoleOwner)
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if !i.MailOnly || i.Secret != "" {
-			t.Errorf("an admin is shown a link of a person of two customers: %+v", i)
-		}
-	}
-	if one := s.invite(t, admin.Actor(""), s.mine, "alone@example.com", domain.RoleViewer); one.MailOnly || one.Secret == "" {
-		t.Errorf("an admin is not shown the link of a person of one customer: %+v", one)
-	}
-	invited = s.invite(t, command, s.other, "victim@example.com", domain.RoleOwner)
-	victim, err := s.Enter(t.Context(), browser, invited.Secret)
-	if err != nil || !victim.CredentialsEnded || victim.Session.BusinessID != s.other {
-		t.Fatalf("%+v, %v", victim, err)
-	}
-	s.out(t, "the attacker's session", stolen)
-	_, err = s.SignIn(t.Context(), browser, domain.Portal, "victim@example.com", password)
-	wantCode(t, "the attacker's password", err, domain.CodeSignInRefused)
-	if err := s.Show(t.Context(), victim.Principal, s.mine); err != nil {
-		t.Errorf("the person chooses between the own businesses: %v", err)
-	}
-	if p := s.in(t, "shown", victim); p.Session.BusinessID != s.mine || p.Role != domain.RoleViewer {
-		t.Errorf("%+v", p)
-	}
+}
+
+// setPasswordOf sets a password in a session, and answers that.
+func (s *scene) setPasswordOf(t *testing.T, e people.Entered) people.Entered {
+	t.Helper()
+	s.setPassword(t, e.Principal)
+	return e
 }
 
 func TestACompanysOwnSiteLetsItsCustomersIn(t *testing.T) {

@@ -11,13 +11,25 @@
 //
 // # One account, several businesses
 //
-// A person has one account, and an owner of any business can invite any address, be
-// shown the link and open it: such an owner may have set the password of another
-// person's account. Three rules keep that within the owner's own business. A membership
-// gives no right before its own invitation was used. Where that is used for an account
-// that was active elsewhere, its password, its passkeys, its sessions and its other
-// links end with it. And an owner is not shown a link of a person who belongs to
-// another business or to the staff: Issued.MailOnly.
+// A person has one account. An owner of any business can invite any address, and where no
+// emails are sent is shown the link and can open it: that owner may have opened the account
+// of another person and set its password. These rules keep it within the owner's business.
+//
+//   - Where emails are sent, links go to the mailbox alone: Issued.MailOnly.
+//   - The answer to an invitation does not say whether the address has an account. The name
+//     that was typed belongs to the invitation until that is accepted: domain.NewMember.
+//   - A membership gives no right before its own invitation was accepted. The link accepts it
+//     only for an account that was never opened. Any other account has to be signed in to, by
+//     password, by passkey, in a session of its own or by a link that nobody else was shown.
+//     Nothing of that account changes: domain.Link.TakesSignIn.
+//   - A link for signing in that another person is shown opens the one business and not the
+//     account, as the link of an operator below.
+//   - domain.Person.EmailProven is set once the person comes by a link that nobody else was
+//     shown, or by the identity provider. What was set in the account before ends then, for
+//     another one may have set it. An account without it keeps nobody from the console.
+//
+// To end password and passkeys with each invitation that is accepted was rejected: any
+// customer could take them from any person by one email.
 //
 // # The link of an operator
 //

@@ -37,7 +37,7 @@ func (a *Access) Enter(ctx context.Context, b Browser, secret string) (entered E
 			scope = byPortal
 		}
 		err = a.succeed(ctx, scope, link.PersonID, func() error {
-			entered, err = a.enter(ctx, b, link)
+			entered, err = a.enter(ctx, b, link, nil)
 			return err
 		})
 		err = refusedTo(link.PersonID, err)
@@ -45,13 +45,26 @@ func (a *Access) Enter(ctx context.Context, b Browser, secret string) (entered E
 	return entered, a.unknownLink(ctx, b, err)
 }
 
-func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entered Entered, err error) {
-	person, err := a.storage.Read().Persons.Get(ctx, link.PersonID)
+// proof is how a person signed in to their own account, to accept an invitation by a link.
+type proof struct {
+	method domain.SignInMethod
+	// holds looks at the proof once more, with the person locked.
+	holds func(ctx context.Context, tx ports.Stores, now domain.Person) error
+	// session is the one in which the person is, where no other begins; nil: another does.
+	session *domain.Principal
+}
+
+// enter uses a link, with a proof where the link alone does not let in; nil: there is none.
+func (a *Access) enter(ctx context.Context, b Browser, link domain.Link, by *proof) (entered Entered, err error) {
+	invited, err := a.storage.Read().Memberships.Member(ctx, link.BusinessID, link.PersonID)
+	if errors.Is(err, domain.ErrNotFound) {
+		return entered, domain.LinkUnknown()
+	}
 	if err != nil {
 		return entered, err
 	}
-	by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: link.BusinessID, RequestID: b.RequestID}
-	err = a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+	actor := domain.AuditActor{ID: link.PersonID, Name: invited.Person.Name, BusinessID: link.BusinessID, RequestID: b.RequestID}
+	err = a.log.Change(ctx, actor, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		entered = Entered{}
 		person, err := tx.Persons.Lock(ctx, link.PersonID)
 		if err != nil {
@@ -68,52 +81,206 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 			return domain.AuditRecord{}, err
 		}
 		member, err := tx.Memberships.Member(ctx, link.BusinessID, person.ID)
+		pending := err == nil && member.Membership.AcceptedAt == nil
 		if errors.Is(err, domain.ErrNotFound) || person.State == domain.PersonDisabled ||
-			member.Membership.AcceptedAt == nil && link.Purpose != domain.LinkInvitation && !link.OneBusiness {
+			pending && link.Purpose != domain.LinkInvitation && !link.OneBusiness && !link.Private() {
 			return domain.AuditRecord{}, domain.LinkUnknown() // the person or the membership is gone
 		}
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
+		if !pending && link.Purpose == domain.LinkInvitation && !link.OneBusiness {
+			return domain.AuditRecord{}, domain.LinkUsed() // the invitation was accepted in another way
+		}
+		takesSignIn, err := takesSignIn(ctx, tx.Memberships, tx.Passkeys, link, domain.Member{Person: person, Membership: member.Membership})
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if takesSignIn {
+			if by == nil {
+				return domain.AuditRecord{}, domain.OwnSignInToAccept()
+			}
+			if err := by.holds(ctx, tx, person); err != nil {
+				return domain.AuditRecord{}, err
+			}
+			person.EmailProven = person.EmailProven || link.Private()
+		}
 		if link.OneBusiness {
-			if staff, err := isStaff(ctx, tx, person.ID); err != nil || staff {
+			if staff, err := isStaff(ctx, tx.Memberships, person.ID); err != nil || staff {
 				return domain.AuditRecord{}, cmp.Or(err, error(domain.LinkUnknown()))
 			}
 		}
+		if link.OneBusiness {
+			entered.Session.OneBusiness = true
+			err = a.begin(ctx, tx, &entered, member, domain.SignInByLink, now, b)
+			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
+		}
 		member.Person = person
-		action := domain.ActionPersonSignIn
-		if member.Membership.AcceptedAt == nil && !link.OneBusiness {
+		if entered.CredentialsEnded, err = a.arrive(ctx, tx, &member.Person, link.Private()); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		action, method := domain.ActionPersonSignIn, domain.SignInByLink
+		if pending {
 			action = domain.ActionPersonAccept
-			if entered.CredentialsEnded, err = a.accept(ctx, tx, &member); err != nil {
+			if err := a.accept(ctx, tx, &member); err != nil {
 				return domain.AuditRecord{}, err
 			}
 		}
-		entered.Session.OneBusiness = link.OneBusiness
-		err = a.begin(ctx, tx, &entered, member, domain.SignInByLink, now, b)
+		if by != nil && by.session != nil {
+			entered.Principal = *by.session
+			entered.Session.BusinessID = link.BusinessID
+			if off, err := disabled(ctx, tx.Tenancy, link.BusinessID); err != nil || off {
+				return domain.AuditRecord{}, cmp.Or(err, error(domain.BusinessDisabled()))
+			}
+			return signInRecord(action, entered.Principal), tx.Sessions.Show(ctx, by.session.Session.ID, link.BusinessID)
+		}
+		if by != nil {
+			method = by.method
+		}
+		err = a.begin(ctx, tx, &entered, member, method, now, b)
 		return signInRecord(action, entered.Principal), err
 	})
 	return entered, err
 }
 
-// accept makes the membership of a locked person one that was accepted just now, and
-// the person active. What may let in another person than the one who is here ends:
-// sessions, links, passkeys and the password; ended tells whether there may have been
-// some.
-func (a *Access) accept(ctx context.Context, tx ports.Stores, m *domain.Member) (ended bool, err error) {
+// InvitedMember is the member of an invitation that takes the sign-in of the person's own
+// account; ok is false where the link lets in by itself.
+func (a *Access) InvitedMember(ctx context.Context, link domain.Link) (m domain.Member, ok bool, err error) {
+	m, err = a.storage.Read().Memberships.Member(ctx, link.BusinessID, link.PersonID)
+	if errors.Is(err, domain.ErrNotFound) {
+		return m, false, nil // Enter says what became of it
+	}
+	if err != nil {
+		return m, false, err
+	}
+	ok, err = takesSignIn(ctx, a.storage.Read().Memberships, a.storage.Read().Passkeys, link, m)
+	return m, ok, err
+}
+
+// takesSignIn reports whether a link accepts an invitation only together with the sign-in of
+// the person's own account. The link of a command is the way in where an account has nothing
+// to sign in by, unless it is of the staff.
+func takesSignIn(ctx context.Context, all ports.MembershipReader, keys ports.PasskeyReader, link domain.Link, m domain.Member) (bool, error) {
+	if !link.TakesSignIn(m) || link.Origin != domain.LinkByCommand || m.Person.PasswordHash != "" {
+		return link.TakesSignIn(m), nil
+	}
+	known, err := keys.OfPerson(ctx, m.Person.ID)
+	if err != nil || len(known) > 0 {
+		return true, err
+	}
+	return isStaff(ctx, all, m.Person.ID)
+}
+
+// AcceptByPassword accepts an invitation with the password of the account that was invited.
+func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, password string) (entered Entered, err error) {
+	link, err := a.Look(ctx, b, secret)
+	if err != nil {
+		return entered, err
+	}
+	person, err := a.storage.Read().Persons.Get(ctx, link.PersonID)
+	if err != nil {
+		return entered, err
+	}
+	named := namedBy(person.Email, "")
+	buckets, err := a.passwordGuesses(ctx, b, person.ID, named)
+	if err != nil {
+		return entered, err
+	}
+	holds := func(_ context.Context, _ ports.Stores, now domain.Person) error {
+		if now.PasswordHash != person.PasswordHash {
+			return domain.SignInRefused() // changed while the password was checked
+		}
+		return nil
+	}
+	err = a.attempt(ctx, func() error {
+		if err := a.maySignIn(ctx, person.ID); err != nil {
+			return err
+		}
+		if _, err := a.verify(ctx, ports.Caller{Address: b.Address, Person: named}, person.PasswordHash, password); err != nil {
+			return err
+		}
+		return a.succeed(ctx, bySelf, person.ID, func() error {
+			entered, err = a.enter(ctx, b, link, &proof{method: domain.SignInByPassword, holds: holds})
+			return err
+		})
+	}, buckets...)
+	return entered, refusedTo(person.ID, err)
+}
+
+// AcceptHere accepts an invitation in a session of the account that was invited. The session
+// goes on, and shows the business. SESSION_ENDED where it is the session of another person.
+func (a *Access) AcceptHere(ctx context.Context, b Browser, p domain.Principal, secret string) error {
+	if err := p.OwnSignIn(); err != nil {
+		return err
+	}
+	link, err := a.Look(ctx, b, secret)
+	if err != nil {
+		return err
+	}
+	if link.PersonID != p.Person.ID || link.Site() != p.Site() || p.View != nil {
+		return domain.SessionEnded()
+	}
+	_, err = a.enter(ctx, b, link, &proof{session: &p, holds: func(ctx context.Context, tx ports.Stores, _ domain.Person) error {
+		return a.stillIn(ctx, tx, p)
+	}})
+	return err
+}
+
+// SendAcceptLink mails a sign-in link that accepts the invitation of a link, to the address
+// that was invited.
+func (a *Access) SendAcceptLink(ctx context.Context, b Browser, secret string) error {
+	link, err := a.Look(ctx, b, secret)
+	if err != nil {
+		return err
+	}
+	m, takesSignIn, err := a.InvitedMember(ctx, link)
+	if err != nil {
+		return err
+	}
+	if !takesSignIn {
+		return domain.LinkUsed()
+	}
+	return a.mailLink(ctx, b, domain.Notice{Kind: domain.MailSignInLink, PersonID: link.PersonID, BusinessID: link.BusinessID}, m.Person.Email)
+}
+
+// accept makes the membership of a locked person one that was accepted just now. An account
+// that was only ever invited becomes active, and takes the name of the invitation. Nothing
+// of an active account changes.
+func (a *Access) accept(ctx context.Context, tx ports.Stores, m *domain.Member) error {
 	now := a.clock.Now()
-	m.Membership.AcceptedAt = &now
+	if m.Person.State == domain.PersonInvited {
+		m.Person.State = domain.PersonActive
+		if m.Membership.Name != "" {
+			m.Person.Name = m.Membership.Name
+		}
+	}
+	m.Membership.AcceptedAt, m.Membership.Name = &now, ""
 	if err := tx.Memberships.Update(ctx, m.Membership); err != nil {
+		return err
+	}
+	return tx.Persons.Update(ctx, m.Person)
+}
+
+// arrive is for a locked person who comes to the account, and keeps whether the email address
+// was proved. Whoever opened the account before that may be another one who was shown an
+// invitation: the password, the passkeys, the sessions and the sign-in links from before end.
+// ended tells whether there may have been some. Invitations stay.
+func (a *Access) arrive(ctx context.Context, tx ports.Stores, p *domain.Person, proven bool) (ended bool, err error) {
+	if p.EmailProven || !proven && p.State == domain.PersonActive {
+		return false, nil
+	}
+	now := a.clock.Now()
+	if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: p.ID, Purpose: domain.LinkSignIn}, now); err != nil {
 		return false, err
 	}
-	if _, err := endAll(ctx, tx, m.Person.ID, now); err != nil {
+	if _, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: p.ID}, now); err != nil {
 		return false, err
 	}
-	if _, err := tx.Passkeys.RemoveAll(ctx, m.Person.ID); err != nil {
+	if _, err := tx.Passkeys.RemoveAll(ctx, p.ID); err != nil {
 		return false, err
 	}
-	ended = m.Person.State == domain.PersonActive
-	m.Person.State, m.Person.PasswordHash = domain.PersonActive, ""
-	return ended, tx.Persons.Update(ctx, m.Person)
+	p.EmailProven, p.PasswordHash = proven, ""
+	return p.State == domain.PersonActive, tx.Persons.Update(ctx, *p)
 }
 
 // SendLink queues a mail with a link for signing in to an e-mail address, if a person
@@ -124,10 +291,17 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 	if err != nil {
 		return err
 	}
+	return a.mailLink(ctx, b, domain.Notice{
+		Kind: domain.MailSignInLink, Email: folded, Facts: map[string]string{domain.FactSite: string(site)},
+	}, folded)
+}
+
+// mailLink queues a mail with a link that was asked for by anybody.
+func (a *Access) mailLink(ctx context.Context, b Browser, n domain.Notice, to domain.Email) error {
 	// The charge is not given back: any request may fill a mailbox.
 	allowance, err := a.limiter.Take(ctx,
 		ports.Bucket{Scope: "link_address", Name: b.Address, Limit: linksPerAddress},
-		ports.Bucket{Scope: "link_person", Name: digestOf(string(folded)), Limit: linksPerPerson})
+		ports.Bucket{Scope: "link_person", Name: digestOf(string(to)), Limit: linksPerPerson})
 	if err != nil {
 		return domain.Internal(err)
 	}
@@ -135,11 +309,6 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 		return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: allowance.RetryAfter,
 			Message: "Too many links were asked for. Wait a few minutes, and look for those that were sent: spam folders take some."}
 	}
-	now := a.clock.Now()
-	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		return tx.Mails.Tell(ctx, domain.Notice{
-			Kind: domain.MailSignInLink, Cause: a.ids.ID(domain.PrefixLink), Email: folded, At: now,
-			Facts: map[string]string{domain.FactSite: string(site)},
-		})
-	})
+	n.Cause, n.At = a.ids.ID(domain.PrefixLink), a.clock.Now()
+	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Mails.Tell(ctx, n) })
 }

@@ -266,6 +266,37 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 	return entered, refusedTo(claimed, err)
 }
 
+// Accept accepts an invitation by the answer to AskToSignIn, with a passkey of the account
+// that was invited.
+func (k *Passkeys) Accept(ctx context.Context, b Browser, secret string, id domain.ID, answer []byte) (entered Entered, err error) {
+	link, err := k.access.Look(ctx, b, secret)
+	if err != nil {
+		return entered, err
+	}
+	_, claimed, _ := k.party.Names(answer) // an unreadable answer is refused below
+	buckets, err := k.access.passkeyGuesses(ctx, b, claimed)
+	if err != nil {
+		return entered, err
+	}
+	err = k.access.attempt(ctx, func() error {
+		used, count, err := k.verify(ctx, domain.CeremonySignIn, "", id, answer)
+		if err != nil {
+			return err
+		}
+		if used.PersonID != link.PersonID || claimed != used.PersonID {
+			return domain.PasskeyRefused(errors.New("the passkey is of another account than the one that was invited"))
+		}
+		holds := func(ctx context.Context, tx ports.Stores, _ domain.Person) error {
+			return k.count(ctx, tx, used, count)
+		}
+		return k.access.succeed(ctx, bySelf, used.PersonID, func() error {
+			entered, err = k.access.enter(ctx, b, link, &proof{method: domain.SignInByPasskey, holds: holds})
+			return err
+		})
+	}, buckets...)
+	return entered, refusedTo(claimed, err)
+}
+
 // AskToConfirm begins to make a session fresh that goes on.
 func (k *Passkeys) AskToConfirm(ctx context.Context, p domain.Principal) (Prompt, error) {
 	if err := p.OwnSignIn(); err != nil {

@@ -308,29 +308,6 @@ func TestAPasskeyOfADeviceIsAddedOnceAndBySessionsThatGoOn(t *testing.T) {
 	wantCode(t, "by a session that has ended", err, domain.CodeSessionEnded)
 }
 
-// As with the password: an owner who opened an invitation in another person's name may
-// have added a passkey to the account.
-func TestPasskeysEndWhereThePersonJoinsAFurtherBusiness(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	k, d := s.passkeys(t), newDevice()
-	stolen := s.enter(t, s.mine, "victim@example.com", domain.RoleViewer)
-	add(t, k, stolen.Principal, d)
-	begun, err := k.AskToAdd(t.Context(), stolen.Principal)
-	wantCode(t, "ask", err, "")
-	victim := s.enter(t, s.other, "victim@example.com", domain.RoleOwner)
-	if !victim.CredentialsEnded {
-		t.Error("nothing is told of it")
-	}
-	_, err = signIn(t, k, d)
-	wantCode(t, "the passkey of before", err, domain.CodePasskeyRefused)
-	_, err = k.Add(t.Context(), stolen.Principal, "", begun.Ceremony, d.Make(t, begun.Options), "")
-	wantCode(t, "one that was begun before", err, domain.CodeSessionEnded)
-	if known, err := k.List(t.Context(), victim.Principal); err != nil || len(known) != 0 {
-		t.Errorf("%+v, %v", known, err)
-	}
-}
-
 func TestGuessingOfPasskeysIsLimited(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -81,7 +81,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	st := stage.New(t)
 	s := &scene{stage: st, hasher: &hasher{made: "1"}, mine: st.NewTenant(t).BusinessID, other: st.NewTenant(t).BusinessID}
-	s.Directory = people.NewDirectory(st.Store, st.Clock, st.IDs)
+	s.Directory = people.NewDirectory(st.Store, st.Clock, st.IDs, false)
 	s.Access = s.process()
 	s.second = s.process()
 	return s

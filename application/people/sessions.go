@@ -115,6 +115,26 @@ func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.I
 	return err
 }
 
+// Rename gives the person the name that they want to be called by, everywhere.
+func (a *Access) Rename(ctx context.Context, p domain.Principal, requestID, name string) error {
+	name, err := properName(name)
+	if err != nil {
+		return err
+	}
+	if err := p.OwnSignIn(); err != nil {
+		return err
+	}
+	return a.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		person, err := tx.Persons.Lock(ctx, p.Person.ID)
+		if err != nil || person.Name == name {
+			return domain.AuditRecord{}, err
+		}
+		record := accountRecord(domain.ActionPersonRename, p, map[string]string{"name": name, "before": person.Name})
+		person.Name = name
+		return record, tx.Persons.Update(ctx, person)
+	})
+}
+
 // Businesses are the memberships between which a person may choose in the portal,
 // oldest first.
 func (a *Access) Businesses(ctx context.Context, p domain.Principal) ([]domain.Membership, error) {

@@ -316,8 +316,8 @@ func TestPeopleOfADisabledCustomerAreOutAtOnceAndStayOut(t *testing.T) {
 
 	// A further business that is not disabled lets in.
 	s.stage.Clock.GoOn(time.Minute)
-	other := s.enter(t, s.other, "ama@example.com", domain.RoleViewer)
-	s.setPassword(t, other.Principal)
+	_, err = s.AcceptByPassword(t.Context(), browser, s.invite(t, command, s.other, "ama@example.com", domain.RoleViewer).Secret, password)
+	wantCode(t, "accepted", err, "")
 	entered, err := signIn()
 	if err != nil || entered.Session.BusinessID != s.other {
 		t.Errorf("into %s, %v", entered.Session.BusinessID, err)

@@ -46,6 +46,7 @@ import (
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
 	"waybill/application/mails"
+	"waybill/application/people"
 	"waybill/application/requestlog"
 	"waybill/application/webhooks"
 	"waybill/configs"
@@ -385,6 +386,8 @@ func newOutbox(store ports.Database) ports.WebhookOutbox { return store.Outbox()
 func newAllowPrivate(c *configs.Config) webhooks.AllowPrivate {
 	return webhooks.AllowPrivate(c.WebhookAllowPrivate)
 }
+
+func newMailed(c *configs.Config) people.Mailed { return c.SMTPURL != "" }
 
 // newSchedules are the retries of the settings for both environments, or else the
 // default of each.

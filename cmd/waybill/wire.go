@@ -59,7 +59,7 @@ var foundation = wire.NewSet(
 
 // The use cases of operators.
 var management = wire.NewSet(
-	tenancy.NewTenants, operations.New, moves.New, newEventRenderer, people.NewDirectory,
+	tenancy.NewTenants, operations.New, moves.New, newEventRenderer, people.NewDirectory, newMailed,
 	pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests,
 )
 

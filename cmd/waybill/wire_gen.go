@@ -220,7 +220,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
 	movesMoves := moves.New(portsStorage, operationsOperations, clock, identifiers, log)
-	directory := people.NewDirectory(portsStorage, clock, identifiers)
+	mailed := newMailed(c)
+	directory := people.NewDirectory(portsStorage, clock, identifiers, mailed)
 	requests := requestlog.NewRequests(portsStorage, clock)
 	useCases := opsapi.NewUseCases(operators, tenants, pickupLocations, operationsOperations, movesMoves, directory, requests, normalizer, identifiers)
 	opsapiManagement := newManagement(useCases, mainCursorKeys, urls)
@@ -571,7 +572,8 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 	webhookSender, cleanup4 := newWebhookSender(c, mainTracing)
 	allowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
-	directory := people.NewDirectory(portsStorage, clock, identifiers)
+	mailed := newMailed(c)
+	directory := people.NewDirectory(portsStorage, clock, identifiers, mailed)
 	mainAdminParts := &adminParts{
 		tenants:    tenants,
 		pickups:    pickupLocations,
@@ -636,7 +638,7 @@ var foundation = wire.NewSet(
 )
 
 // The use cases of operators.
-var management = wire.NewSet(tenancy.NewTenants, operations.New, moves.New, newEventRenderer, people.NewDirectory, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests)
+var management = wire.NewSet(tenancy.NewTenants, operations.New, moves.New, newEventRenderer, people.NewDirectory, newMailed, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests)
 
 // What sends webhooks.
 var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)

@@ -74,7 +74,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{Stage: stage.New(t), post: &post{drawn: map[domain.ID]ports.Letter{}}}
 	s.business = s.NewTenant(t).BusinessID
-	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs)
+	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs, false)
 	s.access = people.NewAccess(s.Store, nil, open{}, s.Clock, s.IDs)
 	s.sender = mails.NewSender(s.Store, s.Store.Mails(), s.post, s.post, s.Clock, s.IDs,
 		mails.Sites{Portal: "https://portal.example", Console: "https://ops.example/console"},
@@ -172,6 +172,55 @@ func TestAnInvitationWaitsForItsMailServerAndItsLinkIsInTheMailAlone(t *testing.
 		if _, err := s.access.Enter(t.Context(), people.Browser{}, other); !domain.HasCode(err, domain.CodeLinkReplaced) {
 			t.Errorf("the link %s works after another one was used: %v", what, err)
 		}
+	}
+}
+
+// A member of the staff has no password here, and accepts a customer's invitation by a link
+// that is asked for at its page.
+func TestASignInLinkThatIsAskedForAtAnInvitationAcceptsIt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	i, err := s.directory.Invite(t.Context(), command, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi", Role: "dispatcher"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	console, err := s.access.Enter(t.Context(), people.Browser{}, i.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run(t)
+	s.invite(t, "kofi@waybill.example")
+	s.run(t)
+	invitation := s.sent[len(s.sent)-1]
+	if _, err := s.access.Enter(t.Context(), people.Browser{}, secretOf(invitation)); invitation.Kind != domain.MailInvitation ||
+		invitation.Name != "Ama" || !domain.HasCode(err, domain.CodeOwnSignInToAccept) {
+		t.Fatalf("%+v, %v", invitation, err)
+	}
+	// The page for signing in has nobody to send a link to but one who was invited: it sends that again.
+	if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, "kofi@waybill.example"); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t)
+	if l := s.sent[len(s.sent)-1]; l.Kind != domain.MailInvitation || l.LinkFor != domain.LinkInvitation.Lifetime() {
+		t.Errorf("%+v", l)
+	}
+	if err := s.access.SendAcceptLink(t.Context(), people.Browser{}, secretOf(invitation)); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t)
+	l := s.sent[len(s.sent)-1]
+	if l.Kind != domain.MailSignInLink || !l.Accepts || l.To != "kofi@waybill.example" || l.LinkFor != domain.LinkSignIn.Lifetime() {
+		t.Fatalf("%+v", l)
+	}
+	entered, err := s.access.Enter(t.Context(), people.Browser{}, secretOf(l))
+	if err != nil || entered.Session.BusinessID != s.business || entered.Person.Name != "Kofi" || entered.CredentialsEnded {
+		t.Errorf("%+v, %v", entered, err)
+	}
+	if _, err := s.access.Identify(t.Context(), domain.Console, console.Secret); err != nil {
+		t.Errorf("the session of the console: %v", err)
+	}
+	if err := s.access.SendAcceptLink(t.Context(), people.Browser{}, secretOf(invitation)); err == nil {
+		t.Error("once it is accepted, another one can be asked for")
 	}
 }
 

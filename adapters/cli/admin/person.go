@@ -119,7 +119,9 @@ func (p *Commands) invite(site domain.Site) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "invite" + of.usage() + " --email E --name N --role ROLE", Short: "Invite a person, with a link that works once and for 7 days",
 		Long: "Invite a person. The link that is printed lets them in once, for 7 days; it is shown this once.\n" +
-			"To invite the same person again makes another link, which replaces the one before.",
+			"Where the address has an account with a password or passkey, or one of the staff, the link asks for\n" +
+			"the sign-in of that account, and changes nothing of it. To invite the same person again makes\n" +
+			"another link, which replaces the one before.",
 		Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			id, err := of.required(cmd, "email", "name", "role")

@@ -73,12 +73,26 @@ func invitation(l ports.Letter) content {
 		},
 		Facts:  []fact{{"Invited by", by(l)}},
 		Action: open("Open your invitation", l.Link),
-		After:  []string{"Afterwards set a password in Account, so that you need no link the next time."},
-		Why:    "You get this because your address was invited. If you did not expect that, do nothing: the invitation ends by itself.",
+		After: []string{"If you have an account on Waybill already, you sign in to it, and nothing of it changes. Otherwise set a password in " +
+			"Account afterwards, so that you need no link the next time."},
+		Why: "You get this because your address was invited. If you did not expect that, do nothing: the invitation ends by itself.",
 	}
 }
 
 func signInLink(l ports.Letter) content {
+	if l.Accepts {
+		return content{
+			Subject: "Your link to accept the invitation to " + place(l) + " on Waybill",
+			Lines: []string{
+				"You have an account on Waybill already. This link signs you in to it and accepts the invitation to the " + site(l) + " of " +
+					place(l) + ", as " + string(l.Role) + ". Nothing of your account changes.",
+				"It works once, within " + lasting(l.LinkFor) + ". Whoever has it can use it: do not pass it on.",
+			},
+			Action: open("Accept the invitation", l.Link),
+			Why: "You get this because somebody who has your invitation asked for a sign-in link. If it was not you, do nothing: without the " +
+				"link nobody gets in by it.",
+		}
+	}
 	return content{
 		Subject: "Your link to sign in to " + place(l) + " on Waybill",
 		Lines:   []string{"This link lets you in once, within " + lasting(l.LinkFor) + ". Whoever has it can use it: do not pass it on."},

@@ -67,8 +67,8 @@ func (s persons) Update(ctx context.Context, p domain.Person) error {
 		return err
 	}
 	row := newPersonRow(p)
-	result := s.with(ctx).Exec("UPDATE persons SET name = ?, state = ?, password_hash = ? WHERE id = ?", row.Name, row.State, row.PasswordHash,
-		key)
+	result := s.with(ctx).Exec("UPDATE persons SET name = ?, state = ?, password_hash = ?, email_proven = ? WHERE id = ?",
+		row.Name, row.State, row.PasswordHash, row.EmailProven, key)
 	return s.dialect.changed("update a person", result)
 }
 
@@ -141,7 +141,8 @@ func (s memberships) Insert(ctx context.Context, m domain.Membership) error {
 func (s memberships) Update(ctx context.Context, m domain.Membership) error {
 	row := newMembershipRow(m)
 	return s.change(ctx, m.BusinessID, m.PersonID, "update a membership",
-		"UPDATE memberships AS m SET role = ?, accepted_at = ?, signed_out_at = ? WHERE ", row.Role, row.AcceptedAt, row.SignedOutAt)
+		"UPDATE memberships AS m SET role = ?, name = ?, accepted_at = ?, signed_out_at = ? WHERE ",
+		row.Role, row.Name, row.AcceptedAt, row.SignedOutAt)
 }
 
 func (s memberships) Remove(ctx context.Context, business, person domain.ID) error {
@@ -214,6 +215,9 @@ func (s links) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) er
 	if which.OneBusiness {
 		query = query.Where("one_business")
 	}
+	if which.Purpose != "" {
+		query = query.Where("purpose = ?", string(which.Purpose))
+	}
 	return s.dialect.failed("make links useless", query.Updates(map[string]any{"used_at": instantOf(at), "expires_at": instantOf(at)}).Error)
 }
 
@@ -237,7 +241,7 @@ type sessions struct{ session }
 // the person has an accepted membership now, in a business that is not disabled. The link
 // of an operator accepts no invitation: its sessions need none that was accepted.
 var selectPrincipal = "SELECT " + sessionTable.selectAs("s", "session_") + ", " + personTable.selectAs("p", "person_") +
-	", m.role AS role" +
+	", " + membershipTable.selectAs("m", "membership_") +
 	" FROM sessions s JOIN persons p ON p.id = s.person_id" +
 	" JOIN memberships m ON m.person_id = s.person_id AND (m.business_id = s.business_id OR m.business_id IS NULL AND s.business_id IS NULL)" +
 	" LEFT JOIN businesses b ON b.id = s.business_id" +

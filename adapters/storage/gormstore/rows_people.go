@@ -8,6 +8,7 @@ type personRow struct {
 	Email        string
 	State        string
 	PasswordHash *string
+	EmailProven  bool
 	CreatedAt    instant
 }
 
@@ -15,7 +16,8 @@ func (personRow) TableName() string { return "persons" }
 
 func newPersonRow(p domain.Person) personRow {
 	row := personRow{
-		ID: rowIDOf(p.ID), Name: p.Name, Email: string(p.Email), State: string(p.State), CreatedAt: instantOf(p.CreatedAt),
+		ID: rowIDOf(p.ID), Name: p.Name, Email: string(p.Email), State: string(p.State), EmailProven: p.EmailProven,
+		CreatedAt: instantOf(p.CreatedAt),
 	}
 	if p.PasswordHash != "" {
 		row.PasswordHash = &p.PasswordHash
@@ -26,7 +28,7 @@ func newPersonRow(p domain.Person) personRow {
 func (r *personRow) domain() domain.Person {
 	p := domain.Person{
 		ID: r.ID.as(domain.PrefixPerson), Name: r.Name, Email: domain.Email(r.Email), State: domain.PersonState(r.State),
-		CreatedAt: r.CreatedAt.time,
+		EmailProven: r.EmailProven, CreatedAt: r.CreatedAt.time,
 	}
 	if r.PasswordHash != nil {
 		p.PasswordHash = *r.PasswordHash
@@ -38,6 +40,7 @@ type membershipRow struct {
 	PersonID    rowID
 	BusinessID  *rowID
 	Role        string
+	Name        *string
 	CreatedAt   instant
 	AcceptedAt  *instant
 	SignedOutAt *instant
@@ -46,18 +49,26 @@ type membershipRow struct {
 func (membershipRow) TableName() string { return "memberships" }
 
 func newMembershipRow(m domain.Membership) membershipRow {
-	return membershipRow{
+	row := membershipRow{
 		PersonID: rowIDOf(m.PersonID), BusinessID: optionalRowID(m.BusinessID), Role: string(m.Role),
 		CreatedAt: instantOf(m.CreatedAt), AcceptedAt: optionalInstant(m.AcceptedAt),
 		SignedOutAt: optionalInstant(m.SignedOutAt),
 	}
+	if m.Name != "" {
+		row.Name = &m.Name
+	}
+	return row
 }
 
 func (r *membershipRow) domain() domain.Membership {
-	return domain.Membership{
+	m := domain.Membership{
 		PersonID: r.PersonID.as(domain.PrefixPerson), BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness), Role: domain.Role(r.Role),
 		CreatedAt: r.CreatedAt.time, AcceptedAt: optionalTime(r.AcceptedAt), SignedOutAt: optionalTime(r.SignedOutAt),
 	}
+	if r.Name != nil {
+		m.Name = *r.Name
+	}
+	return m
 }
 
 // memberRow is a membership joined with its person.
@@ -67,7 +78,7 @@ type memberRow struct {
 }
 
 func (r *memberRow) domain() domain.Member {
-	return domain.Member{Person: r.Person.domain(), Membership: r.Membership.domain()}
+	return domain.NewMember(r.Person.domain(), r.Membership.domain())
 }
 
 type linkRow struct {
@@ -76,6 +87,7 @@ type linkRow struct {
 	BusinessID  *rowID
 	Purpose     string
 	OneBusiness bool
+	Origin      string
 	Digest      []byte
 	CreatedAt   instant
 	ExpiresAt   instant
@@ -87,7 +99,7 @@ func (linkRow) TableName() string { return "person_links" }
 func newLinkRow(l domain.Link) linkRow {
 	return linkRow{
 		ID: rowIDOf(l.ID), PersonID: rowIDOf(l.PersonID), BusinessID: optionalRowID(l.BusinessID), Purpose: string(l.Purpose),
-		OneBusiness: l.OneBusiness, Digest: l.Digest[:],
+		OneBusiness: l.OneBusiness, Origin: string(l.Origin), Digest: l.Digest[:],
 		CreatedAt: instantOf(l.CreatedAt), ExpiresAt: instantOf(l.ExpiresAt), UsedAt: optionalInstant(l.UsedAt),
 	}
 }
@@ -95,7 +107,7 @@ func newLinkRow(l domain.Link) linkRow {
 func (r *linkRow) domain() domain.Link {
 	return domain.Link{
 		ID: r.ID.as(domain.PrefixLink), PersonID: r.PersonID.as(domain.PrefixPerson), BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness),
-		Purpose: domain.LinkPurpose(r.Purpose), OneBusiness: r.OneBusiness, Digest: [32]byte(r.Digest),
+		Purpose: domain.LinkPurpose(r.Purpose), OneBusiness: r.OneBusiness, Origin: domain.LinkOrigin(r.Origin), Digest: [32]byte(r.Digest),
 		CreatedAt: r.CreatedAt.time, ExpiresAt: r.ExpiresAt.time, UsedAt: optionalTime(r.UsedAt),
 	}
 }
@@ -135,13 +147,13 @@ func (r *sessionRow) domain() domain.Session {
 	}
 }
 
-// principalRow is a session joined with its person and the role there.
+// principalRow is a session joined with the member that it shows.
 type principalRow struct {
 	Session sessionRow `gorm:"embedded;embeddedPrefix:session_"`
-	Person  personRow  `gorm:"embedded;embeddedPrefix:person_"`
-	Role    string
+	Member  memberRow  `gorm:"embedded"`
 }
 
 func (r *principalRow) domain() domain.Principal {
-	return domain.Principal{Session: r.Session.domain(), Person: r.Person.domain(), Role: domain.Role(r.Role)}
+	m := r.Member.domain()
+	return domain.Principal{Session: r.Session.domain(), Person: m.Person, Role: m.Membership.Role}
 }

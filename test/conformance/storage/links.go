@@ -15,7 +15,8 @@ func newLink(person, business domain.ID) domain.Link {
 	id := sample.ID(domain.PrefixLink)
 	used := sample.Now.Add(time.Second)
 	return domain.Link{
-		ID: id, PersonID: person, BusinessID: business, Purpose: domain.LinkInvitation, OneBusiness: true, Digest: sha256.Sum256([]byte(id)),
+		ID: id, PersonID: person, BusinessID: business, Purpose: domain.LinkInvitation, OneBusiness: true, Origin: domain.LinkMailed,
+		Digest:    sha256.Sum256([]byte(id)),
 		CreatedAt: sample.Now, ExpiresAt: sample.Now.Add(time.Hour), UsedAt: &used,
 	}
 }

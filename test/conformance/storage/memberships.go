@@ -16,7 +16,8 @@ func join(t testing.TB, b ports.Database, business, person domain.ID, role domai
 	with ...func(*domain.Membership)) domain.Membership {
 	t.Helper()
 	accepted, out := sample.Now.Add(time.Minute), sample.Now.Add(2*time.Minute)
-	m := domain.Membership{PersonID: person, BusinessID: business, Role: role, CreatedAt: sample.Now, AcceptedAt: &accepted, SignedOutAt: &out}
+	m := domain.Membership{PersonID: person, BusinessID: business, Role: role, Name: "As typed", CreatedAt: sample.Now, AcceptedAt: &accepted,
+		SignedOutAt: &out}
 	for _, change := range with {
 		change(&m)
 	}
@@ -30,15 +31,17 @@ func testMemberships(t *testing.T, b ports.Database) {
 	addPersons(t, b, ama, kofi)
 	inMine := join(t, b, mine, ama.ID, domain.RoleOwner)
 	invited := join(t, b, mine, kofi.ID, domain.RoleViewer, func(m *domain.Membership) {
-		m.AcceptedAt, m.SignedOutAt, m.CreatedAt = nil, nil, sample.Now.Add(time.Hour)
+		m.AcceptedAt, m.SignedOutAt, m.CreatedAt, m.Name = nil, nil, sample.Now.Add(time.Hour), "Kofi of mine"
 	})
+	asInvited := kofi
+	asInvited.Name = invited.Name
 	inOther := join(t, b, other, ama.ID, domain.RoleDeveloper, func(m *domain.Membership) { m.CreatedAt = sample.Now.Add(time.Hour) })
 	onStaff := join(t, b, "", ama.ID, domain.RoleAdmin, func(m *domain.Membership) { m.CreatedAt = sample.Now.Add(2 * time.Hour) })
 	wantFilled(t, inMine)
 
 	t.Run("each business, and the staff, has its own members, oldest first", func(t *testing.T) {
 		for business, want := range map[domain.ID][]domain.Member{
-			mine:    {{Person: ama, Membership: inMine}, {Person: kofi, Membership: invited}},
+			mine:    {{Person: ama, Membership: inMine}, {Person: asInvited, Membership: invited}},
 			other:   {{Person: ama, Membership: inOther}},
 			"":      {{Person: ama, Membership: onStaff}},
 			"biz_1": nil, ama.ID: nil,

@@ -13,7 +13,7 @@ func newPerson(with ...func(*domain.Person)) domain.Person {
 	id := sample.ID(domain.PrefixPerson)
 	p := domain.Person{
 		ID: id, Name: "Ama Mensah", Email: domain.Email(id.Hex() + "@example.com"), State: domain.PersonActive,
-		PasswordHash: "$argon2id$v=19$...", CreatedAt: sample.Now,
+		PasswordHash: "$argon2id$v=19$...", EmailProven: true, CreatedAt: sample.Now,
 	}
 	for _, change := range with {
 		change(&p)
@@ -44,7 +44,7 @@ func testPersons(t *testing.T, b ports.Database) {
 			wantEqual(t, "Get", must(b.Read().Persons.Get(t.Context(), want.ID))(t), want)
 			wantEqual(t, "FindByEmail", must(b.Read().Persons.FindByEmail(t.Context(), want.Email))(t), want)
 		}
-		full.Name, full.State, full.PasswordHash = "Kofi", domain.PersonDisabled, ""
+		full.Name, full.State, full.PasswordHash, full.EmailProven = "Kofi", domain.PersonDisabled, "", false
 		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 			if _, err := tx.Persons.Lock(ctx, full.ID); err != nil {
 				return err

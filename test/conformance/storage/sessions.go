@@ -104,11 +104,12 @@ func testSessions(t *testing.T, b ports.Database) {
 	t.Run("one of one business alone is found without an accepted invitation, until the person is disabled or removed", func(t *testing.T) {
 		p := newPerson(func(p *domain.Person) { p.State = domain.PersonInvited })
 		addPersons(t, b, p)
-		join(t, b, mine, p.ID, domain.RoleViewer, func(m *domain.Membership) { m.AcceptedAt = nil })
+		invited := join(t, b, mine, p.ID, domain.RoleViewer, func(m *domain.Membership) { m.AcceptedAt = nil })
+		shown := domain.NewMember(p, invited).Person // under the name of the invitation
 		alone := newSession(p.ID, mine, func(s *domain.Session) { s.OneBusiness = true })
 		there, own := newSession(p.ID, other, func(s *domain.Session) { s.OneBusiness = true }), newSession(p.ID, mine)
 		insert(t, alone, there, own)
-		wantEqual(t, "FindByDigest", find(t, alone), domain.Principal{Session: alone, Person: p, Role: domain.RoleViewer})
+		wantEqual(t, "FindByDigest", find(t, alone), domain.Principal{Session: alone, Person: shown, Role: domain.RoleViewer})
 		for what, s := range map[string]domain.Session{"where the person does not belong": there, "of the person's own sign-in": own} {
 			_, err := b.Read().Sessions.FindByDigest(t.Context(), s.Digest)
 			wantError(t, what, err, domain.ErrNotFound)

@@ -29,9 +29,7 @@ export FUZZTIME
 # needs cgo.
 export CGO_ENABLED := 0
 
-# gin would bring a codec of MessagePack, 9 MB of the binary, which no call uses, and
-# grpc, of which the exporter of traces takes a few types, pages of its own: their
-# templates make the linker keep every exported method, 15 MB. What debuggers read is a
+# gin would bring a codec of MessagePack, which no call uses. What debuggers read is a
 # seventh of the time of a build, and not in the program, which is stripped.
 export GOFLAGS := $(GOFLAGS) -tags=nomsgpack -gcflags=all=-dwarf=false
 

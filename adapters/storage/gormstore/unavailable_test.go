@@ -39,7 +39,7 @@ func TestSessionsThatMayOnlyReadAreLeftAsSoonAsOthersCanBeHad(t *testing.T) {
 		if s, err := gormstore.Open(t.Context(), address, o); err == nil {
 			_ = s.Close()
 			t.Fatal("a pool was opened that may only read, and its URL did not ask for one")
-		} else if !strings.Contains(err.Error(), "read only") {
+		} else if !errors.Is(err, gormstore.ErrReadOnly) {
 			t.Errorf("the error does not say why: %v", err)
 		}
 		s := openWith(t, address+separator(address)+"target_session_attrs=any", o)

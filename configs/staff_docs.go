@@ -22,7 +22,7 @@ never came. A person who has signed in otherwise, or belongs to a customer, conn
 from the staff comes back while the rules give a role: take away the group, or disable the person. Waybill hears of a lost role by the
 next sign-in at the provider and not before, and a password or passkey asks nothing there: who leaves the company is removed here too. What takes a recent sign-in needs a provider that sends
 ` + "`auth_time`" + `; with another one people use a password, a passkey or a link for it. While the provider does not answer, these go on
-working. A client secret that has expired is told to staff and logged as an error: make a new one at the provider. `+"`waybill doctor`"+` checks issuer,
+working. A client secret that has expired is told to staff and logged as an error: make a new one at the provider. ` + "`waybill doctor`" + ` checks issuer,
 client ID and client secret, and signs nobody in.
 
 | Provider | Issuer | Groups | To be known |

@@ -140,6 +140,13 @@ func checkRedis(s string) error {
 	}
 }
 
+// plainQuery is what parameters of an address look like, which the rest of a password and a host
+// behind it do not.
+var plainQuery = regexp.MustCompile(`^[a-z_]+=[^&?#@]*(@[^&?#@/]*)?(&[a-z_]+=[^&?#@]*(@[^&?#@/]*)?)*$`)
+
+// passwordWithAt is a password in a query of which an address would show the end.
+var passwordWithAt = regexp.MustCompile(`(password|passwd|pwd)=[^&]*@`)
+
 // checkCredentials refuses an address whose user or password holds a character that ends it: what follows would be
 // taken for a host, a path or a query, and messages would show it.
 func checkCredentials(s string) error {
@@ -152,7 +159,12 @@ func checkCredentials(s string) error {
 		authority = rest[:end]
 	}
 	_, err := url.Parse(scheme + "://" + authority[:strings.LastIndex(authority, "@")+1] + "host")
-	if err != nil || strings.Contains(rest[len(authority):], "@") {
+	behind := rest[len(authority):]
+	if path, query, asks := strings.Cut(behind, "?"); asks && plainQuery.MatchString(query) && !passwordWithAt.MatchString(query) &&
+		(strings.Contains(authority, "@") || strings.HasPrefix(path, "/") && !strings.Contains(authority, ":")) {
+		behind = path // a value in the query may have an @
+	}
+	if err != nil || strings.Contains(behind, "@") {
 		return bad("has a character in its user or password that belongs percent-encoded, or an @ behind its host",
 			"write @ as %40, / as %2F, ? as %3F, # as %23, % as %25 and a space as %20")
 	}

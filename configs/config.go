@@ -93,6 +93,10 @@ func (c *Config) CurrentDatabaseURL() string {
 	if !fromFile {
 		return c.DatabaseURL.Reveal()
 	}
+	// A pipe was read at the start: to open it again may wait for ever.
+	if about, err := os.Stat(path); err != nil || !about.Mode().IsRegular() {
+		return c.DatabaseURL.Reveal()
+	}
 	content, err := os.ReadFile(path) //nolint:gosec // the file that the settings name
 	now := strings.TrimSpace(string(content))
 	if err != nil || checkDatabase(now) != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -436,6 +437,41 @@ func TestAPasswordThatIsNotEncodedIsRefusedWithTheCureAndNeverShown(t *testing.T
 		if got := c.SMTPURL.String(); strings.Contains(got, "hunter22") || !strings.HasSuffix(got, ":xxxxx@mail:587") {
 			t.Errorf("%s shows as %s", address, got)
 		}
+	}
+}
+
+func TestAValueInTheQueryOfAnAddressMayHaveAnAt(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"postgres://u:p@h/d?application_name=waybill@web1", "postgres://h/d?user=me@server&password=hunter22",
+		"postgres://u:p@h/d?sslmode=verify-full&sslrootcert=/etc/ssl/me@ca.pem", "postgres:///d?host=@abstract&user=u"} {
+		c := load(t, configs.Sources{Environ: []string{"WAYBILL_DATABASE_URL=" + address}})
+		if got := c.DatabaseURL.Reveal(); got != address || strings.Contains(c.DatabaseURL.String(), "hunter22") {
+			t.Errorf("%s is %s, and shows as %s", address, got, c.DatabaseURL)
+		}
+	}
+	for _, address := range []string{"postgres:///d?user=u&password=hunter@22", "postgres://u:p@x?a=hunter22@h/d"} {
+		problems(t, configs.Sources{Environ: []string{"WAYBILL_DATABASE_URL=" + address}})
+	}
+}
+
+func TestAPipeWithTheAddressOfTheDatabaseIsReadOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := exec.Command("mkfifo", path).Run(); err != nil {
+		t.Skip("no pipes here:", err)
+	}
+	const address = "postgres://u:p@h/d"
+	go func() { _ = os.WriteFile(path, []byte(address), 0o600) }()
+	c := load(t, configs.Sources{Environ: []string{"WAYBILL_DATABASE_URL_FILE=" + path}})
+	again := make(chan string, 1)
+	go func() { again <- c.CurrentDatabaseURL() }()
+	select {
+	case got := <-again:
+		if got != address {
+			t.Errorf("it is %s", got)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("it waits for another writer")
 	}
 }
 

@@ -154,6 +154,12 @@ func TestASecretIsNeitherKeptInTheAddressNorShown(t *testing.T) {
 			}
 		}
 	}
+	for _, query := range []string{"q=x;" + hook, ";q=" + hook, "q=x;y=" + hook} {
+		p := r.ask(question{method: http.MethodGet, path: "/requests?" + query})
+		if to := p.header.Get("Location"); p.status != http.StatusSeeOther || to != "?secret=1" {
+			t.Errorf("%.20q behind a semicolon: %d, to %q", query, p.status, to)
+		}
+	}
 	for _, path := range []string{"/search", "/requests", "/deliveries", "/nowhere"} {
 		if p := r.get(path + "?secret=1"); !strings.Contains(p.body, "Do not paste secrets here") {
 			t.Errorf("%s does not say so\n%s", path, p.body)

@@ -22,8 +22,10 @@ func (s *Site) withoutSecrets(c *gin.Context) bool {
 		c.FullPath() == s.o.Prefix+companyBack { // what an identity provider sends has any form
 		return false
 	}
+	// A semicolon is an ordinary character: net/url would leave out the parameter it stands in.
+	query, _ := url.ParseQuery(strings.ReplaceAll(c.Request.URL.RawQuery, ";", "%3B"))
 	kept, found := url.Values{}, false
-	for name, values := range c.Request.URL.Query() {
+	for name, values := range query {
 		for _, value := range values {
 			if !isSecret(name) && !isSecret(value) {
 				kept.Add(name, value)

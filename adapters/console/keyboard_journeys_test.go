@@ -81,6 +81,7 @@ func linkByKeyboard(w *walk) {
 	w.join(w.T, w.business.ID, "efua@adom.example", "Efua", domain.RoleOwner)
 	invited := must[people.Issued](w.T)(w.directory.Invite(w.T.Context(), operator,
 		people.Invitation{Email: "efua@adom.example", Name: "Efua", Role: "support"}))
+	w.ids[":link"] = invited.Secret // the form posts to an address below the link's own
 	p = w.open("/enter/" + invited.Secret)
 	p.want("No password?")
 	p.send("/enter/:link/email", "Sign in")

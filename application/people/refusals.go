@@ -118,7 +118,11 @@ func (r *Refusals) append(ctx context.Context, refusal domain.Refusal) error {
 	if err != nil {
 		return err
 	}
-	by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: business, RequestID: refusal.RequestID}
+	name, err := r.nameAt(ctx, person, business)
+	if err != nil {
+		return err
+	}
+	by := domain.AuditActor{ID: person.ID, Name: name, BusinessID: business, RequestID: refusal.RequestID}
 	return r.audit.Change(ctx, by, func(context.Context, ports.Stores) (domain.AuditRecord, error) {
 		return domain.AuditRecord{Action: domain.ActionPersonRefused, Target: person.ID, BusinessID: business, Details: map[string]string{
 			"site": string(refusal.Site), "outcome": string(refusal.Outcome), "count": strconv.Itoa(tally.count),
@@ -140,6 +144,19 @@ func (r *Refusals) businessOf(ctx context.Context, refusal domain.Refusal) (doma
 		}
 	}
 	return "", err
+}
+
+// nameAt is the name by which a business knows the person: that of the invitation until it is
+// accepted, and the email address where the person has left.
+func (r *Refusals) nameAt(ctx context.Context, person domain.Person, business domain.ID) (string, error) {
+	if business == "" {
+		return person.Name, nil
+	}
+	member, err := r.storage.Read().Memberships.Member(ctx, business, person.ID)
+	if errors.Is(err, domain.ErrNotFound) {
+		return string(person.Email), nil
+	}
+	return member.Person.Name, err
 }
 
 // room reports whether one more can be counted, after those whose time is over were dropped.

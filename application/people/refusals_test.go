@@ -74,3 +74,30 @@ func TestRefusalsOfOnePersonAreJoinedInTheAuditLog(t *testing.T) {
 		t.Errorf("a day later: %s", got)
 	}
 }
+
+// The log of a business may not tell what the person of an open invitation is called elsewhere.
+func TestARefusalNamesThePersonAsTheBusinessKnowsThem(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	boss := s.member(t, s.other, "boss@example.com", "Dr. Secret", domain.RoleOwner)
+	s.byPortalLink(t, s.mine, "boss@example.com", domain.RoleOwner)
+	refuse := func(business domain.ID) (name string) {
+		t.Helper()
+		kept, end := people.NewRefusals(s.stage.Store, s.stage.Clock, s.stage.IDs, slog.New(slog.DiscardHandler))
+		kept.Keep(domain.Refusal{Site: domain.Portal, Outcome: domain.RefusedRole, PersonID: boss.Person.ID, BusinessID: business})
+		end()
+		return s.entries(t, business)[0].Actor.Name
+	}
+	if got := refuse(s.mine); got != "Typed There" {
+		t.Errorf("to the business that invited them: %q", got)
+	}
+	if got := refuse(s.other); got != "Dr. Secret" {
+		t.Errorf("to their own business: %q", got)
+	}
+	if _, err := s.Remove(t.Context(), command, s.mine, boss.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := refuse(s.mine); got != "boss@example.com" {
+		t.Errorf("after they were removed: %q", got)
+	}
+}

@@ -60,6 +60,10 @@ func TestTheAnswerToAnInvitationIsTheSameWhetherThereIsAnAccount(t *testing.T) {
 	if known != unknown {
 		t.Errorf("an address with an account is answered\n%s\nand one without\n%s", known, unknown)
 	}
+	must[domain.Person](t)(s.directory.SetDisabled(t.Context(), operator, there.ID, true))
+	if disabled := invite(string(there.Email)); disabled != unknown {
+		t.Errorf("an address with a disabled account is answered\n%s", disabled)
+	}
 	for _, path := range []string{"/audit", "/audit.csv"} {
 		if p := owner.get(path); strings.Contains(p.body, string(there.ID)) || strings.Contains(p.body, there.Name) {
 			t.Errorf("%s tells of the account", path)

@@ -79,13 +79,15 @@ type memberView struct {
 	person                       domain.ID // ID is how pages name them
 }
 
-func showMember(m domain.Member, me domain.ID) memberView {
+// showMember is one of them, as people of the site see it. A business does not learn that an
+// address that it only invited has an account, and so not that this is disabled.
+func (s *Site) showMember(m domain.Member, me domain.ID) memberView {
 	v := memberView{
 		ID: string(m.Reference()), person: m.Person.ID, Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role),
 		State: string(m.Person.State),
 		Me:    m.Person.ID == me, JoinedAt: m.Membership.CreatedAt,
 	}
-	if m.Membership.AcceptedAt == nil && m.Person.State != domain.PersonDisabled {
+	if m.Membership.AcceptedAt == nil && (m.Person.State != domain.PersonDisabled || s.o.Site == domain.Portal) {
 		v.State = string(domain.PersonInvited)
 	}
 	for _, role := range domain.Roles(m.Membership.Site()) {
@@ -114,7 +116,7 @@ func (s *Site) peoplePage(c *Call, status int, v peopleView) error {
 	texts, of := c.people()
 	v.Texts, v.May, v.Everywhere = texts, c.May(texts.Act), s.o.Site == domain.Console
 	for _, m := range members {
-		v.People = append(v.People, showMember(m, c.Principal.Person.ID))
+		v.People = append(v.People, s.showMember(m, c.Principal.Person.ID))
 	}
 	v.Name = c.Field(pages.Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
 	v.Email = c.Field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
@@ -226,7 +228,7 @@ func (s *Site) member(c *Call) (memberView, error) {
 	}
 	for _, m := range members {
 		if string(m.Reference()) == c.Param("person") {
-			return showMember(m, c.Principal.Person.ID), nil
+			return s.showMember(m, c.Principal.Person.ID), nil
 		}
 	}
 	return memberView{}, domain.ErrNotFound

@@ -90,8 +90,12 @@ func (s *Sender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Letter
 	return l, err
 }
 
-// keysListed is how many changes of keys a summary lists.
-const keysListed = 50
+// keysListed is how many changes of keys a summary lists, and changesRead how many are read at
+// a time to find those.
+const (
+	keysListed  = 50
+	changesRead = 500
+)
 
 // addChanges adds what was changed about keys within the hour of a summary, live ones first.
 // Those that were told in a mail of their own are among them.
@@ -99,8 +103,7 @@ func (s *Sender) addChanges(ctx context.Context, l *ports.Letter, m domain.Mail)
 	l.Page, l.Since = s.page(m.BusinessID, "/apps"), factTime(m, domain.FactSince)
 	apps := map[domain.ID]string{}
 	for _, action := range domain.MailedActions() {
-		f := domain.AuditFilter{Action: action, Since: l.Since, Until: &m.At}
-		entries, err := s.storage.Read().Audit.ListOfBusiness(ctx, m.BusinessID, f, domain.PageRequest{Limit: keysListed})
+		entries, err := s.changes(ctx, m.BusinessID, domain.AuditFilter{Action: action, Since: l.Since, Until: &m.At})
 		if err != nil {
 			return err
 		}
@@ -128,6 +131,32 @@ func (s *Sender) addChanges(ctx context.Context, l *ports.Letter, m domain.Mail)
 	l.More = len(l.Changes) > keysListed
 	l.Changes = l.Changes[:min(len(l.Changes), keysListed)]
 	return nil
+}
+
+// changes are entries of the audit log about keys: those of live first, of which none is left
+// out for later ones of the sandbox, and at most one more than is listed.
+func (s *Sender) changes(ctx context.Context, business domain.ID, f domain.AuditFilter) ([]domain.AuditEntry, error) {
+	var live, sandbox []domain.AuditEntry
+	for p, more := (domain.PageRequest{Limit: changesRead}), true; more; {
+		entries, err := s.storage.Read().Audit.ListOfBusiness(ctx, business, f, p)
+		if err != nil {
+			return nil, err
+		}
+		more = len(entries) > changesRead
+		for _, e := range entries[:min(len(entries), changesRead)] {
+			of := &sandbox
+			if e.Details["environment"] == string(domain.Live) {
+				of = &live
+			}
+			if len(*of) <= keysListed {
+				*of = append(*of, e)
+			}
+			p.After = &domain.Position{ID: e.ID}
+		}
+		more = more && len(live) <= keysListed
+	}
+	all := append(live, sandbox...)
+	return all[:min(len(all), keysListed+1)], nil
 }
 
 // factTime is a time among the facts of a mail; nil: there is none.

@@ -418,6 +418,49 @@ func TestChangesOfKeysThatAreManyAreListedInOneMailBehindTheHour(t *testing.T) {
 	}
 }
 
+// Whoever has a session of an owner could hide a live key behind keys of the sandbox otherwise.
+func TestNoSandboxKeysPushALiveKeyOutOfTheMailOfTheHour(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.Clock.GoOn(-s.Clock.Now().Sub(s.Clock.Now().Truncate(time.Hour))) // the begin of an hour
+	s.member(t, "ama@example.com", "owner")
+	tenants := tenancy.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	issue := func(e domain.Environment) domain.ID {
+		t.Helper()
+		key, err := tenants.IssueKey(t.Context(), command, app.ID, e, domain.AllScopes(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key.ID
+	}
+	for range domain.MailsAnHourToOne {
+		issue(domain.Live)
+	}
+	hidden := issue(domain.Live)
+	for range 51 {
+		issue(domain.Sandbox)
+	}
+	s.all(t)
+	s.Clock.GoOn(time.Hour + time.Minute)
+	joined := s.all(t)
+	if len(joined) != 1 || !joined[0].More || len(joined[0].Changes) != 50 {
+		t.Fatalf("%+v", joined)
+	}
+	live := 0
+	for _, c := range joined[0].Changes {
+		if c.Env == domain.Live {
+			live++
+		}
+	}
+	if live != domain.MailsAnHourToOne+1 {
+		t.Errorf("%d live keys are listed, and %s may be left out", live, hidden)
+	}
+}
+
 func TestAPersonIsToldOfAnotherPasswordAlsoAfterLeavingTheBusiness(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

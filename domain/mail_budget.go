@@ -94,7 +94,7 @@ func (n Notice) WithinBudget(to Email, past []CountedMail) error {
 		if m.Budget != n.Budget {
 			continue
 		}
-		if all = append(all, m.At); mailbox(m.Email) == mailbox(to) {
+		if all = append(all, m.At); m.Email.Mailbox() == to.Mailbox() {
 			toOne = append(toOne, m.At)
 		}
 	}
@@ -130,9 +130,9 @@ func inMinutes(d time.Duration) string {
 	return fmt.Sprintf("%d hours", int(math.Ceil(d.Hours())))
 }
 
-// mailbox returns the address without what follows a plus sign: ama+1@ and ama+2@ arrive in
+// Mailbox returns the address without what follows a plus sign: ama+1@ and ama+2@ arrive in
 // one mailbox.
-func mailbox(e Email) string {
+func (e Email) Mailbox() string {
 	local, host, _ := strings.Cut(string(e), "@")
 	local, _, _ = strings.Cut(local, "+")
 	return local + "@" + host

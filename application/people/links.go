@@ -301,7 +301,7 @@ func (a *Access) mailLink(ctx context.Context, b Browser, n domain.Notice, to do
 	// The charge is not given back: any request may fill a mailbox.
 	allowance, err := a.limiter.Take(ctx,
 		ports.Bucket{Scope: "link_address", Name: b.Address, Limit: linksPerAddress},
-		ports.Bucket{Scope: "link_person", Name: digestOf(string(to)), Limit: linksPerPerson})
+		ports.Bucket{Scope: "link_person", Name: digestOf(to.Mailbox()), Limit: linksPerPerson})
 	if err != nil {
 		return domain.Internal(err)
 	}

@@ -125,3 +125,14 @@ func TestInvitationsByPeopleAreBoundedAndTakeNoRoomOfOthers(t *testing.T) {
 	s.stage.Clock.GoOn(24 * time.Hour)
 	wantCode(t, "a day later", try(mallory, s.mine, victim), "")
 }
+
+// Whoever was let invite ama+1@ to ama+9@ could fill the mailbox of ama@ by the form otherwise.
+func TestSignInLinksAreCountedByMailbox(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for i := range 5 {
+		wantCode(t, "a link", s.SendLink(t.Context(), browser, domain.Portal, fmt.Sprintf("ama+%d@example.com", i)), "")
+	}
+	wantCode(t, "one more", s.SendLink(t.Context(), browser, domain.Portal, "ama@example.com"), domain.CodeTooManySignIns)
+	wantCode(t, "another mailbox", s.SendLink(t.Context(), browser, domain.Portal, "kofi@example.com"), "")
+}

@@ -149,9 +149,17 @@ const (
 	confirmed = "confirmed"
 )
 
+// byLinkTo is the bucket of a link. Those of an operator are counted by business: the website
+// of one makes as many as its visitors ask for, and shuts nobody out of another one.
+func byLinkTo(link domain.Link) ports.Bucket {
+	if !link.OneBusiness {
+		return signedIn(byLink, link.PersonID)
+	}
+	return ports.Bucket{Scope: byPortal, Name: string(link.PersonID) + " " + string(link.BusinessID), Limit: signInsPerPerson}
+}
+
 // succeed counts a sign-in whose identity is proved, and gives it back where do fails.
-func (a *Access) succeed(ctx context.Context, scope string, person domain.ID, do func() error) error {
-	bucket := signedIn(scope, person)
+func (a *Access) succeed(ctx context.Context, bucket ports.Bucket, do func() error) error {
 	allowance, err := a.limiter.Take(ctx, bucket)
 	if err != nil {
 		return domain.Internal(err)

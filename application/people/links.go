@@ -32,11 +32,7 @@ func (a *Access) find(ctx context.Context, secret string) (domain.Link, error) {
 func (a *Access) Enter(ctx context.Context, b Browser, secret string) (entered Entered, err error) {
 	link, err := a.find(ctx, secret)
 	if err == nil {
-		scope := byLink
-		if link.OneBusiness {
-			scope = byPortal
-		}
-		err = a.succeed(ctx, scope, link.PersonID, func() error {
+		err = a.succeed(ctx, byLinkTo(link), func() error {
 			entered, err = a.enter(ctx, b, link, nil)
 			return err
 		})
@@ -199,7 +195,7 @@ func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, passwo
 		if _, err := a.verify(ctx, ports.Caller{Address: b.Address, Person: named}, person.PasswordHash, password); err != nil {
 			return err
 		}
-		return a.succeed(ctx, bySelf, person.ID, func() error {
+		return a.succeed(ctx, signedIn(bySelf, person.ID), func() error {
 			entered, err = a.enter(ctx, b, link, &proof{method: domain.SignInByPassword, holds: holds})
 			return err
 		})

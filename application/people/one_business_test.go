@@ -150,3 +150,15 @@ func TestNoPortalLinkIsMadeForTheStaff(t *testing.T) {
 		t.Errorf("%+v, %v", members, err)
 	}
 }
+
+// The site of one customer makes as many links for an address as anybody there asks for.
+func TestPortalLinksOfOneBusinessShutNobodyOutOfAnother(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for range 20 {
+		s.byPortalLink(t, s.mine, "boss@example.com", domain.RoleViewer)
+	}
+	_, err := s.Enter(t.Context(), browser, s.portalLink(t, s.mine, "boss@example.com", domain.RoleViewer).Secret)
+	wantCode(t, "once more", err, domain.CodeTooManySignIns)
+	s.byPortalLink(t, s.other, "boss@example.com", domain.RoleOwner)
+}

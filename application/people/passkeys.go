@@ -261,7 +261,7 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 			err = k.access.begin(ctx, tx, &entered, member, domain.SignInByPasskey, k.access.clock.Now(), b)
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		}
-		return k.access.succeed(ctx, bySelf, person.ID, func() error { return k.access.log.Change(ctx, by, change) })
+		return k.access.succeed(ctx, signedIn(bySelf, person.ID), func() error { return k.access.log.Change(ctx, by, change) })
 	}, buckets...)
 	return entered, refusedTo(claimed, err)
 }
@@ -289,7 +289,7 @@ func (k *Passkeys) Accept(ctx context.Context, b Browser, secret string, id doma
 		holds := func(ctx context.Context, tx ports.Stores, _ domain.Person) error {
 			return k.count(ctx, tx, used, count)
 		}
-		return k.access.succeed(ctx, bySelf, used.PersonID, func() error {
+		return k.access.succeed(ctx, signedIn(bySelf, used.PersonID), func() error {
 			entered, err = k.access.enter(ctx, b, link, &proof{method: domain.SignInByPasskey, holds: holds})
 			return err
 		})
@@ -338,7 +338,7 @@ func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Pri
 			p.Session.Method = domain.SignInByPasskey
 			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, k.access.clock.Now())
 		}
-		return k.access.succeed(ctx, confirmed, p.Person.ID, func() error {
+		return k.access.succeed(ctx, signedIn(confirmed, p.Person.ID), func() error {
 			return k.access.log.Change(ctx, p.Actor(b.RequestID), change)
 		})
 	}, confirmGuesses(p)...)

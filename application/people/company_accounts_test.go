@@ -73,6 +73,9 @@ func TestAnAccountWhoseAddressNobodyProvedStandsInNobodysWay(t *testing.T) {
 			if opened.Secret != "" {
 				s.out(t, "who opened it", opened)
 			}
+			if got := s.names(t, s.mine)["ama@example.com"]; got != "Mallory" {
+				t.Errorf("the customer sees the name %q", got)
+			}
 			for _, site := range []domain.Site{domain.Console, domain.Portal} {
 				_, err := s.SignIn(t.Context(), browser, site, "ama@example.com", password)
 				wantCode(t, "a password from before, at the "+string(site), err, domain.CodeSignInRefused)

@@ -48,6 +48,9 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 			}
 		}
 		if !known {
+			if err := c.reopen(ctx, tx, member.Person); err != nil {
+				return domain.AuditRecord{}, err
+			}
 			member.Person.Name = nameOf(i)
 			if entered.CredentialsEnded, err = c.access.arrive(ctx, tx, &member.Person, true); err != nil {
 				return domain.AuditRecord{}, err
@@ -70,6 +73,28 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 	}
 	err = c.access.succeed(ctx, signedIn(bySelf, person.ID), func() error { return c.access.log.Change(ctx, by, change) })
 	return entered, refusedTo(person.ID, err)
+}
+
+// reopen makes invitations to businesses again of those that were accepted in an account that is
+// taken over: another one may have accepted, and would see the person's own name there.
+func (c *Company) reopen(ctx context.Context, tx ports.Stores, p domain.Person) error {
+	if p.EmailProven {
+		return nil
+	}
+	all, err := tx.Memberships.OfPerson(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.AcceptedAt == nil || m.Site() == domain.Console {
+			continue
+		}
+		m.AcceptedAt, m.Name = nil, p.Name
+		if err := tx.Memberships.Update(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nameOf is the name that the provider gives, or else the part of the address before the @.

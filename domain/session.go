@@ -86,7 +86,8 @@ func OwnSignInNeeded() *Error {
 	return &Error{Kind: KindForbidden, Code: CodeOwnSignInNeeded,
 		Message: "Somebody else had the link that opened this session: the website of your delivery company, or an owner of your business. " +
 			"It shows one business, and not your account. " +
-			"To change your account, sign out and sign in yourself: by password, passkey or a link that is sent to your email address."}
+			"To change your account, sign out and sign in yourself: by password, passkey or a link that is sent to your email address. " +
+			"If you have none of these, ask the delivery company for a sign-in link: it makes one with waybill person link."}
 }
 
 // SignInRefused answers where a password does not let in, for whatever reason: a

@@ -33,7 +33,8 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 		if err := s.Show(c, status, "again", "Open the portal again", againView{OneBusiness: true, Back: c.At("/"),
 			Notice: pages.Notice{Title: "Open the portal again to go on", Lines: []string{
 				"This takes a sign-in of the last 10 minutes. Nothing was changed.",
-				"Go back to the website that opened the portal and open it from there once more, or sign in yourself. Then send the form again."}},
+				"Open the portal once more from where you got the link: the website that leads here, or an owner of your business. " +
+					"Or sign in yourself. Then send the form again."}},
 		}); err != nil {
 			return err
 		}

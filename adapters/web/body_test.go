@@ -140,9 +140,10 @@ func TestARequestHasTheNameItsCallerGaveItWhereThatWillDo(t *testing.T) {
 	for _, secret := range []string{domain.MakeAPIKey(domain.Live, [32]byte{1}), domain.MakeOperatorToken([32]byte{2}), "whsec_c2VjcmV0",
 		"a:" + domain.MakeAPIKey(domain.Sandbox, [32]byte{3})[:20]} {
 		sent := http.Header{"X-Request-Id": {secret}}
+		header := "X-Request-ID" // in this spelling, which is not the canonical one
 		id, answer := NameRequest("req_1", sent), http.Header{}
 		id.SetHeader(answer)
-		if logged := id.LogAttr().String(); id.Shown() != "req_1" || logged != "request_id=req_1" || answer["X-Request-ID"][0] != "req_1" {
+		if logged := id.LogAttr().String(); id.Shown() != "req_1" || logged != "request_id=req_1" || answer[header][0] != "req_1" {
 			t.Fatalf("a secret as a name: %q, logged as %s, answered as %q", id.Shown(), logged, answer)
 		}
 	}

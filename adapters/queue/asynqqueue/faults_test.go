@@ -112,7 +112,7 @@ func TestAProcessHearsItsOwnNotificationsWhileRedisCannotBeUsed(t *testing.T) {
 			return admin.ConfigSet(t.Context(), "maxmemory", "1").Err()
 		},
 		"a replica": func(t *testing.T, _ *redisserver.Server, admin *goredis.Client) error {
-			return admin.SlaveOf(t.Context(), "127.0.0.1", "1").Err()
+			return admin.ReplicaOf(t.Context(), "127.0.0.1", "1").Err()
 		},
 		"without scripts": func(t *testing.T, _ *redisserver.Server, admin *goredis.Client) error {
 			return admin.Do(t.Context(), "ACL", "SETUSER", "default", "-@scripting").Err()

@@ -34,7 +34,7 @@ func TestARedisThatAnswersAndRefusesWhatIsNeededIsNotUsable(t *testing.T) {
 		"no publishing":    {acl("-publish"), []string{"a message to a channel", "NOPERM"}},
 		"full": {func(admin *goredis.Client) error { return admin.ConfigSet(t.Context(), "maxmemory", "1").Err() },
 			[]string{"a script that writes", "OOM"}},
-		"a replica": {func(admin *goredis.Client) error { return admin.SlaveOf(t.Context(), "127.0.0.1", "1").Err() },
+		"a replica": {func(admin *goredis.Client) error { return admin.ReplicaOf(t.Context(), "127.0.0.1", "1").Err() },
 			[]string{"a script that writes", "READONLY"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func (s mails) Tell(ctx context.Context, n domain.Notice) error {
 // are the mails that count.
 func (s mails) tell(ctx context.Context, n domain.Notice, person domain.ID, past []domain.CountedMail) error {
 	if n.Budget.Refuses() {
-		to, err := persons{s.session}.Get(ctx, person)
+		to, err := persons(s).Get(ctx, person)
 		if err != nil {
 			return err
 		}

@@ -404,3 +404,27 @@ func TestStaffViewACustomerWithAReasonByALinkToThePortal(t *testing.T) {
 		t.Errorf("behind the console it goes on: %v", err)
 	}
 }
+
+// The pages of a customer name one who has not accepted by another ID than that of the account.
+func TestStaffChangeOneWhoIsInvitedToACustomer(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admin := s.signedIn(t, domain.RoleAdmin)
+	efua := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.business.ID,
+		Email: "efua@adom.example", Name: "Efua", Role: "viewer"})).Member
+	list, at := s.customerAt("/people"), s.customerAt("/people/"+string(efua.Reference()))
+	if p := admin.post(at+"/link", nil); p.status != http.StatusOK || !strings.Contains(p.body, "Efua is invited") {
+		t.Errorf("invited again: %d at %s", p.status, p.at)
+	}
+	to, form := admin.get(at+"/disable").form(t, "Disable")
+	if p := admin.post(to, form); p.at != list || !strings.Contains(p.body, at+"/enable") {
+		t.Errorf("disabled: %d at %s", p.status, p.at)
+	}
+	if p := admin.post(at+"/enable", nil); p.at != list || !strings.Contains(p.body, at+"/disable") {
+		t.Errorf("enabled: %d at %s", p.status, p.at)
+	}
+	to, form = admin.get(at+"/remove").form(t, "Remove")
+	if p := admin.post(to, form); p.at != list || strings.Contains(p.body, "efua@adom.example") {
+		t.Errorf("removed: %d at %s", p.status, p.at)
+	}
+}

@@ -102,7 +102,7 @@ func (p *Portal) owns(c *call) error {
 		return nil
 	}
 	members, err := p.Directory.Members(c.Ctx(), c.Business())
-	if err == nil && !slices.ContainsFunc(members, func(m domain.Member) bool { return m.Person.ID == person }) {
+	if err == nil && !slices.ContainsFunc(members, func(m domain.Member) bool { return m.Reference() == person }) {
 		err = domain.ErrNotFound
 	}
 	return err

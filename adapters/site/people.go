@@ -287,10 +287,11 @@ func (s *Site) askDisable(c *Call) error {
 // setDisabled closes the account of a person, or opens it again.
 func (s *Site) setDisabled(disabled bool) func(*Call) error {
 	return func(c *Call) error {
-		if _, err := s.member(c); err != nil {
+		m, err := s.member(c)
+		if err != nil {
 			return err
 		}
-		if _, err := s.o.Directory.SetDisabled(c.Ctx(), c.Actor(), domain.ID(c.Param("person")), disabled); err != nil {
+		if _, err := s.o.Directory.SetDisabled(c.Ctx(), c.Actor(), m.person, disabled); err != nil {
 			return s.peopleConflict(c, err)
 		}
 		if disabled {

@@ -38,6 +38,8 @@ func sandboxStates(w *walk) {
 	sandbox := "/sandbox?delivery=" + string(s.house.delivery)
 	p := w.in(domain.RoleDeveloper)
 	p.to("/sandbox", "Sandbox")
+	examine(t, p.Page, "sandbox-closed")
+	p.opensInbox()
 	for i := range 3 {
 		s.happens(t, s.house, fmt.Sprint("number ", i))
 	}
@@ -69,14 +71,19 @@ func sandboxStates(w *walk) {
 
 func sandboxJourney(w *walk) {
 	t := w.T
-	p := w.in(domain.RoleDeveloper)
+	p, other := w.in(domain.RoleDeveloper), w.in(domain.RoleOwner)
+	const openable = "document.querySelector('[data-closed]').checkVisibility()"
+	other.to("/sandbox", "Sandbox")
+	other.Eventually(t, "it can be opened", "document.querySelector('[data-live]').textContent === 'Closed.' && "+openable)
 	p.to("/sandbox", "Sandbox")
+	p.opensInbox()
 	p.live()
+	other.live()
+	other.Eventually(t, "it needs no button once another one has opened it", "!"+openable)
 	p.click(`form[action="/sandbox/book"] button`, "Sandbox")
 	p.want("The sample was booked")
 	p.Eventually(t, "the webhook of the booking", "document.querySelector('.received [data-part=type]')?.textContent === 'delivery.created'")
 	before := w.sandboxDeliveries(t, w.house)[0]
-	other := w.in(domain.RoleOwner)
 	other.to("/sandbox?delivery="+string(before.ID), "Sandbox")
 	other.live()
 	p.click(`form[action$="/move"] button`, "Sandbox")
@@ -102,6 +109,7 @@ func sandboxWithoutScripts(w *walk) {
 	t := w.T
 	p := w.in(domain.RoleDeveloper)
 	p.to("/sandbox", "Sandbox")
+	p.opensInbox()
 	p.click(`form[action="/sandbox/book"] button`, "Sandbox")
 	p.want("The sample was booked")
 	p.want("delivery.created")
@@ -120,6 +128,7 @@ func sevenPages(w *walk, where browser.Beside) {
 	t := w.T
 	p := w.in(domain.RoleDeveloper)
 	p.to("/sandbox", "Sandbox")
+	p.opensInbox()
 	p.live()
 	tabs := []*tab{p}
 	for range 6 {
@@ -155,6 +164,7 @@ func manyWebhooks(w *walk) {
 	t := w.T
 	p := w.in(domain.RoleDeveloper)
 	p.to("/sandbox", "Sandbox")
+	p.opensInbox()
 	p.live()
 	browser.Eval[bool](t, p.Page, `(() => {
 		window.gaps = []; window.rowsMost = 0;
@@ -201,6 +211,7 @@ func inboxEnds(w *walk) {
 	t := w.T
 	p := w.in(domain.RoleDeveloper)
 	p.to("/sandbox", "Sandbox")
+	p.opensInbox()
 	p.live()
 	must[int](t)(w.directory.EndSessions(t.Context(), operator, w.house.people[domain.RoleDeveloper].ID))
 	p.Eventually(t, "it says so", "document.querySelector('[data-live]').textContent.includes('not signed in any more')")
@@ -212,6 +223,13 @@ func inboxEnds(w *walk) {
 	if p.shows("after the end") {
 		t.Error("an inbox goes on without its session")
 	}
+}
+
+// opensInbox presses the button of an inbox that is closed.
+func (p *tab) opensInbox() {
+	p.Helper()
+	p.click(`form[action="/sandbox/inbox"] button`, "Sandbox")
+	p.want("The inbox is open.")
 }
 
 // live waits until the inbox is.

@@ -138,7 +138,7 @@ func TestAViewerSeesTheSandboxAndChangesNothing(t *testing.T) {
 	before := s.state(t, s.house)
 	p := r.get("/sandbox?delivery=" + string(s.house.delivery))
 	if p.status != http.StatusOK || !strings.Contains(p.body, "Your role sees what happens here") ||
-		!strings.Contains(p.body, "The inbox is closed") {
+		!strings.Contains(p.body, "<div data-closed>") {
 		t.Fatalf("%d\n%s", p.status, p.body)
 	}
 	for _, form := range formTag.FindAllString(p.body, -1) {

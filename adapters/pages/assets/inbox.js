@@ -8,6 +8,7 @@
   const rows = inbox.querySelector("[data-rows]");
   const none = inbox.querySelector("[data-none]");
   const live = inbox.querySelector("[data-live]");
+  const closed = inbox.querySelector("[data-closed]"); // how it is opened
   const blank = inbox.querySelector("template");
   const most = Number(inbox.dataset.most);
   const again = 15000; // after a refusal, in milliseconds
@@ -30,6 +31,12 @@
 
   function say(text) {
     if (live.textContent !== text) live.textContent = text;
+  }
+
+  // Another page may open the inbox, and one that nobody looks at closes.
+  function tell(state) {
+    say(states[state] || "");
+    if (state !== "waits") closed.hidden = state === "open";
   }
 
   function made(w) {
@@ -134,7 +141,7 @@
     over = false;
     source = new EventSource(`${inbox.dataset.inbox}&seen=${newest}`);
     source.addEventListener("webhook", take);
-    source.addEventListener("state", (event) => say(states[event.data] || ""));
+    source.addEventListener("state", (event) => tell(event.data));
     source.addEventListener("end", (event) => {
       over = true;
       close();

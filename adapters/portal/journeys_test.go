@@ -482,14 +482,18 @@ func switchAnApplication(w *walk) {
 }
 
 func twoBusinesses(w *walk) {
-	both := w.house.people[domain.RoleDeveloper]
-	issued := must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{BusinessID: w.other.business.ID,
-		Email: string(both.Email), Name: "A", Role: "viewer"}))
-	p := w.open("/enter/" + issued.Secret)
-	p.click("main button", "Hello, adom developer")
-	if !p.shows(w.other.app.Name) || p.shows(w.house.app.Name) {
-		w.Error("the link does not lead to the business that made it")
+	invited := func(role domain.Role) string {
+		return "/enter/" + must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{BusinessID: w.other.business.ID,
+			Email: string(w.house.people[role].Email), Name: "A", Role: "viewer"})).Secret
 	}
+	p := w.open(invited(domain.RoleDeveloper))
+	p.want("You are invited to " + w.other.business.Name + ", as viewer")
+	p.fill("#password", "a wrong one, twelve")
+	p.click("form:has(#password) button", "Accept the invitation")
+	p.want("You are not signed in")
+	p.fill("#password", password)
+	p.click("form:has(#password) button", "Hello, adom developer")
+	p.acceptedThere()
 	p.to("/account", "Account")
 	p.click(fmt.Sprintf("button[aria-label='Show %s']", w.house.business.Name), "Hello, adom developer")
 	if !p.shows(w.house.app.Name) || p.shows(w.other.app.Name) {
@@ -497,6 +501,20 @@ func twoBusinesses(w *walk) {
 	}
 	p.makeKey(domain.Sandbox) // as a developer here; there it would be a viewer
 	p.copied()
+
+	p = w.in(domain.RoleOwner) // whose own session takes no password
+	p.to(invited(domain.RoleOwner), "Accept the invitation")
+	p.click(`form[action^="/enter/"] button`, "Hello, adom owner")
+	p.acceptedThere()
+}
+
+// acceptedThere wants the page of the other business after its invitation was accepted.
+func (p *tab) acceptedThere() {
+	p.Helper()
+	p.want("You accepted the invitation")
+	if !p.shows(p.other.app.Name) || p.shows(p.house.app.Name) {
+		p.Error("the invitation does not lead to the business that made it")
+	}
 }
 
 func uncopied(w *walk) {

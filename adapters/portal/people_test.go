@@ -106,7 +106,11 @@ func TestAnInvitationToAnAccountAsksForItsOwnSignIn(t *testing.T) {
 
 	// In a session of the account one button is enough.
 	r = s.signedIn(t, s.other, domain.RoleOwner)
-	action, form = r.get(invited()).form(t, "Accept invitation")
+	asked := r.get(invited())
+	if !strings.Contains(asked.body, "You are signed in as "+string(there.Email)) || strings.Contains(asked.body, "sign in to it") {
+		t.Errorf("%d\n%s", asked.status, asked.body)
+	}
+	action, form = asked.form(t, "Accept invitation")
 	if p := r.post(action, form); p.at != "/" || !strings.Contains(p.body, "You accepted the invitation") ||
 		!strings.Contains(p.body, s.house.business.Name) {
 		t.Errorf("%d at %s", p.status, p.at)

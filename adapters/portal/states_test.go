@@ -58,6 +58,16 @@ func everyState(t *testing.T, b *browser.Browser) {
 	p.click(`form[action="/people"] button`, "Sign in again to go on")
 	examine(t, p.Page, "again-without-password")
 
+	// An invitation to an account: the own sign-in is asked for, or the own session accepts.
+	invited := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.other.business.ID,
+		Email: string(s.house.people[domain.RoleViewer].Email), Name: hostile[0], Role: "viewer"}))
+	show(viewer, "accept-here", "/enter/"+invited.Secret, "Accept the invitation")
+	p = w.open("/enter/" + invited.Secret)
+	p.fill("#password", "something else, long")
+	p.click("form:has(#password) button", "Accept the invitation")
+	p.want("You are not signed in")
+	examine(t, p.Page, "accept-wrong")
+
 	// An owner, and what becomes of keys, people and forms.
 	p = w.in(domain.RoleOwner)
 	show(p, "rotate", liveKey+"/rotate", "Rotate the live key")
@@ -102,7 +112,7 @@ func everyState(t *testing.T, b *browser.Browser) {
 		issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.house.business.ID,
 			Email: fmt.Sprintf("%s%d@%s.example", strings.Repeat("m", 60), i, strings.Repeat("n", 60)), Name: name, Role: "owner"}))
 		if i == 0 {
-			p.to("/people/"+string(issued.Member.Person.ID)+"/remove", "Remove "+name)
+			p.to("/people/"+string(issued.Member.Reference())+"/remove", "Remove "+name)
 			examine(t, p.Page, "hostile-remove")
 		}
 		must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID, name))

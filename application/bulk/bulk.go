@@ -21,7 +21,7 @@ type Bulk struct {
 	log        *slog.Logger
 	lease      time.Duration
 
-	permits  permits
+	permits  *permits
 	underWay sync.Map // requests that this process works on, or that wait here for their turn, by name
 	stopping chan struct{}
 	stop     sync.Once

@@ -205,7 +205,7 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 	if end-i < 2 {
 		return nil
 	}
-	done, err := r.permits.take(ctx)
+	done, err := r.permits.take(ctx, r.req.Tenant.BusinessID)
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (r *run) settle(ctx context.Context, i int, unfit error) (item domain.BulkI
 }
 
 func (r *run) book(ctx context.Context, i int) (item domain.BulkItem, err error) {
-	done, err := r.permits.take(ctx)
+	done, err := r.permits.take(ctx, r.req.Tenant.BusinessID)
 	if err != nil {
 		return item, err
 	}

@@ -2,8 +2,11 @@ package bulk
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
+
+	"waybill/domain"
 )
 
 // Throttle bounds the transactions that book items of bulks, of all bulks of an
@@ -23,26 +26,33 @@ type Throttle struct {
 // another transaction holds lets others go on.
 const longHold = 500 * time.Millisecond
 
-// permits are permits to book.
+// permits are permits to book. Businesses that wait get them in turn: before one gets its next,
+// each other business gets one at the most, however many bulks it has.
 type permits struct {
-	free  chan struct{}
 	pause time.Duration // for each unit of time that a transaction took
+
+	mu    sync.Mutex
+	free  int                           // 0 while anyone waits
+	lines map[domain.ID][]chan struct{} // who waits, of each business in turns, first come first; a permit closes the channel
+	turns []domain.ID                   // the businesses that have a line, the next first
 }
 
-func newPermits(p Throttle) permits {
-	return permits{make(chan struct{}, max(1, p.Writers)), time.Duration(p.Pause)}
+func newPermits(p Throttle) *permits {
+	return &permits{pause: time.Duration(p.Pause), free: max(1, p.Writers), lines: map[domain.ID][]chan struct{}{}}
 }
 
 // take waits for a permit. It is free again a pause after done was called, or as soon as it
 // has taken long.
-func (t permits) take(ctx context.Context) (done func(), err error) {
+func (t *permits) take(ctx context.Context, business domain.ID) (done func(), err error) {
+	given := t.join(business)
 	select {
-	case t.free <- struct{}{}:
+	case <-given:
 	case <-ctx.Done():
+		t.leave(business, given)
 		return nil, context.Cause(ctx)
 	}
 	begun := time.Now()
-	over := sync.OnceFunc(func() { <-t.free })
+	over := sync.OnceFunc(t.release)
 	timer := time.AfterFunc(longHold, over)
 	return func() {
 		switch {
@@ -53,4 +63,64 @@ func (t permits) take(ctx context.Context) (done func(), err error) {
 			time.AfterFunc(t.pause*time.Since(begun), over)
 		}
 	}, nil
+}
+
+// join asks for a permit, which is given when the channel is closed.
+func (t *permits) join(business domain.ID) chan struct{} {
+	given := make(chan struct{})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.free > 0 {
+		t.free--
+		close(given)
+		return given
+	}
+	if len(t.lines[business]) == 0 {
+		t.turns = append(t.turns, business)
+	}
+	t.lines[business] = append(t.lines[business], given)
+	return given
+}
+
+// leave gives up a place in the line, or the permit where that came first.
+func (t *permits) leave(business domain.ID, given chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := slices.Index(t.lines[business], given)
+	if at < 0 {
+		t.next()
+		return
+	}
+	t.lines[business] = slices.Delete(t.lines[business], at, at+1)
+	if len(t.lines[business]) == 0 {
+		delete(t.lines, business)
+		at := slices.Index(t.turns, business)
+		t.turns = slices.Delete(t.turns, at, at+1)
+	}
+}
+
+// release gives a permit back.
+func (t *permits) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.next()
+}
+
+// next gives a permit to the business whose turn it is. Where more of that business wait,
+// its next turn comes behind those of all others.
+func (t *permits) next() {
+	if len(t.turns) == 0 {
+		t.free++
+		return
+	}
+	business := t.turns[0]
+	t.turns = t.turns[1:]
+	line := t.lines[business]
+	close(line[0])
+	if len(line) == 1 {
+		delete(t.lines, business)
+		return
+	}
+	t.lines[business] = line[1:]
+	t.turns = append(t.turns, business)
 }

@@ -13,7 +13,8 @@ const CodeTooManyMails = "TOO_MANY_MAILS"
 // MailBudget names the mails that count together, so that people cannot flood a mailbox.
 // Each business has budgets of its own. Invitations over theirs are refused. Notices over
 // theirs are joined into one mail an hour. A mail without a budget is not bounded here: nobody
-// who is signed in causes it.
+// who is signed in causes it. An invitation that anybody asks for again has one: without the
+// business, which chose the address, it would not be sent.
 type MailBudget string
 
 // The budgets there are. Those of live and sandbox are apart, so that sandbox keys cannot hide
@@ -21,6 +22,7 @@ type MailBudget string
 const (
 	BudgetInvitations      MailBudget = "invitations"       // and links, that people of a business have sent
 	BudgetStaffInvitations MailBudget = "staff_invitations" // that staff has sent, for one business
+	BudgetAskedInvitations MailBudget = "invitations_asked" // that anybody has sent again; they count among BudgetInvitations
 	BudgetAccount          MailBudget = "account"           // notices to a person about the own account
 	BudgetLiveKeys         MailBudget = "keys_live"
 	BudgetSandboxKeys      MailBudget = "keys_sandbox"
@@ -33,6 +35,7 @@ const (
 	MailsAnHourToOne    = 5  // from one business to one mailbox
 	InvitationsAnHour   = 20 // from one business
 	MailsADayOfBusiness = 50 // from one business
+	AskedADayToOne      = 2  // invitations to one business that anybody has sent to one mailbox again
 )
 
 // keyBudget returns the budget of notices about keys of an environment.
@@ -63,7 +66,17 @@ func InvitationBudget(by AuditActor) MailBudget {
 }
 
 // Refuses reports whether mails over the budget are refused, and not joined.
-func (b MailBudget) Refuses() bool { return b == BudgetInvitations || b == BudgetStaffInvitations }
+func (b MailBudget) Refuses() bool {
+	return b == BudgetInvitations || b == BudgetStaffInvitations || b == BudgetAskedInvitations
+}
+
+// shared returns the budget whose mails count together with those of this one.
+func (b MailBudget) shared() MailBudget {
+	if b == BudgetAskedInvitations {
+		return BudgetInvitations
+	}
+	return b
+}
 
 // CountedMail is a mail that counts against a budget.
 type CountedMail struct {
@@ -89,13 +102,16 @@ func (n Notice) WithinBudget(to Email, past []CountedMail) error {
 	if !n.Budget.Refuses() {
 		return nil
 	}
-	var toOne, all []time.Time
+	var asked, toOne, all []time.Time
 	for _, m := range past {
-		if m.Budget != n.Budget {
+		if m.Budget.shared() != n.Budget.shared() {
 			continue
 		}
-		if all = append(all, m.At); m.Email.Mailbox() == to.Mailbox() {
-			toOne = append(toOne, m.At)
+		if all = append(all, m.At); m.Email.Mailbox() != to.Mailbox() {
+			continue
+		}
+		if toOne = append(toOne, m.At); n.Budget == BudgetAskedInvitations && m.Budget == n.Budget {
+			asked = append(asked, m.At)
 		}
 	}
 	for _, bound := range []struct {
@@ -107,6 +123,7 @@ func (n Notice) WithinBudget(to Email, past []CountedMail) error {
 		{all, MailsADayOfBusiness, day, "emails of invitations and links in 24 hours"},
 		{all, InvitationsAnHour, time.Hour, "emails of invitations and links in one hour"},
 		{toOne, MailsAnHourToOne, time.Hour, "emails to " + string(to) + " in one hour"},
+		{asked, AskedADayToOne, day, "emails that repeat the invitation of " + string(to) + " in 24 hours"},
 	} {
 		if len(bound.sent) < bound.most {
 			continue

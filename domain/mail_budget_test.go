@@ -59,6 +59,33 @@ func TestInvitationsAreRefusedUntilThereIsRoomInTheirBudget(t *testing.T) {
 	}
 }
 
+func TestAnInvitationThatAnybodyAsksForCountsAmongThoseOfTheBusiness(t *testing.T) {
+	t.Parallel()
+	const mine, asked, victim, other = domain.BudgetInvitations, domain.BudgetAskedInvitations, "victim@example.com", "other@example.com"
+	for name, c := range map[string]struct {
+		budget  domain.MailBudget
+		past    []domain.CountedMail
+		refused bool
+	}{
+		"one asked for":                        {asked, sentMails(1, asked, victim, 0), false},
+		"two asked for":                        {asked, sentMails(2, asked, victim, 23*time.Hour), true},
+		"two asked for, to its mailbox":        {asked, sentMails(2, asked, "victim+2@example.com", 0), true},
+		"two asked for, a day ago":             {asked, sentMails(2, asked, victim, 24*time.Hour), false},
+		"two asked for, to another":            {asked, sentMails(2, asked, other, 0), false},
+		"two that the business sent":           {asked, sentMails(2, mine, victim, 0), false},
+		"fifty that the business sent":         {asked, sentMails(50, mine, other, 2*time.Hour), true},
+		"fifty that the staff sent":            {asked, sentMails(50, domain.BudgetStaffInvitations, other, 2*time.Hour), false},
+		"two asked for, then the business's":   {mine, sentMails(2, asked, victim, 0), false},
+		"fifty asked for, then the business's": {mine, sentMails(50, asked, other, 2*time.Hour), true},
+		"fifty asked for, then the staff's":    {domain.BudgetStaffInvitations, sentMails(50, asked, other, 2*time.Hour), false},
+	} {
+		err := domain.Notice{Kind: domain.MailInvitation, Budget: c.budget, At: mailNoon}.WithinBudget(victim, c.past)
+		if domain.HasCode(err, domain.CodeTooManyMails) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestNoticesBeyondTheirBudgetAreJoined(t *testing.T) {
 	t.Parallel()
 	const ama, kofi = domain.ID("prs_1"), domain.ID("prs_2")

@@ -45,6 +45,7 @@ type facts struct {
 	MailWaits, MailKept       string
 	MailsAnHour, MailsADay    int
 	InvitationsAnHour         int
+	AskedADay                 int
 	Outcomes                  []outcomeRow // of moves of many
 	DispatchLimits            []limitRow
 	Dispatch                  sample
@@ -94,7 +95,7 @@ func newFacts(o Options, d *description, root string) *facts {
 		WarnAfter: duration(domain.WarnAfter),
 		Forced:    d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
 		SandboxAttempts: len(o.Schedules[domain.Sandbox]) + 1, Mails: mailRows(), MailWaits: mailWaits(), MailKept: duration(domain.MailKept),
-		MailsAnHour: domain.MailsAnHourToOne, MailsADay: domain.MailsADayOfBusiness, InvitationsAnHour: domain.InvitationsAnHour,
+		MailsAnHour: domain.MailsAnHourToOne, MailsADay: domain.MailsADayOfBusiness, InvitationsAnHour: domain.InvitationsAnHour, AskedADay: domain.AskedADayToOne,
 		Outcomes: outcomeRows(), DispatchLimits: dispatchLimits(d), Dispatch: readSample("Python", "dispatch.py"),
 		EventsKept: duration(domain.RecoverableFor), MovesKept: duration(domain.MoveRunKept),
 	}

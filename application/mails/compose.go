@@ -15,6 +15,10 @@ import (
 // errNoRecipient means that there is no one to tell it to: no such person, or one who left.
 var errNoRecipient = errors.New("there is no one to tell it to")
 
+// errInvited means that an invitation, which is a mail of its own, takes the place of a link for
+// signing in.
+var errInvited = errors.New("an invitation is sent instead")
+
 // compose reads the recipient and the facts of the mail as they are now.
 func (s *Sender) compose(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
 	switch {
@@ -205,8 +209,9 @@ func (s *Sender) addKey(ctx context.Context, l *ports.Letter, m domain.Mail) err
 }
 
 // withLink makes a link and the letter that carries it. A person who has not accepted
-// an invitation gets that again, when a link was asked for at the page for signing in. One
-// that was asked for at the page of the invitation accepts it.
+// an invitation gets that again, as a mail of its own within the budget of the business, when a
+// link was asked for at the page for signing in: errInvited. A link that was asked for at the
+// page of the invitation accepts it.
 func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
 	person := m.PersonID
 	if m.Email != "" {
@@ -218,6 +223,7 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 	}
 	var member domain.Member
 	var link domain.Link
+	invited := false
 	secret := domain.MakeBearerSecret(s.ids.SigningSecret())
 	err = s.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		locked, err := tx.Persons.Lock(ctx, person)
@@ -230,17 +236,21 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 		if s.sites.of(member.Membership.BusinessID) == "" {
 			return errors.New("there is no site for a link to lead to")
 		}
-		purpose := domain.LinkSignIn
-		if member.Membership.AcceptedAt == nil && (m.Email != "" || m.Kind == domain.MailInvitation) {
-			purpose = domain.LinkInvitation
-		}
 		now := s.clock.Now()
-		if purpose == domain.LinkInvitation && m.Email != "" {
-			// Anyone may ask for it. Whoever invited a stranger could fill the mailbox so.
+		if invited = m.Email != "" && member.Membership.AcceptedAt == nil; invited {
+			// Anyone may ask for it. Whoever invited strangers could fill their mailboxes so.
 			made, err := tx.Links.Invitations(ctx, person, member.Membership.BusinessID, now.Add(-time.Hour))
 			if err != nil || made >= domain.MailsAnHourToOne {
 				return cmp.Or(err, errNoRecipient)
 			}
+			return tx.Mails.Tell(ctx, domain.Notice{
+				Kind: domain.MailInvitation, Cause: m.Cause, PersonID: person, BusinessID: member.Membership.BusinessID, At: now,
+				Facts: map[string]string{}, Budget: domain.BudgetAskedInvitations,
+			})
+		}
+		purpose := domain.LinkSignIn
+		if member.Membership.AcceptedAt == nil && m.Kind == domain.MailInvitation {
+			purpose = domain.LinkInvitation
 		}
 		link = domain.Link{
 			ID: s.ids.ID(domain.PrefixLink), PersonID: person, BusinessID: member.Membership.BusinessID, Purpose: purpose, Origin: domain.LinkMailed,
@@ -248,8 +258,13 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 		}
 		return tx.Links.Insert(ctx, link)
 	})
-	if err != nil {
+	switch {
+	case domain.HasCode(err, domain.CodeTooManyMails):
+		return l, errNoRecipient
+	case err != nil:
 		return l, err
+	case invited:
+		return l, errInvited
 	}
 	l = ports.Letter{
 		Kind: domain.MailSignInLink, To: member.Person.Email, Name: member.Person.Name, Role: member.Membership.Role,

@@ -32,7 +32,7 @@ const (
 	Sent    = "sent"
 	Failed  = "failed" // and is tried again
 	GivenUp = "given_up"
-	Dropped = "dropped" // there is no one to tell it to any more
+	Dropped = "dropped" // there is no one to tell it to any more, or an invitation is sent instead
 )
 
 // Observer hears of attempts.
@@ -100,7 +100,7 @@ func (s *Sender) one(ctx context.Context, m domain.Mail) {
 	switch {
 	case err == nil:
 		m.State = domain.MailSent
-	case errors.Is(err, errNoRecipient):
+	case errors.Is(err, errNoRecipient), errors.Is(err, errInvited):
 		outcome, m.State, level = Dropped, domain.MailDropped, slog.LevelDebug
 	case errors.Is(err, ports.ErrMailRefused), !inTime:
 		outcome, m.State, level = GivenUp, domain.MailGivenUp, slog.LevelError

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -104,15 +105,13 @@ func (s *scene) run(t *testing.T) {
 	}
 }
 
-// all sends what is due, and returns it.
+// all sends what is due, and what comes of that, and returns it.
 func (s *scene) all(t *testing.T) []ports.Letter {
 	t.Helper()
 	before := len(s.sent)
-	for more := true; more; {
-		var err error
-		if more, err = s.sender.Send(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	for attempts := -1; attempts < len(s.outcomes); {
+		attempts = len(s.outcomes)
+		s.run(t)
 	}
 	return s.sent[before:]
 }
@@ -200,7 +199,7 @@ func TestASignInLinkThatIsAskedForAtAnInvitationAcceptsIt(t *testing.T) {
 	if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, "kofi@waybill.example"); err != nil {
 		t.Fatal(err)
 	}
-	s.run(t)
+	s.all(t)
 	if l := s.sent[len(s.sent)-1]; l.Kind != domain.MailInvitation || l.LinkFor != domain.LinkInvitation.Lifetime() {
 		t.Errorf("%+v", l)
 	}
@@ -356,7 +355,7 @@ func TestAnInvitationThatIsAskedForAgainNamesWhoInvited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.run(t)
+	s.all(t)
 	if len(s.sent) != 4 {
 		t.Fatalf("%d mails", len(s.sent))
 	}
@@ -500,6 +499,7 @@ func TestAnInvitationIsNotAskedForAgainMoreOftenThanItMayBeSent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.invite(t, "ama@example.com")
+	s.all(t)
 	ask := func(n int) (sent int) {
 		t.Helper()
 		for range n {
@@ -510,11 +510,46 @@ func TestAnInvitationIsNotAskedForAgainMoreOftenThanItMayBeSent(t *testing.T) {
 		}
 		return sent
 	}
-	if sent := ask(20); sent == 0 || sent > domain.MailsAnHourToOne {
+	if sent := ask(20); sent != domain.AskedADayToOne {
 		t.Errorf("%d mails within the hour", sent)
+	}
+	s.Clock.GoOn(23 * time.Hour)
+	if sent := ask(1); sent != 0 {
+		t.Errorf("%d mails in the last hour of the day", sent)
 	}
 	s.Clock.GoOn(time.Hour)
 	if sent := ask(1); sent != 1 {
-		t.Errorf("%d mails an hour later", sent)
+		t.Errorf("%d mails a day later", sent)
+	}
+}
+
+// An owner who invites strangers cannot have anybody flood them in the name of the business.
+func TestInvitationsThatAnybodyAsksForAgainCountAmongThoseOfTheBusiness(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	owner := domain.AuditActor{ID: s.IDs.ID(domain.PrefixPerson), Name: "Mallory", BusinessID: s.business}
+	invitation := func(i int) people.Invitation {
+		return people.Invitation{BusinessID: s.business, Email: fmt.Sprintf("stranger%d@example.com", i), Name: "Stranger", Role: "viewer"}
+	}
+	for i := range domain.InvitationsAnHour {
+		if _, err := s.directory.Invite(t.Context(), owner, invitation(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.all(t)
+	for range 6 {
+		s.Clock.GoOn(time.Hour)
+		for i := range domain.InvitationsAnHour {
+			if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, invitation(i).Email); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.all(t)
+	}
+	if len(s.sent) != domain.MailsADayOfBusiness {
+		t.Errorf("%d mails, want %d", len(s.sent), domain.MailsADayOfBusiness)
+	}
+	if _, err := s.directory.Invite(t.Context(), owner, invitation(0)); !domain.HasCode(err, domain.CodeTooManyMails) {
+		t.Errorf("the owner may send more: %v", err)
 	}
 }

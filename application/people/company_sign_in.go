@@ -171,7 +171,7 @@ func notTakenOver(email domain.Email) error {
 // last admin stays one.
 func (c *Company) refresh(ctx context.Context, by domain.AuditActor, role domain.Role) error {
 	return c.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		staff, err := tx.Memberships.LockMembers(ctx, "")
+		_, staff, err := lockWithMembers(ctx, tx, "", by.ID)
 		if err != nil || domain.LosesLastOwner(staff, by.ID, role) {
 			return domain.AuditRecord{}, err
 		}
@@ -219,17 +219,13 @@ func (c *Company) refuse(ctx context.Context, b Browser, i domain.Identity) erro
 // leave takes a person from the staff, with what is open at the console. One who belongs
 // to no customer loses password and passkeys too. The last admin stays.
 func (c *Company) leave(ctx context.Context, tx ports.Stores, id domain.ID) (none domain.AuditRecord, err error) {
-	staff, err := tx.Memberships.LockMembers(ctx, "")
+	person, staff, err := lockWithMembers(ctx, tx, "", id)
 	if err != nil || domain.LosesLastOwner(staff, id, "") {
 		return none, err
 	}
 	at := slices.IndexFunc(staff, func(m domain.Member) bool { return m.Person.ID == id })
 	if at < 0 {
 		return none, nil
-	}
-	person, err := tx.Persons.Lock(ctx, id)
-	if err != nil {
-		return none, err
 	}
 	if err := tx.Memberships.Remove(ctx, "", id); err != nil {
 		return none, err

@@ -341,7 +341,7 @@ func (d *Directory) Remove(ctx context.Context, by domain.AuditActor, business, 
 // their own side without an owner; the delivery company may leave a customer without.
 func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditActor, business, person domain.ID,
 	role domain.Role) (domain.Member, error) {
-	members, err := tx.Memberships.LockMembers(ctx, business)
+	_, members, err := lockWithMembers(ctx, tx, business, person)
 	if err != nil {
 		return domain.Member{}, err
 	}
@@ -356,16 +356,25 @@ func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditAc
 	return domain.Member{}, domain.ErrNotFound
 }
 
+// lockWithMembers locks a person and then the members of a business, and returns both. What
+// changes a membership reads it behind the lock of its person, so that an invitation that is
+// accepted and a role that is changed at the same time come one after the other.
+func lockWithMembers(ctx context.Context, tx ports.Stores, business, person domain.ID) (domain.Person, []domain.Member, error) {
+	locked, err := tx.Persons.Lock(ctx, person)
+	if err != nil {
+		return domain.Person{}, nil, err
+	}
+	members, err := tx.Memberships.LockMembers(ctx, business)
+	return locked, members, err
+}
+
 // SetDisabled closes an account, at every site, or opens it again. Its sessions
 // and links end for good. DISABLE_SELF for the person's own account, and LAST_OWNER for that of
 // the last admin of the staff who can sign in, also for a command.
 func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (person domain.Person, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		staff, err := tx.Memberships.LockMembers(ctx, "")
-		if err != nil {
-			return domain.AuditRecord{}, err
-		}
-		if person, err = tx.Persons.Lock(ctx, id); err != nil || (person.State == domain.PersonDisabled) == disabled {
+		var staff []domain.Member
+		if person, staff, err = lockWithMembers(ctx, tx, "", id); err != nil || (person.State == domain.PersonDisabled) == disabled {
 			return domain.AuditRecord{}, err
 		}
 		record := domain.AuditRecord{Action: domain.ActionPersonEnable, Target: id, Details: map[string]string{"name": person.Name}}

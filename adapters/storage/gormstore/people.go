@@ -96,7 +96,15 @@ func (s memberships) LockMembers(ctx context.Context, business domain.ID) ([]dom
 	if err := s.reach(rowMembers, string(business)); err != nil {
 		return nil, s.dialect.failed("lock members", err)
 	}
-	return s.members(ctx, business, " ORDER BY m.person_id"+s.dialect.lockMembers)
+	const order = " ORDER BY m.person_id"
+	if s.dialect.lockMembers != "" {
+		// Read again behind the locks: who held them may have changed a person, whose row is not
+		// locked here.
+		if _, err := s.members(ctx, business, order+s.dialect.lockMembers); err != nil {
+			return nil, err
+		}
+	}
+	return s.members(ctx, business, order)
 }
 
 func (s memberships) members(ctx context.Context, business domain.ID, order string) ([]domain.Member, error) {

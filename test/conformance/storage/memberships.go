@@ -110,26 +110,37 @@ func testMemberships(t *testing.T, b ports.Database) {
 		}
 	})
 
-	t.Run("of two who lock the members the second one sees what the first one did", func(t *testing.T) {
-		business := newTenant(t, b).BusinessID
-		var owners []domain.ID
-		for range 2 {
-			p := newPerson()
-			addPersons(t, b, p)
-			join(t, b, business, p.ID, domain.RoleOwner)
-			owners = append(owners, p.ID)
-		}
-		wantOneWinner(t, together(2, func(i int) error {
-			return b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-				members, err := tx.Memberships.LockMembers(ctx, business)
-				if err != nil {
-					return err
-				}
-				if domain.LosesLastOwner(members, owners[i], "") {
-					return domain.LastOwner(domain.Portal)
-				}
-				return tx.Memberships.Remove(ctx, business, owners[i])
-			})
-		}), domain.LastOwner(domain.Portal))
-	})
+	for name, lose := range map[string]func(ctx context.Context, tx ports.Stores, m domain.Member) error{
+		"removed": func(ctx context.Context, tx ports.Stores, m domain.Member) error {
+			return tx.Memberships.Remove(ctx, m.Membership.BusinessID, m.Person.ID)
+		},
+		"disabled": func(ctx context.Context, tx ports.Stores, m domain.Member) error {
+			m.Person.State = domain.PersonDisabled
+			return tx.Persons.Update(ctx, m.Person)
+		},
+	} {
+		t.Run("of two who lock the members the second one sees whom the first one "+name, func(t *testing.T) {
+			business := newTenant(t, b).BusinessID
+			var owners []domain.Member
+			for range 2 {
+				p := newPerson()
+				addPersons(t, b, p)
+				join(t, b, business, p.ID, domain.RoleOwner)
+				owners = append(owners, must(b.Read().Memberships.Member(t.Context(), business, p.ID))(t))
+			}
+			wantOneWinner(t, together(2, func(i int) error {
+				return b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+					members, err := tx.Memberships.LockMembers(ctx, business)
+					if err != nil {
+						return err
+					}
+					time.Sleep(30 * time.Millisecond) // the other one begins to wait meanwhile
+					if domain.LosesLastOwner(members, owners[i].Person.ID, "") {
+						return domain.LastOwner(domain.Portal)
+					}
+					return lose(ctx, tx, owners[i])
+				})
+			}), domain.LastOwner(domain.Portal))
+		})
+	}
 }

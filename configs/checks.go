@@ -164,7 +164,9 @@ func checkCredentials(s string) error {
 		(strings.Contains(authority, "@") || strings.HasPrefix(path, "/") && !strings.Contains(authority, ":")) {
 		behind = path // a value in the query may have an @
 	}
-	if err != nil || strings.Contains(behind, "@") {
+	// Postgres clients take what is behind the first @ for the host.
+	ends := strings.HasPrefix(scheme, "postgres") && strings.Count(authority, "@") > 1
+	if err != nil || ends || strings.Contains(behind, "@") {
 		return bad("has a character in its user or password that belongs percent-encoded, or an @ behind its host",
 			"write @ as %40, / as %2F, ? as %3F, # as %23, % as %25 and a space as %20")
 	}

@@ -420,9 +420,15 @@ func TestAPasswordThatIsNotEncodedIsRefusedWithTheCureAndNeverShown(t *testing.T
 			}
 		}
 	}
+	// Postgres clients end the password at the first @; the others go by the last one.
+	for _, variable := range []string{"WAYBILL_DATABASE_URL=postgres", "WAYBILL_DATABASE_URL=postgresql", "WAYBILL_DATABASE_REPLICA_URLS=postgres"} {
+		found := problems(t, configs.Sources{Environ: []string{variable + "://waybill:p@hunter22@127.0.0.1:9130/none"}})
+		if len(found) != 1 || !strings.Contains(found[0].Fix, "%40") || strings.Contains(fmt.Sprintf("%+v", found), "hunter22") {
+			t.Errorf("%s: %+v", variable, found)
+		}
+	}
 	for address, want := range map[string]string{
 		"postgres://waybill:p%40ss%2F@h1:5432,h2:5432/w?sslmode=require": "postgres://waybill:xxxxx@h1:5432,h2:5432/w?sslmode=require",
-		"postgres://waybill:p@ss@h/w":                                    "postgres://waybill:xxxxx@h/w",
 		"postgres://waybill@h/w":                                         "postgres://waybill@h/w",
 		"postgres://h/w?user=u&password=hunter22&sslmode=require":        "postgres://h/w?user=u&password=xxxxx&sslmode=require",
 		"sqlite:///data/of@me#1.db":                                      "sqlite:///data/of@me#1.db",

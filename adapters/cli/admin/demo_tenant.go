@@ -82,13 +82,22 @@ func (s *Seeder) Demo(ctx context.Context, by domain.AuditActor, before map[stri
 		return d, err
 	}
 	var err error
-	d.Owner, err = s.People.Admit(ctx, d.by, people.Invitation{BusinessID: d.Business.ID, Email: demoEmail, Name: demoOwner,
+	d.Owner, err = s.admit(ctx, d.by, people.Invitation{BusinessID: d.Business.ID, Email: demoEmail, Name: demoOwner,
 		Role: string(domain.RoleOwner)})
 	if err != nil {
 		return d, err
 	}
-	d.Admin, err = s.People.Admit(ctx, d.by, people.Invitation{Email: adminEmail, Name: demoAdmin, Role: string(domain.RoleAdmin)})
+	d.Admin, err = s.admit(ctx, d.by, people.Invitation{Email: adminEmail, Name: demoAdmin, Role: string(domain.RoleAdmin)})
 	return d, err
+}
+
+// admit makes a link for a person of the demo, and none where somebody has disabled the account.
+func (s *Seeder) admit(ctx context.Context, by domain.AuditActor, i people.Invitation) (people.Issued, error) {
+	issued, err := s.People.Admit(ctx, by, i)
+	if domain.HasCode(err, domain.CodePersonDisabled) {
+		return people.Issued{}, nil
+	}
+	return issued, err
 }
 
 // keepOperator takes over the token of the operations API while it works, or

@@ -6,6 +6,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/application/people"
 	"waybill/configs"
 )
 
@@ -91,7 +92,7 @@ func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoC
 		"",
 		"  Demo business  " + d.Business.Name + ", application \"" + d.App.Name + "\"",
 		d.signInLine(v),
-		"  Console        " + d.consoleLink(v) + "   (for the staff; signs an admin in, once)",
+		"  Console        " + d.consoleLink(v) + "   (for the staff; " + onceOr(d.Admin, adminEmail, "signs an admin in, once") + ")",
 		mailsLine(c),
 		keyLine("Test key       ", d.TestKey, d.FreshTest),
 		keyLine("Live key       ", d.LiveKey, d.FreshLive),
@@ -111,24 +112,38 @@ func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoC
 	_, _ = io.WriteString(w, strings.Join(lines, "\n")+"\n") // a closed terminal is no reason to stop
 }
 
-// portalLink lets the demo owner in once; empty: there is no portal.
+// portalLink returns a link that lets the demo owner in once; empty: there is no portal.
 func (d DemoCustomer) portalLink(v ServingView) string {
 	if v.Portal == "" {
 		return ""
 	}
-	return v.Portal + "/enter/" + d.Owner.Secret
+	return enterAt(v.Portal, d.Owner)
 }
 
-// consoleLink lets the demo admin in once.
-func (d DemoCustomer) consoleLink(v ServingView) string {
-	return v.Console + "/enter/" + d.Admin.Secret
+// consoleLink returns a link that lets the demo admin in once.
+func (d DemoCustomer) consoleLink(v ServingView) string { return enterAt(v.Console, d.Admin) }
+
+// enterAt returns the address of a link, or of the sign-in page for an account that is disabled.
+func enterAt(site string, link people.Issued) string {
+	if link.Secret == "" {
+		return site + "/signin"
+	}
+	return site + "/enter/" + link.Secret
+}
+
+// onceOr returns what a link is good for, or why there is none.
+func onceOr(link people.Issued, email, good string) string {
+	if link.Secret == "" {
+		return "no link: the account of " + email + " is disabled, waybill person enable opens it"
+	}
+	return good
 }
 
 func (d DemoCustomer) signInLine(v ServingView) string {
 	if v.Portal == "" {
 		return "  Portal         none (WAYBILL_PORTAL_ADDR is empty)"
 	}
-	return "  Portal         " + d.portalLink(v) + "   (signs you in, once; a new link at each start)"
+	return "  Portal         " + d.portalLink(v) + "   (" + onceOr(d.Owner, demoEmail, "signs you in, once; a new link at each start") + ")"
 }
 
 func mailsLine(c *configs.Config) string {

@@ -117,9 +117,21 @@ func copyDeliveries(t *testing.T, s *gormstore.Store, many int, with map[string]
 	}
 	// What is only looked at here needs no recipient in its environment.
 	exec(t, s, "ALTER TABLE deliveries DROP CONSTRAINT deliveries_recipient_fkey")
-	exec(t, s, "INSERT INTO deliveries ("+strings.Join(names, ", ")+") SELECT "+strings.Join(values, ", ")+
-		fmt.Sprintf(" FROM deliveries, generate_series(1, %d) AS g(i)", many))
-	exec(t, s, "VACUUM ANALYZE")
+	conn, err := write.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, statement := range []string{
+		"SET statement_timeout = 0", // a busy machine takes longer than the program would wait
+		"INSERT INTO deliveries (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") +
+			fmt.Sprintf(" FROM deliveries, generate_series(1, %d) AS g(i)", many),
+		"VACUUM ANALYZE", "RESET statement_timeout",
+	} {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%.200s: %v", statement, err)
+		}
+	}
 }
 
 func TestAnAuditEntryIsStoredWithItsChangeOrNotAtAll(t *testing.T) {

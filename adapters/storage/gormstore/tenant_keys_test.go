@@ -71,7 +71,7 @@ func TestEveryKeyOfABusinessNamesIt(t *testing.T) {
 // keysOf are the definitions of keys and foreign keys, by their names.
 func keysOf(t testing.TB, db *sql.DB) map[string]string {
 	t.Helper()
-	return namedBy(t, db, "SELECT conname, pg_get_constraintdef(oid) || CASE WHEN convalidated THEN '' ELSE ' (not validated)' END"+
+	return namedBy(t, db, "SELECT conname, coalesce(pg_get_constraintdef(oid), '') || CASE WHEN convalidated THEN '' ELSE ' (not validated)' END"+
 		" FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype IN ('p', 'u', 'f')")
 }
 

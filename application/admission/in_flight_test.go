@@ -118,11 +118,11 @@ func withoutPatience(t *testing.T) context.Context {
 // freeOfCharge is a limiter that a refused request is given back to.
 type freeOfCharge struct {
 	ports.RateLimiter
-	givenBack int
+	givenBack atomic.Int64
 }
 
 func (f *freeOfCharge) GiveBack(context.Context, ...ports.Bucket) error {
-	f.givenBack++
+	f.givenBack.Add(1)
 	return nil
 }
 
@@ -140,12 +140,15 @@ func TestOfTwentyFiveBulksFourAreAtWorkAndSixteenWaitTenSecondsInTheirOrder(t *t
 		var begun []int
 		var late []time.Duration
 		refused := 0
+		var mu sync.Mutex // of these three: several bulks give up at the same moment
 		ends := make([]func(), 25)
 		for i := range ends {
 			go func() {
 				leave, err := a.EnterBulk(t.Context(), ours)
 				if err != nil {
 					wantCrowded(t, err, MaxBulks+MaxWaitingBulks)
+					mu.Lock()
+					defer mu.Unlock()
 					refused++
 					return
 				}
@@ -153,18 +156,22 @@ func TestOfTwentyFiveBulksFourAreAtWorkAndSixteenWaitTenSecondsInTheirOrder(t *t
 				done, err := a.AwaitBulkTurn(t.Context(), ours)
 				if err != nil {
 					wantCrowded(t, err, MaxBulks)
+					mu.Lock()
 					late = append(late, time.Since(arrived))
+					mu.Unlock()
 					leave()
 					return
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				begun = append(begun, i)
 				ends[i] = func() { done(); leave(); synctest.Wait() }
 			}()
 			synctest.Wait()
 		}
 		want := []int{0, 1, 2, 3}
-		if !slices.Equal(begun, want) || refused != 5 || limiter.givenBack != 5 {
-			t.Fatalf("at work: %v; %d were refused, %d of them not counted", begun, refused, limiter.givenBack)
+		if !slices.Equal(begun, want) || refused != 5 || limiter.givenBack.Load() != 5 {
+			t.Fatalf("at work: %v; %d were refused, %d of them not counted", begun, refused, limiter.givenBack.Load())
 		}
 		for _, other := range []*Grant{grant("app_a", domain.Live), grant("app_b", domain.Sandbox)} {
 			leave, err := a.EnterBulk(t.Context(), other)
@@ -191,8 +198,8 @@ func TestOfTwentyFiveBulksFourAreAtWorkAndSixteenWaitTenSecondsInTheirOrder(t *t
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(late) != 14 || slices.Min(late) != BulkPatience || slices.Max(late) != BulkPatience || limiter.givenBack != 19 {
-			t.Errorf("%d gave up after %v, %d were not counted", len(late), late, limiter.givenBack)
+		if len(late) != 14 || slices.Min(late) != BulkPatience || slices.Max(late) != BulkPatience || limiter.givenBack.Load() != 19 {
+			t.Errorf("%d gave up after %v, %d were not counted", len(late), late, limiter.givenBack.Load())
 		}
 		for _, i := range []int{1, 3, 4, 5} {
 			ends[i]()

@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -12,6 +13,7 @@ import (
 // queue is who waits for permits, each until the test lets go of what it got.
 type queue struct {
 	*permits
+	mu   sync.Mutex
 	got  []string // the names of those that got a permit, in order
 	done []func() // what ends their transactions
 }
@@ -27,6 +29,8 @@ func (q *queue) wait(ctx context.Context, t *testing.T, business, name string) {
 			}
 			return
 		}
+		q.mu.Lock()
+		defer q.mu.Unlock()
 		q.got, q.done = append(q.got, name), append(q.done, done)
 	}()
 	synctest.Wait()
@@ -34,8 +38,11 @@ func (q *queue) wait(ctx context.Context, t *testing.T, business, name string) {
 
 // end ends the transaction that began first.
 func (q *queue) end() {
-	q.done[0]()
+	q.mu.Lock()
+	first := q.done[0]
 	q.done = q.done[1:]
+	q.mu.Unlock()
+	first()
 	synctest.Wait()
 }
 

@@ -125,7 +125,7 @@ bench-large: ## measure requests at 1 million deliveries of a year and at 100 mi
 soak: ## keep a service busy for MINUTES, 30 where not said, and watch cleaning, tables and memory
 	$(SERVERS) go run ./test/bench soak $(if $(MINUTES),-minutes $(MINUTES)) $(ARGS)
 
-storm: ## kill, stall and cut off processes under load, migrate 10 million rows and read a feed of a million events, the long form; RUN=Bulks and the like pick some
+storm: ## kill, stall and cut off processes under load and read a feed of a million events, the long form; RUN=Bulks and the like pick some
 	WAYBILL_STORM=full $(SERVERS) go test ./test/faults ./test/webhooks -p 1 -run '$(or $(RUN),.)' -count=1 -timeout 120m -v
 	WAYBILL_STORM=full $(SERVERS) go test ./adapters/storage/gormstore -run '$(or $(RUN),Feed)' -count=1 -timeout 60m -v
 

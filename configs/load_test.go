@@ -429,9 +429,9 @@ func TestAPasswordThatIsNotEncodedIsRefusedWithTheCureAndNeverShown(t *testing.T
 	}
 	for address, want := range map[string]string{
 		"postgres://waybill:p%40ss%2F@h1:5432,h2:5432/w?sslmode=require": "postgres://waybill:xxxxx@h1:5432,h2:5432/w?sslmode=require",
-		"postgres://waybill@h/w":                                         "postgres://waybill@h/w",
-		"postgres://h/w?user=u&password=hunter22&sslmode=require":        "postgres://h/w?user=u&password=xxxxx&sslmode=require",
-		"sqlite:///data/of@me#1.db":                                      "sqlite:///data/of@me#1.db",
+		"postgres://waybill@h/w":                                  "postgres://waybill@h/w",
+		"postgres://h/w?user=u&password=hunter22&sslmode=require": "postgres://h/w?user=u&password=xxxxx&sslmode=require",
+		"sqlite:///data/of@me#1.db":                               "sqlite:///data/of@me#1.db",
 	} {
 		c := load(t, configs.Sources{Environ: []string{"WAYBILL_DATABASE_URL=" + address}})
 		if got := c.DatabaseURL.String(); got != want {

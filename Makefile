@@ -2,21 +2,20 @@
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI         := .bin/golangci-lint-$(GOLANGCI_VERSION)
-GOVULNCHECK      := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+VULNCHECK        := v1.9.0
 TOOL             := go tool -modfile=.tools/tools.mod
 SERVERS          := go run ./test/servers --
 
-# In CI a few tests that fail are run once more, each alone: a test that passes
-# then is told at the end as one that fails at times. More than a few failures, a
-# panic or a data race are final. It is built first: `go tool` answers 0 where its
-# program was killed.
-ifeq ($(CI),true)
-GOTESTSUM = .bin/gotestsum
-GO_TEST   = $(GOTESTSUM) --format=pkgname-and-test-fails --hide-summary=skipped --rerun-fails=1 --rerun-fails-max-failures=8 --rerun-fails-run-root-test \
-	--rerun-fails-abort-on-data-race --rerun-fails-report=.bin/reruns-$@.txt --packages=./... --
-else
-GO_TEST   = go test ./...
-endif
+# `make check` runs these folders, and in all others the tests whose names begin with
+# TestLong. `make test` and `make race` run the rest.
+LONG := clients docs faults packaging servers traces webhooks
+
+# Runs `go test` with what stands behind it, on servers in memory, and names each package as it
+# ends; a table tells the results. It is built first: `go tool` answers 0 where its program was killed.
+GOTESTSUM := .bin/gotestsum
+QUICKLY    = go run ./test/servers -memory -- $(GOTESTSUM) --format=pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
+	--jsonfile=.bin/$@.json --post-run-command='go run ./.tools/results .bin/$@.json' -- -vet=off
+QUICK      = $$(go list ./... | grep -v -E '^waybill/test/($(subst $() ,|,$(LONG)))(/|$$)')
 
 # Go folders only: gofmt would otherwise walk .git and .bin.
 GO_DIRS := $(wildcard domain application adapters ports cmd configs test)
@@ -35,10 +34,10 @@ export GOFLAGS := $(GOFLAGS) -tags=nomsgpack -gcflags=all=-dwarf=false
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run day build test test-short test-race pgbouncer citus fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
+.PHONY: help run day build test check long long-folders race pgbouncer citus fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: build ## build and run everything embedded, in the foreground; ARGS="--reset" and the like are passed on
 	@exec .bin/waybill dev $(ARGS)
@@ -51,22 +50,27 @@ build: ## build .bin/waybill
 	@echo 'building .bin/waybill; the first time takes a minute or two'
 	@go build -ldflags '-s -w' -o .bin/waybill ./cmd/waybill
 
-test: fmt vet openapi verify $(GOTESTSUM) ## check everything: format, vet, descriptions of the APIs, generated files, all tests with their servers
-	@mkdir -p .bin
-	$(SERVERS) $(GO_TEST) -timeout 46m
+test: fmt vet openapi verify $(GOTESTSUM) ## what to run before a commit: format, vet, generated files, descriptions of the APIs, and the tests, with their servers
+	@.tools/packages.sh
+	$(QUICKLY) -skip '^TestLong' -timeout 20m $(QUICK)
 
-.bin/gotestsum: .tools/tools.mod
-	CGO_ENABLED=0 go build -modfile=.tools/tools.mod -o $@ gotest.tools/gotestsum
+check: ## the rest, which takes longer: every page in every look, faults, samples, PgBouncer, the race detector, lint, vulnerabilities
+	@.tools/check.sh
 
-test-short: ## run the quick tests, without servers
-	go test -short ./...
+long: $(GOTESTSUM) ## run the tests named TestLong..., which `make test` leaves out
+	$(QUICKLY) -run '^TestLong' -timeout 20m $$(grep -rl --include='*_test.go' 'func TestLong' $(GO_DIRS) | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
-test-race: export CGO_ENABLED := 1
+long-folders: $(GOTESTSUM) ## run the folders of tests that `make test` leaves out: faults, samples of the documentation, clients and the like
+	$(QUICKLY) -timeout 20m $(foreach folder,$(LONG),./test/$(folder)/...)
+
+race: export CGO_ENABLED := 1
 # The engine of SQLite is translated from C: to watch it too finds nothing of ours and doubles the time.
-test-race: export GOFLAGS := $(GOFLAGS) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false'
-test-race: $(GOTESTSUM) ## run the quick tests under the race detector, with servers; needs gcc
-	@mkdir -p .bin
-	$(SERVERS) $(GO_TEST) -race -short -timeout 28m -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' # plain Postgres takes the same exam
+race: export GOFLAGS := $(GOFLAGS) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false'
+race: $(GOTESTSUM) ## run the tests of `make test` under the race detector; needs gcc
+	$(QUICKLY) -race -skip '^Test(Long|SQLiteConforms$$)' -timeout 25m $(QUICK) # plain Postgres takes the same exam
+
+$(GOTESTSUM): .tools/tools.mod
+	go build -modfile=.tools/tools.mod -o $@ gotest.tools/gotestsum
 
 pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
 	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 460s
@@ -97,7 +101,7 @@ lint: $(GOLANGCI) ## run golangci-lint, built into .bin on first use
 lint-install: $(GOLANGCI) ## build the linter
 
 vulncheck: ## fail where a known vulnerability can be reached; left out where the database of them cannot
-	.tools/vulncheck.sh $(GOVULNCHECK)
+	@.tools/vulncheck.sh $(VULNCHECK)
 
 $(GOLANGCI):
 	@echo "installing golangci-lint $(GOLANGCI_VERSION) into .bin"

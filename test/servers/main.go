@@ -14,6 +14,11 @@
 // With -citus before the command its Postgres is the coordinator of a cluster of Citus with
 // two workers, started for it. Nothing installs Citus: without it this is an error.
 //
+// With -memory the servers that it starts, and the temporary files of the command, are in
+// memory where there is room (/dev/shm), and its Postgres does not wait for the disk: tests of
+// what the program does are faster so, and a busy disk does not slow them. Tests of crashes
+// start durable servers of their own, and benchmarks go without the flag.
+//
 // The command runs in a process group of its own with an empty standard input.
 // An interrupt or SIGTERM is passed to the whole group; a second one kills it.
 //
@@ -23,6 +28,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,16 +72,28 @@ func main() {
 }
 
 func run(args []string) (code int) {
-	from := sources
-	if len(args) > 0 && args[0] == "-citus" {
-		args, from = args[1:], append([]func(context.Context) (*server, error){startCitus}, sources[1:]...)
+	flags := flag.NewFlagSet("servers", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: go run ./test/servers [-citus] [-memory] -- COMMAND [ARGUMENT...]")
 	}
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
-	}
-	if len(args) == 0 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./test/servers [-citus] -- COMMAND [ARGUMENT...]")
+	citus, inMemory := flags.Bool("citus", false, ""), flags.Bool("memory", false, "")
+	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
+		if err == nil {
+			flags.Usage()
+		}
 		return 2
+	}
+	args = flags.Args()
+	from := sources
+	if *citus {
+		from = append([]func(context.Context) (*server, error){startCitus}, sources[1:]...)
+	}
+	if *inMemory {
+		remove, err := useMemory()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "test/servers: on the disk, not in memory: %v\n", err)
+		}
+		defer remove()
 	}
 
 	signals := make(chan os.Signal, 8)
@@ -114,6 +132,20 @@ func run(args []string) (code int) {
 		}()
 	}
 	return runCommand(args, env, signals)
+}
+
+// useMemory puts temporary files of this process and of the command into memory; what Go
+// builds stays where it was, as it is large. remove is never nil.
+func useMemory() (remove func(), err error) {
+	dir, err := memoryDir()
+	if err != nil {
+		return func() {}, err
+	}
+	if os.Getenv("GOTMPDIR") == "" {
+		err = os.Setenv("GOTMPDIR", os.TempDir())
+	}
+	postgresSettings = []string{"fsync=off"}
+	return func() { _ = os.RemoveAll(dir) }, errors.Join(err, os.Setenv("TMPDIR", dir))
 }
 
 // obtain calls source and gives up at the first signal.

@@ -26,9 +26,6 @@ func TestMain(m *testing.M) {
 // servers stay: under `make test` this run shares the outer one's.
 func program(t *testing.T, tmp string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asMainEnv+"=1", "TMPDIR="+tmp)
 	var output bytes.Buffer

@@ -19,6 +19,9 @@ const (
 	probeTimeout = 2 * time.Second
 )
 
+// postgresSettings are those of a Postgres that is started here.
+var postgresSettings []string
+
 // findPostgres returns a Postgres on which databases can be created.
 func findPostgres(ctx context.Context) (*server, error) {
 	if named := os.Getenv(postgresEnv); named != "" {
@@ -33,12 +36,12 @@ func findPostgres(ctx context.Context) (*server, error) {
 		}
 	}
 
-	own, err := pgserver.Start(ctx)
+	own, err := pgserver.Start(ctx, postgresSettings...)
 	if errors.Is(err, pgserver.ErrNotInstalled) {
 		if installErr := pgserver.Install(ctx); installErr != nil {
 			return nil, &leftOut{name: "Postgres", env: postgresEnv, err: errors.Join(err, installErr)}
 		}
-		own, err = pgserver.Start(ctx)
+		own, err = pgserver.Start(ctx, postgresSettings...)
 	}
 	if err != nil {
 		return nil, &leftOut{name: "Postgres", env: postgresEnv, err: err}

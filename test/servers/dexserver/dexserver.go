@@ -190,9 +190,6 @@ func (s *Server) Stop() error {
 // skipped; with CI=true it fails.
 func ForTest(t testing.TB, k Known) *Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts an identity provider")
-	}
 	s, err := Start(t.Context(), k)
 	if err != nil {
 		ci, _ := strconv.ParseBool(os.Getenv("CI")) // anything unreadable is not CI

@@ -20,9 +20,6 @@ import (
 // start starts a PgBouncer before a Postgres of its own.
 func start(t *testing.T, settings ...string) (*pgbouncer.Server, *pgserver.Server) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	postgres, err := pgserver.Start(t.Context())
 	if err != nil {
 		notInstalled(t, err)

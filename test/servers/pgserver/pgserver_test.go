@@ -16,9 +16,6 @@ import (
 
 func start(t *testing.T) *pgserver.Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	server, err := pgserver.Start(t.Context())
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip(err)

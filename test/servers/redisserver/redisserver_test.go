@@ -17,9 +17,6 @@ import (
 
 func start(t *testing.T) *redisserver.Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	server, err := redisserver.Start(t.Context())
 	if errors.Is(err, redisserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip(err)

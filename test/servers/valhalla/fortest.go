@@ -11,9 +11,6 @@ import (
 // the test is skipped; with CI=true it fails.
 func ForTest(t testing.TB) *Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a routing engine")
-	}
 	s, err := Start(t.Context())
 	if err != nil {
 		ci, _ := strconv.ParseBool(os.Getenv("CI")) // anything unreadable is not CI

@@ -29,7 +29,7 @@ func TestADeliveryLivesThroughRetryToItsEnd(t *testing.T) {
 		}
 		move := func(status string, more ...string) {
 			t.Helper()
-			if got := s.advance(t, id, status, more...)["status"]; got != status {
+			if got := s.command(t, append([]string{"delivery", "advance", id, status}, more...)...)["status"]; got != status {
 				t.Errorf("advance to %s shows %v", status, got)
 			}
 			c.get("/deliveries/"+id).is(200).has("data.status", status)
@@ -106,7 +106,7 @@ func TestADeliveryIsCancelledFromEveryStatusBeforePickup(t *testing.T) {
 			}
 		}
 		id := c.post("/deliveries", anOrder()).is(201).id()
-		s.advance(t, id, "cancelled", "--reason", "cancelled_by_platform")
+		s.command(t, "delivery", "advance", id, "cancelled", "--reason", "cancelled_by_platform")
 		c.get("/deliveries/"+id+"/events").is(200).has("data.1.reason_code", "cancelled_by_platform")
 		c.send("POST", "/deliveries/"+id+"/cancel", nil).is(200).has("data.status", "cancelled")
 		c.get("/deliveries/" + id + "/events").is(200).lacks("data.2")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ type prices struct {
 }
 
 // startPrices answers every question with a price, unless told otherwise.
-func startPrices(t *testing.T) *prices {
+func startPrices(t testing.TB) *prices {
 	t.Helper()
 	p := &prices{}
 	p.answers(func(string) int { return http.StatusOK })
@@ -56,20 +57,42 @@ func startPrices(t *testing.T) *prices {
 // answers decides on the status by what is to drive.
 func (p *prices) answers(status func(vehicle string) int) { p.mu.Store(&status) }
 
-// priced runs a test on each database with a server and prices of its own.
+// sharedPrices is a server whose prices one test after the other has in its hands.
+type sharedPrices struct {
+	mu sync.Mutex
+	*prices
+	life lifetime
+}
+
+var pricedServers = map[string]*sharedPrices{sqlite: {}, postgres: {}}
+
+// priced runs a test on each database with a server and its prices. Tests with settings
+// of their own have both for themselves.
 func priced(t *testing.T, test func(t *testing.T, s *server, p *prices), settings ...string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("drives real processes; left out in short mode")
-	}
 	t.Parallel()
 	for _, dialect := range []string{sqlite, postgres} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			p := startPrices(t)
 			// A test that waits for items to be booked asks more often than customers
 			// may.
-			test(t, start(t, dialect, append(settings, "WAYBILL_PRICING_URL="+p.URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")...), p)
+			with := func(p *prices) []string {
+				return append(settings, "WAYBILL_PRICING_URL="+p.URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")
+			}
+			if len(settings) > 0 {
+				p := startPrices(t)
+				test(t, start(t, dialect, with(p)...), p)
+				return
+			}
+			h := pricedServers[dialect]
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if h.prices == nil {
+				h.prices = startPrices(&h.life)
+			}
+			h.delay.Store(0)
+			h.answers(func(string) int { return http.StatusOK })
+			test(t, shared(t, dialect, with(h.prices)...), h.prices)
 		})
 	}
 }
@@ -118,7 +141,7 @@ func TestAnItemWithoutAPriceFailsAlone(t *testing.T) {
 
 // One customer alone does not find out that a service is gone: each item is asked
 // for, and the answer comes with the first request all the same.
-func TestABulkWhosePricesNeverComeIsAnsweredAtOnce(t *testing.T) {
+func TestLongABulkWhosePricesNeverComeIsAnsweredAtOnce(t *testing.T) {
 	priced(t, func(t *testing.T, s *server, p *prices) {
 		c := s.loner(t, live)
 		p.delay.Store(int64(time.Minute))

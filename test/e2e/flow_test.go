@@ -9,18 +9,7 @@ import (
 )
 
 func TestADeliveryFromQuoteToCancel(t *testing.T) {
-	t.Parallel()
-	for _, dialect := range []string{sqlite, postgres} {
-		if testing.Short() && dialect != sqlite {
-			continue
-		}
-		for _, env := range []string{live, sandbox} {
-			t.Run(dialect+"/"+env, func(t *testing.T) {
-				t.Parallel()
-				fromQuoteToCancel(t, shared(t, dialect).caller(t, env))
-			})
-		}
-	}
+	everywhere(t, func(t *testing.T, s *server, env string) { fromQuoteToCancel(t, s.caller(t, env)) })
 }
 
 var referenceForm = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){2}$`)

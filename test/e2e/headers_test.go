@@ -215,7 +215,7 @@ func TestAnETagSavesTheBody(t *testing.T) {
 func TestAKeyTellsWhatItIs(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		app := s.newApp(t, s.commonBusiness(t))
-		k := s.newKey(t, app, env, "quotes:read,deliveries:read", "--expires-in", "2h")
+		k := s.newKey(t, app, env, "quotes:read,deliveries:read", "2h")
 		a := s.newClient(t, env, k.secret).get("/api-key").is(200).
 			has("data.key.id", k.id, "data.key.scopes", "[quotes:read deliveries:read]", "data.key.last_four", k.secret[len(k.secret)-4:],
 				"data.application.id", app, "data.business.id", s.commonBusiness(t), "data.environment", env,

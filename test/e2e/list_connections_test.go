@@ -19,10 +19,7 @@ var slowLists = []string{
 	WHERE environment <> 'sandbox' OR current_query() NOT LIKE 'SELECT%ORDER BY%LIMIT%' OR CAST(pg_sleep(60) AS text) IS NULL`,
 }
 
-func TestListsOfTheSandboxThatHoldTheirConnectionsHoldUpNothingElse(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
+func TestLongListsOfTheSandboxThatHoldTheirConnectionsHoldUpNothingElse(t *testing.T) {
 	t.Parallel()
 	// The fewest connections there may be, so that they are soon held.
 	s := start(t, postgres, "WAYBILL_DATABASE_POOL_SIZE=8", "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s",

@@ -129,7 +129,7 @@ func newWorld(t *testing.T, s *server, env string) *world {
 	}
 	revoked := s.newKey(t, app, env, "all")
 	s.command(t, "key", "revoke", revoked.id)
-	expired := s.newKey(t, app, env, "all", "--expires-in", "1s")
+	expired := s.newKey(t, app, env, "all", "1s")
 	disabled := s.newApp(t, ours)
 	shut := s.newKey(t, disabled, env, "all")
 	s.command(t, "app", "disable", disabled)
@@ -172,33 +172,37 @@ func (p *party) sees(owner *party, o ownership) bool {
 
 // target is an ID and its owner; one without an owner is unknown or malformed.
 type target struct {
-	id    string
-	owner *party
+	id        string
+	owner     *party
+	malformed bool
 }
 
 func (w *world) targets(kind string) []target {
 	var all []target
 	for _, name := range slices.Sorted(maps.Keys(w.parties)) {
-		all = append(all, target{w.parties[name].records[kind][0], w.parties[name]})
+		all = append(all, target{id: w.parties[name].records[kind][0], owner: w.parties[name]})
 	}
 	if kind == "listener" {
 		kind = "whe_"
 	}
 	all = append(all, target{id: unknown(kind)})
 	for _, id := range malformed(kind) {
-		all = append(all, target{id: id})
+		all = append(all, target{id: id, malformed: true})
 	}
 	return all
 }
 
-// checkPath calls an operation as everybody with every ID.
+// checkPath calls an operation as everybody with every ID, and as the owner with what is none.
 func (w *world) checkPath(r rule) {
 	targets := []target{{}}
 	if r.owner != ownerless {
 		targets = w.targets(r.kind)
 	}
-	for _, v := range w.visitors {
+	for i, v := range w.visitors {
 		for _, target := range targets {
+			if target.malformed && i > 0 {
+				continue // what it names belongs to nobody
+			}
 			mayCall := v.acts != nil && r.isThere(v.client.env) && !r.needs(v.lacks)
 			if mayCall && r.ready != nil && target.owner != nil && v.acts.sees(target.owner, r.owner) {
 				r.ready(target.owner.client, target.id)

@@ -186,10 +186,7 @@ func TestAnOperatorTokenStopsWhenItIsRevokedAndWhenItExpires(t *testing.T) {
 	})
 }
 
-func TestTheDemoOperatorIsKeptWhileItWorks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server three times; left out in short mode")
-	}
+func TestLongTheDemoOperatorIsKeptWhileItWorks(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, sqlite)
 	var first string
@@ -282,7 +279,7 @@ func TestPickupLocationsComeFromAFileOfEitherSide(t *testing.T) {
 	})
 }
 
-func TestAnImportOfTenThousandRowsIsOneChange(t *testing.T) {
+func TestLongAnImportOfTenThousandRowsIsOneChange(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		o, token := s.operator(t)
 		business := s.newBusiness(t)

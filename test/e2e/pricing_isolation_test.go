@@ -78,9 +78,6 @@ func TestABulkIsPricedItemByItem(t *testing.T) {
 
 // The routing engine answers here as a Valhalla with its own limit of 500 km does.
 func TestTripsThatAreTooLongNeedACustomQuoteAndRefuseNoOther(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives real processes; left out in short mode")
-	}
 	t.Parallel()
 	dialect := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var question struct {
@@ -107,12 +104,12 @@ func TestTripsThatAreTooLongNeedACustomQuoteAndRefuseNoOther(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for i := range 112 {
+		for i := range 16 {
 			far.send("POST", "/quotes", aTrip(inner("dropoff", set("latitude", 10.5+float64(i)/1000)))).
 				is(200).has("data.requires_custom_quote", "true", "data.distance_source", "straight_line").lacks("data.fee")
 		}
 	})
-	for i := range 60 {
+	for i := range 16 {
 		near.post("/deliveries", order(hereLatitude+0.03+float64(i)/10000)).is(201).has("data.requires_custom_quote", "false")
 	}
 	wg.Wait()
@@ -139,7 +136,7 @@ func fourAtWork(t *testing.T, c *client, p *prices) (keys []string, wait func())
 	return keys, wg.Wait
 }
 
-func TestSixteenBulksWaitBehindFourThatAreAtWork(t *testing.T) {
+func TestLongSixteenBulksWaitBehindFourThatAreAtWork(t *testing.T) {
 	priced(t, func(t *testing.T, s *server, p *prices) {
 		c, other := s.loner(t, sandbox), s.loner(t, sandbox)
 		keys, wait := fourAtWork(t, c, p)
@@ -186,7 +183,7 @@ func TestSixteenBulksWaitBehindFourThatAreAtWork(t *testing.T) {
 	}, "WAYBILL_PRICING_TIMEOUT=2400ms")
 }
 
-func TestABulkThatWaitsEndsWithItsCallerAndWithItsServer(t *testing.T) {
+func TestLongABulkThatWaitsEndsWithItsCallerAndWithItsServer(t *testing.T) {
 	priced(t, func(t *testing.T, s *server, p *prices) {
 		c := s.loner(t, sandbox)
 		_, wait := fourAtWork(t, c, p)

@@ -18,9 +18,6 @@ import (
 )
 
 func TestARestartKeepsDataAndKeys(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives real processes; left out in short mode")
-	}
 	t.Parallel()
 	for _, dialect := range []string{sqlite, postgres} {
 		t.Run(dialect, func(t *testing.T) {
@@ -77,9 +74,6 @@ type attempt struct {
 // Requests that wait for their price when the server is told to stop are
 // answered, though no new request is admitted.
 func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives real processes; left out in short mode")
-	}
 	t.Parallel()
 	for _, dialect := range []string{sqlite, postgres} {
 		t.Run(dialect, func(t *testing.T) {
@@ -127,10 +121,7 @@ func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
 // Under load no answer is a 5xx, and what was answered is there afterwards. A
 // client cannot tell a request that was never read from one that was cut off, so
 // it may send again a request without an answer, as clients do.
-func TestAServerStopsUnderLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives real processes; left out in short mode")
-	}
+func TestLongAServerStopsUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{sqlite, postgres} {
 		t.Run(dialect, func(t *testing.T) {

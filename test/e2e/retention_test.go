@@ -5,10 +5,7 @@ import (
 	"time"
 )
 
-func TestAKeyIsFreeAgainAfterItsRetention(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives real processes; left out in short mode")
-	}
+func TestLongAKeyIsFreeAgainAfterItsRetention(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{sqlite, postgres} {
 		t.Run(dialect, func(t *testing.T) {

@@ -10,10 +10,7 @@ import (
 
 // A scenario outlives the process that plays it: it goes on where it was,
 // never early, with every event once.
-func TestSandboxScenariosOutliveARestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives real processes; left out in short mode")
-	}
+func TestLongSandboxScenariosOutliveARestart(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{sqlite, postgres} {
 		t.Run(dialect, func(t *testing.T) {

@@ -19,9 +19,6 @@ type fleet struct {
 
 func startFleet(t *testing.T, settings ...string) *fleet {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("drives real processes; left out in short mode")
-	}
 	s := prepare(t, postgres, append(settings, "WAYBILL_REDIS_URL="+redis.Own(t).URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s",
 		"WAYBILL_KEY_PEPPER=the-pepper-of-a-whole-fleet-in-a-test", "WAYBILL_SECRET_KEY=the-secret-of-a-whole-fleet-in-a-test")...)
 	s.hide("the-pepper-of-a-whole-fleet-in-a-test", "the-secret-of-a-whole-fleet-in-a-test")
@@ -41,14 +38,14 @@ func (f *fleet) work(t *testing.T) {
 	t.Cleanup(func() { f.worker.stop(t) })
 }
 
-func TestSandboxScenariosArePlayedByAWorker(t *testing.T) {
+func TestLongSandboxScenariosArePlayedByAWorker(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t)
 	f.work(t)
 	playedAsWritten(t, f.server)
 }
 
-func TestSandboxScenariosOutliveTheirWorker(t *testing.T) {
+func TestLongSandboxScenariosOutliveTheirWorker(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t)
 	f.work(t)
@@ -73,7 +70,7 @@ func TestSandboxScenariosOutliveTheirWorker(t *testing.T) {
 
 // While no worker does the steps, the Retry-After of one more simulation is as
 // long as the next end is overdue.
-func TestTheSimulationLimitBacksOffWithoutAWorker(t *testing.T) {
+func TestLongTheSimulationLimitBacksOffWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t)
 	c := f.loner(t, sandbox)

@@ -23,7 +23,7 @@ import (
 
 // patience is how long a test waits for what should take moments, on a
 // machine that has other things to do.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // server is one running `waybill dev`, or another process that serves.
 type server struct {
@@ -44,6 +44,9 @@ type server struct {
 	mu       sync.Mutex
 	secrets  map[string]bool // what must never be logged
 	business string          // that most tests share
+
+	tokenOnce sync.Once
+	token     string // of the operator that makes customers
 
 	// expectsErrors is set by a test that breaks something on purpose.
 	expectsErrors bool

@@ -75,12 +75,12 @@ func TestAWebhookEndpointIsMadeChangedAndDeleted(t *testing.T) {
 	})
 }
 
+// strict are settings of a server that believes nobody.
+var strict = []string{"WAYBILL_WEBHOOK_ALLOW_PRIVATE=false", "WAYBILL_TRUSTED_PROXIES="}
+
 func TestAWebhookAddressMustBePublicUnlessItIsForDevelopment(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
 	t.Parallel()
-	s := start(t, sqlite, "WAYBILL_WEBHOOK_ALLOW_PRIVATE=false")
+	s := shared(t, sqlite, strict...)
 	for _, env := range []string{live, sandbox} {
 		c := s.caller(t, env)
 		for _, url := range []string{

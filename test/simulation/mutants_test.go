@@ -107,10 +107,7 @@ func (p *mutant) extend(ctx context.Context, s ports.BulkStore, t domain.Tenant,
 }
 
 // A checker that never complained proves nothing.
-func TestMutantsAreFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays many worlds")
-	}
+func TestLongMutantsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, bug := range []string{
 		"a key is not remembered", "an item is not recorded", "a running simulation is not counted", "a replay is rendered anew",

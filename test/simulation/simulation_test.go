@@ -16,10 +16,8 @@ import (
 var seed = flag.Uint64("seed", 0, "the world that TestSeed plays")
 
 const (
-	// fewSeeds and someSeeds are what go test -short and go test play; SEEDS in
-	// the environment says otherwise.
-	fewSeeds  = 30
-	someSeeds = 150
+	// someSeeds are what go test plays; SEEDS in the environment says otherwise.
+	someSeeds = 50
 	// enoughSeeds have to reach every branch.
 	enoughSeeds = 3000
 )
@@ -105,9 +103,6 @@ func tell(t *testing.T, seed uint64, o outcome) {
 
 func TestWorldsKeepTheirPromises(t *testing.T) {
 	seeds := someSeeds
-	if testing.Short() {
-		seeds = fewSeeds
-	}
 	if set := os.Getenv("SEEDS"); set != "" {
 		n, err := strconv.Atoi(set)
 		if err != nil || n < 1 {
@@ -159,11 +154,7 @@ func TestSeed(t *testing.T) {
 
 func TestTheSameSeedIsTheSameWorld(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(10)
-	if testing.Short() {
-		seeds = 5
-	}
-	for seed := uint64(1000); seed < 1000+seeds; seed++ {
+	for seed := uint64(1000); seed < 1004; seed++ {
 		a, b := run(t, seed, nil), run(t, seed, nil)
 		if a.fingerprint != b.fingerprint {
 			t.Fatalf("seed %d:\n%s", seed, difference(a.trace, b.trace))

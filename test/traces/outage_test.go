@@ -3,19 +3,15 @@ package traces
 import (
 	"fmt"
 	"net"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 )
 
 // A collector that refuses, and one that takes connections and says nothing:
-// creates are as quick as ever, the spans are counted, one line of log tells,
-// and the end of the process waits five seconds at most.
+// creates do not wait for it, the spans are counted, one line of log tells,
+// and the end of the process does not wait for long.
 func TestACollectorThatIsGoneSlowsNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -35,14 +31,15 @@ func TestACollectorThatIsGoneSlowsNothing(t *testing.T) {
 				slowest = max(slowest, time.Since(begun))
 			}
 			t.Log("slowest create:", slowest)
-			if slowest >= 5*time.Second {
-				t.Fatalf("a create waited for the collector: %v, want less than %v", slowest, 5*time.Second)
+			const most = 30 * time.Second // half of what the collector may take
+			if slowest >= most {
+				t.Fatalf("a create waited for the collector: %v, want less than %v", slowest, most)
 			}
 			s.eventually("dropped spans are counted", func() bool {
 				dropped := s.metric("waybill_trace_spans_dropped_total")
 				return dropped != "" && dropped != "0"
 			})
-			if took := s.stop(); took > 15*time.Second {
+			if took := s.stop(); took > most {
 				t.Errorf("the process took %v to end", took)
 			}
 			if told := strings.Count(s.log(), "traces are dropped until"); told > 1 || told == 0 && name == "refuses" {
@@ -52,27 +49,21 @@ func TestACollectorThatIsGoneSlowsNothing(t *testing.T) {
 	}
 }
 
-// A variable that cannot be meant stops the start, and is named.
-func TestAVariableThatCannotBeMeantStopsTheStart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
+// A variable that cannot be used is named in the log, without its value, and the server
+// works without traces.
+func TestAVariableThatCannotBeUsedIsAWarning(t *testing.T) {
 	t.Parallel()
-	cmd := exec.Command(binary, "dev", "--data-dir", t.TempDir())
-	cmd.Env = append(cmd.Environ(), "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
-		"WAYBILL_PORTAL_ADDR=127.0.0.1:0",
-		"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_HEADERS=authorization")
-	out, err := cmd.CombinedOutput()
-	if err == nil {
-		t.Fatal("err: no error")
-	}
-	for _, part := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT is no address", `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"`,
-		"OTEL_EXPORTER_OTLP_HEADERS cannot be read", "fix:"} {
-		if !strings.Contains(string(out), part) {
-			t.Fatalf("string(out): %q lacks %q", string(out), part)
+	s := start(t, "OTEL_EXPORTER_OTLP_ENDPOINT=collector:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+		"OTEL_EXPORTER_OTLP_HEADERS=authorization")
+	s.post("/deliveries", "create-1", s.order("order-1"))
+	s.stop()
+	for _, part := range []string{"no traces are sent", "OTEL_EXPORTER_OTLP_ENDPOINT is no address", `OTEL_EXPORTER_OTLP_PROTOCOL is`,
+		"OTEL_EXPORTER_OTLP_HEADERS cannot be read"} {
+		if !strings.Contains(s.log(), part) {
+			t.Errorf("the log lacks %q:\n%s", part, s.log())
 		}
 	}
-	if strings.Contains(string(out), "authorization") {
-		t.Fatalf("string(out): %q has authorization", string(out))
+	if strings.Contains(s.log(), "authorization") {
+		t.Errorf("the log shows the header:\n%s", s.log())
 	}
 }

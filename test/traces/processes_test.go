@@ -12,9 +12,6 @@ import (
 // The server that books and the worker that sends tell each other nothing of
 // traces, and what they write is one.
 func TestAServerAndAWorkerWriteOneTraceOfAnEvent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives real processes; left out in short mode")
-	}
 	t.Parallel()
 	var arrived atomic.Int32
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived.Add(1) }))

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 var binary string
 

@@ -17,9 +17,6 @@ import (
 // One create is followed from the request through the price and the booking to
 // the second attempt to send its webhook, and nothing of it names a person.
 func TestACollectorSeesOneCreateFromRequestToWebhook(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
 	t.Parallel()
 	c := newCollector(t)
 	var mu sync.Mutex
@@ -156,9 +153,6 @@ func TestACollectorSeesOneCreateFromRequestToWebhook(t *testing.T) {
 // What a request does not cause is no trace: sweepers and schedulers ask the
 // database several times a second.
 func TestAnIdleServerSendsNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
 	t.Parallel()
 	c := newCollector(t)
 	s := start(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Tenant=the company",
@@ -172,9 +166,6 @@ func TestAnIdleServerSendsNothing(t *testing.T) {
 
 // The sampler of the variables decides, for requests and for events.
 func TestWhatTheSamplerLeavesOutIsNotSent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
 	t.Parallel()
 	c := newCollector(t)
 	s := start(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_TRACES_SAMPLER=always_off")

@@ -51,9 +51,9 @@ func (i webhookIDs) ID(p domain.Prefix) domain.ID {
 func (s *scene) playground(t *testing.T, u *portal.UseCases) {
 	t.Helper()
 	u.PickupLocations = pickuplocations.New(s.storage, s.Gate(s.storage), s.Clock, s.IDs)
-	gate := idempotency.NewGate(s.storage, &s.busy, s.Clock, s.IDs, slog.New(slog.DiscardHandler),
+	gate := idempotency.NewGate(s.storage, s.Clock, s.IDs, slog.New(slog.DiscardHandler),
 		idempotency.Retention(stage.Retention))
-	u.Deliveries = deliveries.New(s.storage, s.Store, gate, quotes.New(s.storage, tariff{}, tariff{}), s.Clock, webhookIDs{s.IDs}, stage.FoldCase{},
+	u.Deliveries = deliveries.New(s.storage, &s.busy, gate, quotes.New(s.storage, tariff{}, tariff{}), s.Clock, webhookIDs{s.IDs}, stage.FoldCase{},
 		stage.Renderer{})
 	u.Admission = s.admission()
 	u.Listeners = webhooks.NewListeners(s.storage, s.Store.Outbox(), s.Gate(s.storage), mask{}, s.Clock, webhookIDs{s.IDs},
@@ -67,11 +67,17 @@ func (s *scene) admission() *admission.Admission {
 		PerBusiness: perMinute(100_000), PerAddress: perMinute(100_000)})
 }
 
-// busyKeys are locks of keys that another request holds for as many attempts as it says.
-type busyKeys struct{ attempts atomic.Int64 }
+// busyKeys are bookings whose key another request holds for as many attempts as it says.
+type busyKeys struct {
+	ports.Bookings
+	attempts atomic.Int64
+}
 
-func (b *busyKeys) TryLock(context.Context, string) (func(), bool) {
-	return func() {}, b.attempts.Add(-1) < 0
+func (b *busyKeys) Book(ctx context.Context, w ports.BookingWrite) error {
+	if b.attempts.Add(-1) >= 0 {
+		return ports.ErrKeyBusy
+	}
+	return b.Bookings.Book(ctx, w)
 }
 
 // sandboxAPI is the one whose form for orders the portal fills in.

@@ -183,6 +183,7 @@ type tenancyKey = tenancy.IssuedKey
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{Stage: stage.New(t)}
+	s.busy.Bookings = s.Store
 	s.storage, s.rates = &breakable{Storage: s.Store}, &counting{now: s.Clock.Now, taken: map[string][]time.Time{}}
 	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs, false)
 	s.tenants = tenancy.NewTenants(s.storage, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})

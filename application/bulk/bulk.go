@@ -82,16 +82,6 @@ func (b *Bulk) Create(ctx context.Context, req idempotency.Request, turn Turn, f
 		return idempotency.Result{}, inProgress()
 	}
 	defer b.underWay.Delete(name)
-	release, err := b.gate.Lock(ctx, req)
-	if err != nil {
-		if !known.Unfinished {
-			return idempotency.Result{}, err
-		}
-		// The lock may be that of the process that died. Its lease has run out, and
-		// the claim decides between two that resume.
-		release = func() {}
-	}
-	defer release()
 	items, err := form()
 	if err != nil {
 		return b.gate.Explain(ctx, req, err)

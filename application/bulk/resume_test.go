@@ -2,7 +2,6 @@ package bulk_test
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,22 +45,6 @@ func TestABulkUnderWayIsToldToWait(t *testing.T) {
 	got, err = here.send(t.Context(), s.ask, orders(1))
 	s.wantOutcome(t, got, err, 1, 0)
 }
-
-// The process that resumes a bulk may be slow to hear that the lock of the one
-// that died is gone.
-func TestABulkThatWasLeftIsResumedThoughTheLockOfItsProcessIsStillHeld(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	s.leave(t, "first", orders(3), 1)
-	s.gate = idempotency.NewGate(s.storage, heldLocks{}, s.Clock, s.IDs, slog.New(slog.DiscardHandler), idempotency.Retention(stage.Retention))
-	got, err := s.start("second").send(t.Context(), s.ask, orders(3))
-	s.wantOutcome(t, got, err, 3, 0)
-}
-
-// heldLocks are all held.
-type heldLocks struct{}
-
-func (heldLocks) TryLock(context.Context, string) (func(), bool) { return nil, false }
 
 // A process may be frozen for longer than its lease lasts. It ends its work by its
 // next sign of life, not when its prices come.

@@ -11,6 +11,10 @@
 // last (the loser of a race then meets the winner's external_id first and is
 // told about a conflict with itself).
 //
+// Keys whose first request runs are remembered in the process, so that a repetition is told
+// so before it asks for a price again. Other processes are not asked: the record in the
+// database decides between them, and a lock in Redis would cost each create two round trips.
+//
 // What it does not do: remember refusals. After a 4xx or 5xx nothing was
 // created and the key is free, so that a corrected body may use it.
 package idempotency

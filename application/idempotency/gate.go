@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"waybill/domain"
@@ -43,16 +44,24 @@ type Attempt func(ctx context.Context, record domain.KeyRecord) (domain.Answer, 
 // Gate lets every keyed request through once.
 type Gate struct {
 	storage   ports.Storage
-	locks     ports.Locks
 	clock     ports.Clock
 	ids       ports.Identifiers
 	log       *slog.Logger
 	retention time.Duration
+
+	inFlight sync.Map // keys whose first request runs in this process, by name
+}
+
+// name tells one key from all others.
+type name struct {
+	application domain.ID
+	environment domain.Environment
+	key         string
 }
 
 // NewGate makes a gate that remembers answers for the retention.
-func NewGate(s ports.Storage, l ports.Locks, c ports.Clock, ids ports.Identifiers, log *slog.Logger, retention Retention) *Gate {
-	return &Gate{storage: s, locks: l, clock: c, ids: ids, log: log, retention: time.Duration(retention)}
+func NewGate(s ports.Storage, c ports.Clock, ids ports.Identifiers, log *slog.Logger, retention Retention) *Gate {
+	return &Gate{storage: s, clock: c, ids: ids, log: log, retention: time.Duration(retention)}
 }
 
 // Retention is how long an answer is remembered.
@@ -62,7 +71,8 @@ type Retention time.Duration
 func (g *Gate) Retention() time.Duration { return g.retention }
 
 // Once answers a request. A key that was used before is replayed, or told as
-// a conflict when the request differs. Otherwise prepare validates, reads and
+// a conflict when the request differs; one whose first request still runs in this
+// process is IDEMPOTENCY_IN_PROGRESS. Otherwise prepare validates, reads and
 // prices with nothing open in the database, and the attempt it returns is
 // carried out even if the caller hangs up meanwhile.
 func (g *Gate) Once(ctx context.Context, r Request, prepare func(ctx context.Context) (Attempt, error)) (Result, error) {
@@ -71,11 +81,11 @@ func (g *Gate) Once(ctx context.Context, r Request, prepare func(ctx context.Con
 		if err != nil || known.Answered {
 			return known.Result, err
 		}
-		release, err := g.Lock(ctx, r)
-		if err != nil {
-			return Result{}, err
+		mine := name{r.Tenant.ApplicationID, r.Tenant.Environment, r.Key}
+		if _, busy := g.inFlight.LoadOrStore(mine, true); busy {
+			return Result{}, domain.IdempotencyInProgress(busyRetryAfter)
 		}
-		defer release()
+		defer g.inFlight.Delete(mine)
 	}
 	attempt, err := prepare(ctx)
 	if err != nil {
@@ -114,17 +124,6 @@ func (g *Gate) Recall(ctx context.Context, r Request) (Known, error) {
 		return Known{}, domain.IdempotencyInProgress(record.LeaseLeft)
 	}
 	return Known{ClaimID: record.ClaimID, Unfinished: true}, nil
-}
-
-// Lock takes the courtesy lock of a key, or answers IDEMPOTENCY_IN_PROGRESS. It
-// spares double work; the storage alone makes a create happen once.
-func (g *Gate) Lock(ctx context.Context, r Request) (release func(), err error) {
-	name := "idempotency/" + string(r.Tenant.ApplicationID) + "/" + string(r.Tenant.Environment) + "/" + r.Key
-	release, acquired := g.locks.TryLock(ctx, name)
-	if !acquired {
-		return nil, domain.IdempotencyInProgress(busyRetryAfter)
-	}
-	return release, nil
 }
 
 // Explain reads once more before a refusal is answered: the obstacle may be the

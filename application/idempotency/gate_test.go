@@ -41,38 +41,51 @@ func TestNothingIsDoneWhileTheKeyCannotBeLookedUp(t *testing.T) {
 	}
 }
 
-func TestABusyKeyIsToldToWait(t *testing.T) {
+func TestARepetitionIsToldToWaitWhileTheFirstRuns(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.holdsNothing()
-	s.locks.EXPECT().TryLock(gomock.Any(), "idempotency/app_1/live/order-0001").Return(nil, false)
-	got, err := s.gate.Once(t.Context(), keyed, neverPrepared(t))
-	if e := wantRefusal(t, got, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second {
-		t.Errorf("retry after %s", e.RetryAfter)
+	s.records.EXPECT().Find(gomock.Any(), gomock.Any(), gomock.Any()).Return(domain.KeyRecord{}, domain.ErrNotFound).Times(4)
+	sandbox, another := keyed, keyed
+	sandbox.Tenant.Environment, another.Key = domain.Sandbox, "order-0002"
+	_, err := s.gate.Once(t.Context(), keyed, func(context.Context) (idempotency.Attempt, error) {
+		got, err := s.gate.Once(t.Context(), keyed, neverPrepared(t))
+		if e := wantRefusal(t, got, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second {
+			t.Errorf("retry after %s", e.RetryAfter)
+		}
+		for _, other := range []idempotency.Request{sandbox, another} {
+			let := false
+			_, err := s.gate.Once(t.Context(), other, func(context.Context) (idempotency.Attempt, error) { let = true; return nil, errBroken })
+			if !let || !errors.Is(err, errBroken) {
+				t.Errorf("%+v waits too: %v", other, err)
+			}
+		}
+		return nil, errBroken
+	})
+	if !errors.Is(err, errBroken) {
+		t.Error(err)
 	}
 }
 
-func TestTheLockIsGivenBackHoweverARequestEnds(t *testing.T) {
+func TestAKeyIsFreeHoweverItsRequestEnds(t *testing.T) {
 	t.Parallel()
-	succeeds := &tries{t: t, ends: []error{nil}}
-	fails := &tries{t: t, ends: []error{errBroken}}
 	for name, prepare := range map[string]func(context.Context) (idempotency.Attempt, error){
-		"done":                   succeeds.prepare,
-		"not prepared":           func(context.Context) (idempotency.Attempt, error) { return nil, errBroken },
-		"not carried":            fails.prepare,
-		"a panic in prepare":     func(context.Context) (idempotency.Attempt, error) { panic("oops") },
-		"a panic in the attempt": func(context.Context) (idempotency.Attempt, error) { return nil, nil },
+		"not prepared":       func(context.Context) (idempotency.Attempt, error) { return nil, errBroken },
+		"not carried":        (&tries{t: t, ends: []error{errBroken}}).prepare,
+		"a panic":            func(context.Context) (idempotency.Attempt, error) { panic("oops") },
+		"a panic afterwards": func(context.Context) (idempotency.Attempt, error) { return nil, nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			s.isFirst()
+			s.records.EXPECT().Find(gomock.Any(), tenant, keyed.Key).Return(domain.KeyRecord{}, domain.ErrNotFound).Times(2)
 			func() {
 				defer func() { _ = recover() }()
 				_, _ = s.gate.Once(t.Context(), keyed, prepare)
 			}()
-			if s.released != 1 {
-				t.Errorf("released %d times", s.released)
+			again := false
+			_, _ = s.gate.Once(t.Context(), keyed, func(context.Context) (idempotency.Attempt, error) { again = true; return nil, errBroken })
+			if !again {
+				t.Error("the key stayed busy")
 			}
 		})
 	}

@@ -32,23 +32,21 @@ var (
 
 // scene is a gate in front of mocks: what it may touch has to be expected.
 type scene struct {
-	gate     *idempotency.Gate
-	storage  *mocks.MockStorage
-	records  *mocks.MockIdempotencyReader
-	locks    *mocks.MockLocks
-	released int
+	gate    *idempotency.Gate
+	storage *mocks.MockStorage
+	records *mocks.MockIdempotencyReader
 }
 
 func newScene(t *testing.T) *scene {
 	ctrl := gomock.NewController(t)
 	s := &scene{
-		storage: mocks.NewMockStorage(ctrl), records: mocks.NewMockIdempotencyReader(ctrl), locks: mocks.NewMockLocks(ctrl),
+		storage: mocks.NewMockStorage(ctrl), records: mocks.NewMockIdempotencyReader(ctrl),
 	}
 	clock, ids := mocks.NewMockClock(ctrl), mocks.NewMockIdentifiers(ctrl)
 	clock.EXPECT().Now().Return(noon).AnyTimes()
 	ids.EXPECT().ID(domain.Prefix("")).Return(domain.ID(claim)).MaxTimes(1) // one claim, however many tries
 	s.storage.EXPECT().Read().Return(ports.Readers{Idempotency: s.records}).AnyTimes()
-	s.gate = idempotency.NewGate(s.storage, s.locks, clock, ids, slog.New(slog.DiscardHandler), idempotency.Retention(retention))
+	s.gate = idempotency.NewGate(s.storage, clock, ids, slog.New(slog.DiscardHandler), idempotency.Retention(retention))
 	return s
 }
 
@@ -62,8 +60,7 @@ func (s *scene) holdsNothing() *gomock.Call {
 
 // isFirst lets the key through to its one prepare.
 func (s *scene) isFirst() *gomock.Call {
-	lock := s.locks.EXPECT().TryLock(gomock.Any(), gomock.Any()).Return(func() { s.released++ }, true)
-	return lock.After(s.holdsNothing())
+	return s.holdsNothing()
 }
 
 func recordOf(claimID string, fingerprint byte) domain.KeyRecord {

@@ -19,9 +19,6 @@ import (
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/invalidations/redispubsub"
 	"waybill/adapters/keydigest/hmacsha256"
-	"waybill/adapters/locks/layered"
-	"waybill/adapters/locks/memlocks"
-	"waybill/adapters/locks/redislocks"
 	"waybill/adapters/mail/letters"
 	"waybill/adapters/mail/logmail"
 	"waybill/adapters/mail/smtp"
@@ -314,16 +311,6 @@ func newRateLimiter(ctx context.Context, pipelines *autopipeline.Client, r prome
 	limiter := guarded.New(redislimiter.New(pipelines, redislimiter.Options{}), inProcess, r, log)
 	limiter.Open(ctx)
 	return limiter, limiter.Close
-}
-
-// newLocks shares locks between processes where a create asks another service for its
-// price: a second one shall not ask it too. Elsewhere that would cost two round trips of
-// each create and spare no work worth them.
-func newLocks(c *configs.Config, pipelines *autopipeline.Client, log *slog.Logger) ports.Locks {
-	if pipelines == nil || c.PricingURL == "" && c.RoutingURL == "" {
-		return memlocks.New()
-	}
-	return layered.New(memlocks.New(), redislocks.New(pipelines, redislocks.Options{}, log))
 }
 
 func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidations {

@@ -23,7 +23,6 @@ type parts struct {
 	Digest        ports.KeyDigester
 	Clock         ports.Clock
 	Identifiers   ports.Identifiers
-	Locks         ports.Locks
 	Log           *slog.Logger
 	Retention     idempotency.Retention
 	Lease         bulk.Lease

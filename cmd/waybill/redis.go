@@ -12,14 +12,14 @@ import (
 	"waybill/configs"
 )
 
-// newRedis makes the client that limits, locks and invalidations share, nil
+// newRedis makes the client that limits and invalidations share, nil
 // where no Redis is set. It connects to nothing yet: a server starts, serves
 // and ends without its Redis.
 func newRedis(c *configs.Config) (*redis.Client, func(), error) {
 	return redisOf(c, openRedis)
 }
 
-// newPipelines carries the commands of limits and locks; nil without Redis.
+// newPipelines carries the commands of limits; nil without Redis.
 func newPipelines(client *redis.Client) *autopipeline.Client {
 	if client == nil {
 		return nil

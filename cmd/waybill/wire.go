@@ -53,7 +53,7 @@ var stored = wire.NewSet(storageIn, bookingsIn)
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks,
+	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines,
 	newInvalidations,
 )
 
@@ -123,7 +123,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 // database.
 func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.UseCases {
 	wire.Build(stored, product, wire.FieldsOf(new(*parts),
-		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Locks", "Log", "Retention", "Lease",
+		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Log", "Retention", "Lease",
 		"Pricing", "ServiceArea", "Normalizer", "Renderer", "Sealer", "Sender", "Schedules", "AllowPrivate", "RequestLog", "RequestLogMode"))
 	return httpapi.UseCases{}
 }

@@ -85,7 +85,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	database := backgroundOf(mainDatabases)
 	clock, cleanup5 := newClock(ctx, database, log)
 	identifiers := newIdentifiers(clock)
-	locks := newLocks(c, autopipelineClient, log)
 	retention := newRetention(c)
 	lease := newBulkLease(c)
 	mainBulkThrottles := newBulkThrottles(c)
@@ -161,7 +160,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Digest:         keyDigester,
 		Clock:          clock,
 		Identifiers:    identifiers,
-		Locks:          locks,
 		Log:            log,
 		Retention:      retention,
 		Lease:          lease,
@@ -216,7 +214,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	operators := admission.NewOperators(portsStorage, rateLimiter, keyDigester, clock, failedOperators)
 	invalidations := newInvalidations(client, log)
 	tenants := tenancy.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
-	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
+	gate := idempotency.NewGate(portsStorage, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
 	movesMoves := moves.New(portsStorage, operationsOperations, clock, identifiers, log)
@@ -378,11 +376,10 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 	pricing := p.Pricing
 	portsServiceArea := p.ServiceArea
 	quotesQuotes := quotes.New(portsStorage, pricing, portsServiceArea)
-	locks := p.Locks
 	identifiers := p.Identifiers
 	logger := p.Log
 	retention := p.Retention
-	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, logger, retention)
+	gate := idempotency.NewGate(portsStorage, clock, identifiers, logger, retention)
 	normalizer := p.Normalizer
 	recipientsRecipients := recipients.New(portsStorage, gate, clock, identifiers, normalizer)
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
@@ -555,10 +552,8 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 	}
 	invalidations := newInvalidations(client, log)
 	tenants := tenancy.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
-	autopipelineClient := newPipelines(client)
-	locks := newLocks(c, autopipelineClient, log)
 	retention := newRetention(c)
-	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
+	gate := idempotency.NewGate(portsStorage, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	eventRenderer := newEventRenderer(urls)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
@@ -633,7 +628,7 @@ var stored = wire.NewSet(storageIn, bookingsIn)
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks,
+	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines,
 	newInvalidations,
 )
 

@@ -23,7 +23,6 @@ import (
 	"waybill/adapters/identifiers/uuidv7"
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/keydigest/hmacsha256"
-	"waybill/adapters/locks/memlocks"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/pricing/tariff"
 	"waybill/adapters/ratelimit/memlimiter"
@@ -188,7 +187,7 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 	must(err)
 
 	clock, ids := systemclock.New(), uuidv7.New(systemclock.New())
-	gate := idempotency.NewGate(store, memlocks.New(), clock, ids, log, idempotency.Retention(time.Hour))
+	gate := idempotency.NewGate(store, clock, ids, log, idempotency.Retention(time.Hour))
 	trips := quotes.New(store, price, area)
 	much := domain.RateLimit{Limit: 1_000_000, Window: time.Minute}
 	tenants := tenancy.NewTenants(store, digester, clock, ids, local.New())

@@ -16,8 +16,8 @@ import (
 var branches = []string{
 	"a delivery was booked", "an answer was replayed", "an answer was replayed by another process",
 	"a commit lost its answer and found itself", "a commit was lost and done again", "no commit ever got an answer",
-	"a race was lost and replayed", "a race was lost and a conflict", "a courtesy lock was held", "a courtesy lock was forgotten",
-	"a key was locked by another transaction", "a key was used for something else", "a key was free again for its age",
+	"a race was lost and replayed", "a race was lost and a conflict", "a key was under way",
+	"a key was used for something else", "a key was free again for its age",
 	"an external_id was taken", "an external_id was taken in the commit",
 	"the directory changed under a booking", "a reference was drawn twice",
 	"a price could not be had", "a custom quote was booked", "an unusable pickup location",
@@ -75,8 +75,8 @@ func (w *world) recognizeSuccess(t *task, a answer, replayed bool) {
 	}
 	for fact, branch := range map[string]string{
 		"directory changed": "the directory changed under a booking", "reference taken": "a reference was drawn twice",
-		"commit lost": "a commit was lost and done again", "lock forgotten": "a courtesy lock was forgotten",
-		"item done": "an item was recorded already",
+		"commit lost": "a commit was lost and done again",
+		"item done":   "an item was recorded already",
 	} {
 		if t.noted(fact) {
 			w.reach(branch)
@@ -148,8 +148,6 @@ func (w *world) recognizeRefusal(t *task, code string, a answer) {
 
 func (w *world) recognizeWait(t *task, forBulk bool) {
 	switch {
-	case t.noted("lock held"):
-		w.reach("a courtesy lock was held")
 	case t.noted("lease lost"):
 		w.reach("a bulk lost its lease")
 	case forBulk && t.p.bulkStopped:
@@ -157,7 +155,7 @@ func (w *world) recognizeWait(t *task, forBulk bool) {
 	case forBulk:
 		w.reach("a bulk was under way")
 	default:
-		w.reach("a key was locked by another transaction")
+		w.reach("a key was under way")
 	}
 }
 

@@ -3,7 +3,7 @@
 // A seed is a world: two processes with the use cases and the HTTP handlers
 // that the servers have, on one SQLite database; clients of several
 // applications that book, repeat, cancel and list; a pricing service, a queue
-// and courtesy locks that are doubles; and all that goes wrong. Time is that
+// that are doubles; and all that goes wrong. Time is that
 // of a testing/synctest bubble, the database's clock too, so that a day passes
 // at once and every time-out is waited for.
 //

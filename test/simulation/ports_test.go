@@ -60,37 +60,6 @@ func (b worldQueue) Notify(ctx context.Context, _ ports.JobKind, id string) erro
 
 func (b worldQueue) Run(context.Context, map[ports.JobKind]ports.Handler) error { return nil }
 
-// locks are those of the process, and sometimes those of a Redis that errs.
-type locks struct {
-	ports.Locks
-	p *process
-}
-
-func (l locks) TryLock(ctx context.Context, name string) (release func(), acquired bool) {
-	err := l.p.through(ctx, watches, "TryLock", func(ctx context.Context) error {
-		release, acquired = l.Locks.TryLock(ctx, name)
-		return nil
-	})
-	if err != nil {
-		return func() {}, false
-	}
-	t, ok := ctx.Value(taskKey{}).(*task)
-	switch {
-	case !ok:
-	case !acquired:
-		if t.chance(l.p.world.faulty * 4) {
-			t.note("lock forgotten")
-			return func() {}, true
-		}
-		t.note("lock held")
-	case t.chance(l.p.world.faulty / 4):
-		release()
-		t.note("lock held")
-		return func() {}, false
-	}
-	return release, acquired
-}
-
 // limiter is that of the process; sometimes it fails.
 type limiter struct {
 	ports.RateLimiter

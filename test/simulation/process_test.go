@@ -11,7 +11,6 @@ import (
 
 	"waybill/adapters/httpapi"
 	"waybill/adapters/keydigest/hmacsha256"
-	"waybill/adapters/locks/memlocks"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/servicearea/geojson"
@@ -57,7 +56,7 @@ func (w *world) newProcess(n int) *process {
 	renderer := views.Events{TrackingBaseURL: trackingURL}
 	admits := admission.New(s, limiter{memlimiter.New(time.Now), p}, digest, clock{p}, w.limits)
 	q := quotes.New(s, pricing{p}, area)
-	gate := idempotency.NewGate(s, locks{memlocks.New(), p}, clock{p}, ids, log, idempotency.Retention(retention))
+	gate := idempotency.NewGate(s, clock{p}, ids, log, idempotency.Retention(retention))
 	d := deliveries.New(s, s, gate, q, clock{p}, ids, normalizer, renderer)
 	p.bulk = bulk.New(s, gate, d, ids, log, bulk.Lease(w.lease), bulk.Throttle{Writers: 2})
 	p.scheduler = sandbox.NewScheduler(s, worldQueue{p}, clock{p}, log)

@@ -57,9 +57,9 @@ func New(t *testing.T) *Stage {
 }
 
 // Gate remembers in the given storage, which may be a double in front of the
-// stage's. No courtesy lock holds requests back: the key records alone decide.
+// stage's.
 func (s *Stage) Gate(storage ports.Storage) *idempotency.Gate {
-	return idempotency.NewGate(storage, openLocks{}, s.Clock, s.IDs, slog.New(slog.DiscardHandler), idempotency.Retention(Retention))
+	return idempotency.NewGate(storage, s.Clock, s.IDs, slog.New(slog.DiscardHandler), idempotency.Retention(Retention))
 }
 
 // Deliveries are the use cases of deliveries with the given dependencies, for
@@ -162,10 +162,6 @@ func (FoldCase) PhonePart(string) (string, bool) { return "", false }
 func (FoldCase) MatchKey(address string) string {
 	return strings.ToLower(strings.Join(strings.Fields(address), " "))
 }
-
-type openLocks struct{}
-
-func (openLocks) TryLock(context.Context, string) (func(), bool) { return func() {}, true }
 
 // migrated is an empty database. Making it once spares every test the migrations.
 var migrated = sync.OnceValues(func() ([]byte, error) {

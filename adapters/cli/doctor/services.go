@@ -79,7 +79,7 @@ func (d *diagnosis) redisServer(ctx context.Context, client Redis, message strin
 	case known && major < oldestRedis:
 		d.warn(check, message, fmt.Sprintf("Redis %d or newer", oldestRedis))
 	case policy != "" && policy != "noeviction":
-		d.warn(check, message+"; its maxmemory-policy is "+policy+", by which limits, locks and the queue lose entries when memory is full",
+		d.warn(check, message+"; its maxmemory-policy is "+policy+", by which limits and the queue lose entries when memory is full",
 			"maxmemory-policy noeviction")
 	case policy == "":
 		d.warn(check, message+", and does not tell its maxmemory-policy", "see that it is noeviction")

@@ -120,7 +120,7 @@ func WarnOfEviction(ctx context.Context, client *redis.Client, log *slog.Logger)
 		policy, told := strings.CutPrefix(strings.TrimSpace(line), "maxmemory_policy:")
 		if told && policy != "noeviction" {
 			log.Warn("redis", "warning", "maxmemory-policy is "+policy+
-				": when its memory is full, limits, locks or what waits in the queue are dropped; set it to noeviction")
+				": when its memory is full, limits or what waits in the queue are dropped; set it to noeviction")
 		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 	trialChannel = "waybill:trial"
 )
 
-// trialKeys begin as the keys of limits and locks, and as those of the queue.
+// trialKeys begin as the keys of limits, and as those of the queue.
 var trialKeys = []string{"waybill:trial", "asynq:{waybill-trial}"}
 
 var writes = redis.NewScript(`for _, key in ipairs(KEYS) do redis.call("HSET", key, "at", ARGV[1]) redis.call("PEXPIRE", key, ARGV[2]) end return 1`)

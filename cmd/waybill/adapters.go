@@ -181,6 +181,10 @@ func databaseFix(c *configs.Config, err error) string {
 	case gormstore.LacksPrivilege(err):
 		return "grant the role USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on all tables, and USAGE, SELECT and UPDATE on all sequences;" +
 			" migrate up needs the owner of the tables, with CREATE on the schema"
+	case errors.Is(err, gormstore.ErrEarlierBuild) && strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme):
+		return "waybill dev --reset starts anew and deletes the data; or name another file in WAYBILL_DATABASE_URL"
+	case errors.Is(err, gormstore.ErrEarlierBuild):
+		return "create an empty database and name it in WAYBILL_DATABASE_URL"
 	case errors.Is(err, gormstore.ErrNoSchema):
 		return "create the schema that search_path names first: CREATE SCHEMA name AUTHORIZATION role"
 	case gormstore.TimedOut(err):

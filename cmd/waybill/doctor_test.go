@@ -251,24 +251,42 @@ func TestTheDoctorSeesThatSecretsAreAnotherDatabasesAndLeavesNoMark(t *testing.T
 		"set it to that one")
 }
 
-// aheadBy makes a database look as if a newer program had migrated it.
-func aheadBy(t *testing.T, dir string) {
+// change runs statements in a database past the program.
+func change(t *testing.T, driver, at, statements string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", settings.DataDir(dir).Database())
+	db, err := sql.Open(driver, at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)"); err != nil {
+	if _, err := db.ExecContext(t.Context(), statements); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestADatabaseOfAnEarlierBuildSaysHowToStartAnew(t *testing.T) {
+	t.Parallel()
+	const earlier = "CREATE TABLE goose_db_version (version_id INTEGER); INSERT INTO goose_db_version VALUES (37)"
+	dir, url := t.TempDir(), freshPostgres(t)
+	change(t, "sqlite", settings.DataDir(dir).Database(), earlier)
+	change(t, "pgx", url, earlier)
+	found(t, examined(t, dir), doctor.VerdictFail, "database", "by an earlier build", "waybill dev --reset")
+	for _, args := range [][]string{{"migrate", "up"}, {"migrate", "status"}, {"business", "list"}} {
+		o := command(t, []string{"WAYBILL_DATABASE_URL=" + url}, append(args, "--data-dir", dir)...)
+		if o.code != term.ExitFailure || !strings.Contains(o.stderr, "by an earlier build") ||
+			!strings.Contains(o.stderr, "fix:      create an empty database and name it in WAYBILL_DATABASE_URL\n") {
+			t.Errorf("%v: exit code %d, %s", args, o.code, o.stderr)
+		}
+	}
+	change(t, "sqlite", settings.DataDir(dir).Database(), "DELETE FROM goose_db_version")
+	inDir[admin.MigrationsView](t, dir, "migrate", "up")
 }
 
 func TestADatabaseThatIsAheadIsToldAndServed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	inDir[admin.MigrationsView](t, dir, "migrate", "up")
-	aheadBy(t, dir)
+	change(t, "sqlite", settings.DataDir(dir).Database(), "INSERT INTO schema_versions (version_id, is_applied) VALUES (9999, 1)")
 	found(t, examined(t, dir), doctor.VerdictWarn, "migrations", "the database is ahead of this program: it is at 9999",
 		"run everywhere the version that migrated it")
 	for _, args := range [][]string{{"serve"}, {"worker"}} {

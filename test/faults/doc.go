@@ -5,8 +5,7 @@
 // to receivers that fail and hang too; their database crashed, gone, silent or
 // out of room; their Redis gone, hung, slow or forgetful; the network between them
 // cut, by a proxy or, as root, by a firewall in a network namespace; and all of it
-// back again; and their tables changed below servers of the version before, by a
-// migration that is killed in each of its steps. live_test.go has a whole company of ten processes, with prices by road,
+// back again. live_test.go has a whole company of ten processes, with prices by road,
 // an operator and a recipient, in which every part dies in its turn.
 //
 // Afterwards Check, one SQL program for both engines, tells every breach of

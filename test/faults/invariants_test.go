@@ -78,7 +78,7 @@ var breaches = []struct {
 	{rule: "a delivery has one key, or one place in one bulk", statement: keyLike(single, "status", "location")},
 	{rule: "a delivery has one key, or one place in one bulk", statement: keyLike(whole, "status", "location")},
 	{rule: "a delivery has one key, or one place in one bulk",
-		statement: "INSERT INTO bulk_items SELECT claim_id, 3, created, result, expires_at, business_id FROM bulk_items WHERE item_index = 1"},
+		statement: "INSERT INTO bulk_items SELECT business_id, claim_id, 3, created, result, expires_at FROM bulk_items WHERE item_index = 1"},
 	{rule: "a key without an answer is of a bulk under a lease", statement: keyLike(single, "0", "''")},
 	{rule: "a key without an answer is of a bulk under a lease",
 		statement: "UPDATE idempotency_keys SET leased_until = NULL WHERE status = 0"},
@@ -101,10 +101,10 @@ var breaches = []struct {
 	{rule: "a delivery begins with delivery.created", statement: `UPDATE delivery_events SET type = 'delivery.assigned'`},
 	{rule: "a delivery begins with delivery.created", statement: `DELETE FROM delivery_events`},
 	{rule: "the events of a delivery have no gap and no double",
-		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, 3, type, status, status, reason_code, occurred_at, business_id
+		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, business_id, 3, type, status, status, reason_code, occurred_at
 			FROM delivery_events LIMIT 1`},
 	{rule: "the events of a delivery have no gap and no double",
-		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, 1, type, status, previous_status, reason_code, occurred_at, business_id
+		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, business_id, 1, type, status, previous_status, reason_code, occurred_at
 			FROM delivery_events LIMIT 1`},
 	{rule: "a delivery counts its events", statement: `UPDATE deliveries SET last_sequence = 2`},
 	{rule: "a delivery is in the state of its last event", statement: `UPDATE deliveries SET status = 'assigned'`},
@@ -147,7 +147,7 @@ var breaches = []struct {
 		statement: `UPDATE delivery_events SET occurred_at = '2020-02-20T20:20:20.020Z' WHERE sequence = 2`},
 	{rule: "an application counts its running simulations", statement: `UPDATE simulation_counts SET running = running + 1`},
 	{rule: "an application counts its running simulations", statement: `DELETE FROM simulation_counts`},
-	{rule: "an application counts its running simulations", statement: `INSERT INTO simulation_counts VALUES (` + unknownID + `, 1, ` + unknownID + `)`},
+	{rule: "an application counts its running simulations", statement: `INSERT INTO simulation_counts VALUES (` + unknownID + `, ` + unknownID + `, 1)`},
 	{rule: "an application counts its running simulations", statement: `UPDATE deliveries SET simulation_status = 'stopped' WHERE ` + runs},
 	{rule: "an application runs no more simulations than it may", statement: manyRun},
 	{rule: "an event of a delivery is in the feed once", statement: `DELETE FROM feed_events WHERE sequence = 2`},

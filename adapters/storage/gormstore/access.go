@@ -27,10 +27,10 @@ FROM pg_roles r, pg_database d WHERE r.rolname = session_user AND d.datname = cu
 // the schema is none of ours.
 const pgMissing = `SELECT string_agg(w.privilege, ', ' ORDER BY w.n) || ' ON ' || c.relname
 FROM pg_class c
-JOIN pg_class ours ON ours.oid = to_regclass('` + goose.DefaultTablename + `') AND ours.relowner = c.relowner AND ours.relnamespace = c.relnamespace
+JOIN pg_class ours ON ours.oid = to_regclass('` + versionTable + `') AND ours.relowner = c.relowner AND ours.relnamespace = c.relnamespace
 CROSS JOIN LATERAL unnest(CASE WHEN c.relkind = 'S' THEN '{USAGE,SELECT,UPDATE}'::text[]
 	WHEN c.relkind = 'v' OR c.oid = ours.oid THEN '{SELECT}' ELSE '{SELECT,INSERT,UPDATE,DELETE}' END) WITH ORDINALITY AS w(privilege, n)
-WHERE c.relkind IN ('r', 'p', 'v', 'S') AND NOT c.relispartition AND c.relname <> '` + goose.DefaultTablename + `_id_seq'
+WHERE c.relkind IN ('r', 'p', 'v', 'S') AND NOT c.relispartition AND c.relname <> '` + versionTable + `_id_seq'
 	AND NOT CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, w.privilege) ELSE has_table_privilege(c.oid, w.privilege) END
 GROUP BY c.relname ORDER BY c.relname`
 
@@ -105,7 +105,7 @@ const daysPrepared = 31
 // role of the servers may not be allowed to. It drops partitions of the past that are empty, which
 // such a role leaves behind. A role that is not allowed to either makes nothing.
 func PrepareRequests(ctx context.Context, url string) error {
-	return withProvider(url, func(e *dialect, db *sql.DB, _ *goose.Provider) error {
+	return withProvider(ctx, url, func(e *dialect, db *sql.DB, _ *goose.Provider) error {
 		if e.dialect != goose.DialectPostgres {
 			return nil
 		}

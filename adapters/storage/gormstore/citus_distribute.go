@@ -98,7 +98,7 @@ func Distribute(ctx context.Context, url string, tell func(ports.TableMoved)) er
 		}
 		return distribute(ctx, db, tell)
 	}
-	return withProvider(url, func(e *dialect, db *sql.DB, _ *goose.Provider) error {
+	return withProvider(ctx, url, func(e *dialect, db *sql.DB, _ *goose.Provider) error {
 		if e.dialect != goose.DialectPostgres {
 			return ErrNoCitus
 		}
@@ -147,8 +147,8 @@ func distribute(ctx context.Context, db *sql.DB, tell func(ports.TableMoved)) er
 }
 
 // prepareToDistribute changes what Citus does not take: it needs the column that a table is
-// distributed by in every key, and has no triggers, which are for servers of versions before
-// Citus and, of sums of usage, replaced by statements (citus.go). Of the column at the end plain Postgres would
+// distributed by in every key, and has no triggers, whose work statements do there
+// (citus.go). Of the column at the end plain Postgres would
 // have nothing but larger indexes. Without a key of its own, a reference is unique in
 // its business; among all it is by its 60 random bits.
 func prepareToDistribute(ctx context.Context, db *sql.DB) error {

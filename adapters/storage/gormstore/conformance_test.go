@@ -22,7 +22,7 @@ func TestSQLiteConforms(t *testing.T) {
 
 func TestPostgresConforms(t *testing.T) {
 	storage.Examine(t, func(t *testing.T) ports.Database {
-		return patient(openShares(t, withoutFilling(t, newDatabase(t)), gormstore.Options{}).live)
+		return patient(openShares(t, newDatabase(t), gormstore.Options{}).live)
 	})
 }
 
@@ -36,17 +36,8 @@ func TestCitusConforms(t *testing.T) {
 func TestPostgresBehindPgBouncerConforms(t *testing.T) {
 	bouncer := startPgBouncer(t, newDatabase(t))
 	storage.Examine(t, func(t *testing.T) ports.Database {
-		return patient(openPooled(t, bouncer.URL(withoutFilling(t, newDatabase(t)))))
+		return patient(openPooled(t, bouncer.URL(newDatabase(t))))
 	})
-}
-
-// withoutFilling drops the triggers that fill in the business of a row for servers of a
-// version before: an insert of this one that forgets it fails.
-func withoutFilling(t *testing.T, url string) string {
-	t.Helper()
-	do(t, connect(t, url), "DO $$ DECLARE which regclass; BEGIN FOR which IN SELECT tgrelid FROM pg_trigger WHERE tgname = 'business'"+
-		" AND tgparentid = 0 LOOP EXECUTE format('DROP TRIGGER business ON %s', which); END LOOP; END $$")
-	return url
 }
 
 // patient lets a transaction wait for a row for as long as a healthy one may hold it on

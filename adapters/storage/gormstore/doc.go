@@ -2,7 +2,8 @@
 // in production, SQLite in one file where there is no server.
 //
 // It implements ports.Database, caches nothing and decides nothing that the domain
-// can decide. Schemas are in migrations. Of the files
+// can decide. The schema is in migrations/postgres/0001_schema.sql, and migrations.go
+// has the rules for changing it. Of the files
 //
 //   - store.go, open.go and pools.go open the database and share its connections;
 //     transaction.go runs transactions, contention.go lets them queue for held rows,

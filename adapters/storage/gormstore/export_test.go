@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 
 	"waybill/adapters/storage/gormstore/pgfast"
@@ -138,14 +137,6 @@ func (s *Store) Batches() (waiting, underWay, writers int) {
 
 // WaitForBatches is how long bookings wait while no batch ends.
 func (s *Store) WaitForBatches(stall time.Duration) { s.bookings.Stall = stall }
-
-// MigrateTo applies the steps up to a version, as a program of that time did.
-func MigrateTo(ctx context.Context, url string, version int64) error {
-	return withProvider(url, func(_ *dialect, _ *sql.DB, p *goose.Provider) error {
-		_, err := p.UpTo(ctx, version)
-		return err
-	})
-}
 
 // Queued is how many transactions wait for rows that are held.
 func (s *Store) Queued() (n int) {

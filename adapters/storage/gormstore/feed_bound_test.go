@@ -140,25 +140,6 @@ func TestTheFeedDoesNotWaitLongForAProcessThatHasStopped(t *testing.T) {
 	})
 }
 
-// A server of the version before stores the number of its transaction as a position.
-func TestAnEventOfAnOlderServerTakesItsPlaceBehindOthers(t *testing.T) {
-	t.Parallel()
-	s := openPostgres(t)
-	tenant := newTenant(t, s)
-	first := bookOld(t, s, tenant, 0)
-	page, err := s.Read().Feed.Events(t.Context(), tenant, domain.FeedFilter{}, nil, 10)
-	if err != nil || len(page.Events) != 1 || page.Events[0].ID != first {
-		t.Fatalf("the feed has %v (%v), want %s", page.Events, err, first)
-	}
-	exec(t, s, "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)"+
-		" SELECT gen_random_uuid(), application_id, environment, delivery_id, 2, type, occurred_at, payload,"+
-		" pg_current_xact_id()::text::bigint + (SELECT last_value FROM feed_ahead) FROM feed_events")
-	page, err = s.Read().Feed.Events(t.Context(), tenant, domain.FeedFilter{}, &page.Next, 10)
-	if err != nil || len(page.Events) != 1 || page.Events[0].Sequence != 2 {
-		t.Errorf("behind the first there is %v (%v), want the event of the older server", page.Events, err)
-	}
-}
-
 func TestAPageOfANarrowedFeedReadsAFewThousandEventsAndGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills a table; left out in short mode")

@@ -22,6 +22,10 @@ import (
 )
 
 const (
+	// The table of the migrations that were applied. Builds before the baseline used another one.
+	versionTable    = "schema_versions"
+	oldVersionTable = goose.DefaultTablename
+
 	// The pause between two tries for the lock of another runner.
 	migrationLockPause = 200 * time.Millisecond
 	migrationLockTries = 3000
@@ -38,9 +42,26 @@ const (
 // Migrate applies what is missing, each step in a transaction of its own, and can
 // be run again at any time. On Postgres one runner works while the others wait;
 // url may name a pooler in transaction mode. It connects with pools of its own
-// and leaves none open.
+// and leaves none open. A database of a build from before the baseline is
+// ErrEarlierBuild.
+//
+// The schema is in migrations/*/0001_schema.sql. A change of it is one more file in
+// both directories, and the baseline is never edited. Rules for such a file:
+//
+//   - It runs while servers of this version and of the one before work on large tables.
+//     So it adds columns that are null or have a default, and drops or renames nothing
+//     that the version before uses.
+//   - No statement may keep others waiting. An index of a large table on Postgres is
+//     built with CREATE INDEX CONCURRENTLY, in a file of its own with
+//     "-- +goose NO TRANSACTION" and DROP INDEX CONCURRENTLY IF EXISTS before it: a build
+//     that was cut off leaves an index behind that cannot be used.
+//   - A statement that waits for a lock for too long gives way, and the step is run again.
+//     So a step without a transaction can be repeated from its beginning.
+//   - Rows are moved in small parts, each committed by itself.
+//   - A table whose rows belong to businesses has business_id, and a place in
+//     citus_distribute.go.
 func Migrate(ctx context.Context, url string) error {
-	return withProvider(url, func(e *dialect, db *sql.DB, p *goose.Provider) error {
+	return withProvider(ctx, url, func(e *dialect, db *sql.DB, p *goose.Provider) error {
 		up := func() error {
 			_, err := p.Up(ctx)
 			return err
@@ -64,7 +85,7 @@ func Migrate(ctx context.Context, url string) error {
 			if err == nil {
 				return nil
 			}
-			again := e.transient(err) || isPg(err, pgLockNotAvailable) || changedBeside(err) ||
+			again := e.transient(err) || isPg(err, pgLockNotAvailable) ||
 				e.dialect == goose.DialectSQLite3 && try < sqliteMigrationTries && !isSQLite(err, sqliteFull)
 			if !again || try == migrationTries {
 				return fmt.Errorf("migrate: %w", err)
@@ -93,11 +114,20 @@ func hasSchema(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// changedBeside reports whether another session changed the same entry of the catalogue: the
-// last statement of a runner that was killed may still be under way. Postgres has no code for it.
-func changedBeside(err error) bool {
-	var refused *pgconn.PgError
-	return errors.As(err, &refused) && strings.HasPrefix(refused.Routine, "simple_heap_")
+// ErrEarlierBuild says that the schema is of a build from before the baseline.
+var ErrEarlierBuild = errors.New("the database was made by an earlier build of this program, from which there is no upgrade")
+
+// refuseEarlierBuild returns ErrEarlierBuild for a database with migrations of such a build.
+func refuseEarlierBuild(ctx context.Context, e *dialect, db *sql.DB) error {
+	var newest sql.NullInt64
+	err := db.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+oldVersionTable).Scan(&newest)
+	switch {
+	case err == nil && newest.Int64 > 0:
+		return ErrEarlierBuild
+	case err == nil || e.tableMissing(err) || LacksPrivilege(err):
+		return nil
+	}
+	return fmt.Errorf("read the migrations: %w", err)
 }
 
 // oneAtATime holds a lock while work runs, and waits for another runner's. The
@@ -135,9 +165,8 @@ func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, 
 		return false, err
 	}
 	defer func() { _ = tx.Rollback() }() // committed by then, or dead
-	// goose's number, so that a runner of an older version waits too. The simple
-	// protocol leaves no portal open, and with it a snapshot for whose end CREATE
-	// INDEX CONCURRENTLY would wait.
+	// The simple protocol leaves no portal open, and with it a snapshot for whose end
+	// CREATE INDEX CONCURRENTLY would wait.
 	err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", pgx.QueryExecModeSimpleProtocol, lock.DefaultLockID).Scan(&done)
 	if err != nil || !done {
 		return false, err
@@ -156,7 +185,7 @@ func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, 
 
 // MigrationStatus lists all steps, and tells what was distributed.
 func MigrationStatus(ctx context.Context, url string) (schema ports.SchemaStatus, err error) {
-	err = withProvider(url, func(e *dialect, db *sql.DB, p *goose.Provider) error {
+	err = withProvider(ctx, url, func(e *dialect, db *sql.DB, p *goose.Provider) error {
 		status, err := p.Status(ctx)
 		if err != nil {
 			return fmt.Errorf("read the migrations: %w", err)
@@ -194,7 +223,7 @@ func MigrationsHash() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-func withProvider(url string, use func(*dialect, *sql.DB, *goose.Provider) error) (err error) {
+func withProvider(ctx context.Context, url string, use func(*dialect, *sql.DB, *goose.Provider) error) (err error) {
 	e, err := dialectOf(url)
 	if err != nil {
 		return err
@@ -205,9 +234,12 @@ func withProvider(url string, use func(*dialect, *sql.DB, *goose.Provider) error
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	provider, err := goose.NewProvider(e.dialect, db, e.migrations, goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(e.dialect, db, e.migrations, goose.WithDisableGlobalRegistry(true), goose.WithTableName(versionTable))
 	if err != nil {
 		return fmt.Errorf("prepare the migrations: %w", err)
+	}
+	if err := refuseEarlierBuild(ctx, e, db); err != nil {
+		return noConnection(e, err)
 	}
 	return noConnection(e, use(e, db, provider))
 }

@@ -1,6 +1,8 @@
 package gormstore_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waybill/adapters/storage/gormstore"
+	"waybill/ports"
 	"waybill/test/postgres"
 )
 
@@ -18,12 +21,7 @@ import (
 var emptyDatabases = map[string]func(testing.TB) string{
 	"SQLite": sqliteURL,
 	"Postgres": func(t testing.TB) string {
-		url := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
-		write, _ := open(t, url).Pools()
-		if _, err := write.ExecContext(t.Context(), "DROP SCHEMA public CASCADE; CREATE SCHEMA public"); err != nil {
-			t.Fatal(err)
-		}
-		return url
+		return postgres.Database(t, func(context.Context, string) error { return nil }, "empty0000000")
 	},
 }
 
@@ -55,14 +53,7 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 				t.Fatalf("%+v, %v", status, err)
 			}
 			after := status.Steps
-			want := map[int64]string{1: "tenancy", 2: "directory", 3: "deliveries", 4: "idempotency", 5: "key pepper", 6: "key usage", 7: "bulk",
-				8: "simulations", 9: "webhooks", 10: "secret key check", 11: "operators", 12: "search", 13: "feed positions",
-				14: "operator kinds peppers",
-				15: "webhook leases", 17: "clock retention", 18: "people", 19: "request log", 20: "mails", 21: "passkeys", 22: "request figures",
-				23: "readiness", 24: "open deliveries", 25: "move runs",
-				26: "customers", 27: "machinery", 28: "reports", 29: "identities", 30: "few deliveries", 31: "report months",
-				32: "tenant columns", 33: "report days", 34: "tenant keys",
-				35: "portal link sessions", 36: "invitations", 37: "mail budgets"}
+			want := map[int64]string{1: "schema"}
 			for i := range before {
 				if b := before[i]; b.Name != want[b.Version] || b.AppliedAt != nil {
 					t.Errorf("before: %+v, want %q, pending", b, want[b.Version])
@@ -153,9 +144,9 @@ func TestBothEnginesHaveTheSameTablesAndColumns(t *testing.T) {
 	pg, lite := openPostgres(t), openSQLite(t)
 	if diff := cmp.Diff(
 		columns(pg, `SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns
-			WHERE table_schema = 'public' AND table_name <> 'goose_db_version' AND table_name NOT IN (SELECT table_name FROM information_schema.views)`),
+			WHERE table_schema = 'public' AND table_name <> 'schema_versions' AND table_name NOT IN (SELECT table_name FROM information_schema.views)`),
 		columns(lite, `SELECT m.name, c.name, NOT c."notnull" FROM sqlite_schema m JOIN pragma_table_info(m.name) c
-			WHERE m.type = 'table' AND m.name NOT IN ('goose_db_version', 'sqlite_sequence') AND m.name NOT LIKE '%\_search%' ESCAPE '\'`),
+			WHERE m.type = 'table' AND m.name NOT IN ('schema_versions', 'sqlite_sequence') AND m.name NOT LIKE '%\_search%' ESCAPE '\'`),
 	); diff != "" {
 		t.Errorf("columns differ (-Postgres +SQLite):\n%s", diff)
 	}
@@ -167,4 +158,90 @@ func TestBothEnginesHaveTheSameTablesAndColumns(t *testing.T) {
 	); diff != "" {
 		t.Errorf("indexes differ (-Postgres +SQLite):\n%s", diff)
 	}
+}
+
+func TestADatabaseOfAnEarlierBuildIsRefused(t *testing.T) {
+	for name, empty := range emptyDatabases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := empty(t)
+			write, _ := open(t, url).Pools()
+			record := func(version int) {
+				t.Helper()
+				if _, err := write.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE IF NOT EXISTS goose_db_version (version_id INTEGER);"+
+					" INSERT INTO goose_db_version VALUES (%d)", version)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			record(0) // an empty database that such a build looked into
+			if _, err := gormstore.MigrationStatus(t.Context(), url); err != nil {
+				t.Fatal(err)
+			}
+			record(37)
+			_, status := gormstore.MigrationStatus(t.Context(), url)
+			s, opened := gormstore.Open(t.Context(), url, gormstore.Options{})
+			if opened == nil {
+				s.Close()
+			}
+			for what, err := range map[string]error{"migrate": gormstore.Migrate(t.Context(), url), "show": status, "open": opened} {
+				if !errors.Is(err, gormstore.ErrEarlierBuild) || ports.StorageUnavailable(err) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+}
+
+// A runner that is killed leaves its statement to Postgres, which goes on with it. The next
+// runner ends that before it begins.
+func TestWhatAKilledRunnerLeftIsEndedByTheNext(t *testing.T) {
+	t.Parallel()
+	for what, long := range map[string]string{
+		"DO": "DO $$ BEGIN PERFORM pg_sleep(60); END $$",
+		// It waits for the transaction that has written to the table.
+		"CREATE INDEX": "CREATE INDEX CONCURRENTLY left_idx ON deliveries (id)",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			url := newDatabase(t)
+			do(t, connect(t, url), "BEGIN; DELETE FROM deliveries")
+			left, ended := connectDB(t, url+"&application_name=waybill-migrate"), make(chan error, 1)
+			go func() {
+				_, err := left.ExecContext(t.Context(), long)
+				ended <- err
+			}()
+			begun := func() (n int) {
+				db := connectDB(t, url)
+				err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"+
+					" AND state = 'active' AND query LIKE '"+what+" %'").Scan(&n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			for begun() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			if err := gormstore.Migrate(t.Context(), url); err != nil {
+				t.Fatal(err)
+			}
+			if n := begun(); n > 0 {
+				t.Fatalf("%d statements of a killed runner go on", n)
+			}
+			if err := <-ended; err == nil {
+				t.Error("the statement came to its end")
+			}
+		})
+	}
+}
+
+func connectDB(t testing.TB, url string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { db.Close() })
+	return db
 }

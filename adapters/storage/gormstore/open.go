@@ -150,6 +150,9 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 			return nil, err
 		}
 	}
+	if err := refuseEarlierBuild(ctx, e, p.write); err != nil {
+		return nil, err
+	}
 	write, err := openGORM(p.dialector(p.write), o)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, many i
 		"SELECT "+id(ms, "i * 16 + e.slot")+", e.business_id, e.id, "+event+", 'delivery.created', "+event+", 1,"+
 		" CASE WHEN i % 500 = 1 THEN 'pending' WHEN i % 500 = 2 THEN 'failed' WHEN i % 500 = 3 THEN 'held' ELSE 'succeeded' END, 1, 1,"+
 		" CASE WHEN i % 500 = 1 THEN "+instant(ms)+" END, 'schedule', '', "+instant(ms)+" FROM n, webhook_endpoints e")
-	exec(t, s, "INSERT INTO webhook_attempts SELECT id, id, 1, 'schedule', 200, '', 1, '', created_at, NULL, business_id"+
+	exec(t, s, "INSERT INTO webhook_attempts SELECT id, business_id, id, 1, 'schedule', 200, '', 1, '', created_at, NULL"+
 		" FROM webhook_deliveries")
 }
 

@@ -407,37 +407,6 @@ func TestARunnerOfMigrationsTellsThatItLostItsLock(t *testing.T) {
 	})
 }
 
-func TestAMigrationMayRunOutsideOfATransaction(t *testing.T) {
-	bothWays(t, func(t *testing.T, _, url string, _ gormstore.Options) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		err := gormstore.OneAtATime(ctx, url, func(db *sql.DB) error {
-			// It waits for transactions that may still see the table without it.
-			return run(ctx, db, "CREATE INDEX CONCURRENTLY businesses_name_idx ON businesses (name)")
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestARunnerOfMigrationsWaitsForOneOfAnOlderVersion(t *testing.T) {
-	bothWays(t, func(t *testing.T, direct, url string, _ gormstore.Options) {
-		const olderLock = 4097083626 // which goose takes for a session
-		other := connect(t, direct)
-		do(t, other, fmt.Sprintf("SELECT pg_advisory_lock(%d)", olderLock))
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		defer cancel()
-		if err := gormstore.Migrate(ctx, url); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("while the other one works: %v, want to wait", err)
-		}
-		do(t, other, fmt.Sprintf("SELECT pg_advisory_unlock(%d)", olderLock))
-		if err := gormstore.Migrate(t.Context(), url); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // PgBouncer 1.18 may die of a cancel request, and so may everybody behind it.
 func TestCallersThatLeaveCancelNothingInAPooler(t *testing.T) {
 	t.Parallel()

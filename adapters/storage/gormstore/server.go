@@ -3,12 +3,9 @@ package gormstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 
 	"waybill/ports"
@@ -56,8 +53,8 @@ func (s *Store) ReadClock(ctx context.Context) (read ports.ClockReading, err err
 		query += ", clock_timestamp() AS now"
 	}
 	err = s.read.WithContext(ctx).Raw(query + " FROM installation").Scan(&kept).Error
-	if err != nil && (s.dialect.tableMissing(err) || columnMissing(err)) {
-		read.Clock, err = s.Time(ctx) // of a database before the migration
+	if err != nil && s.dialect.tableMissing(err) { // not migrated yet
+		read.Clock, err = s.Time(ctx)
 		return read, err
 	}
 	if err != nil {
@@ -71,12 +68,6 @@ func (s *Store) ReadClock(ctx context.Context) (read ports.ClockReading, err err
 	}
 	read.Ahead = time.Duration(kept.Ahead) * time.Millisecond
 	return read, nil
-}
-
-// columnMissing tells of a column that a migration makes.
-func columnMissing(err error) bool {
-	var refused *pgconn.PgError
-	return errors.As(err, &refused) && refused.Code == "42703" || strings.Contains(err.Error(), "no such column")
 }
 
 // KeepClock keeps that the database's clock showed this moment, and how far another
@@ -96,7 +87,7 @@ func (s *Store) KeepClock(ctx context.Context, read ports.ClockReading, ahead ti
 func (s *Store) SchemaVersions(ctx context.Context) (applied, known int64, err error) {
 	known = newestMigration(s.dialect.migrations)
 	var newest sql.NullInt64
-	err = s.pools.read.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+goose.DefaultTablename).Scan(&newest)
+	err = s.pools.read.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+versionTable).Scan(&newest)
 	if err != nil && !s.dialect.tableMissing(err) {
 		return 0, 0, fmt.Errorf("read the migrations: %w", err)
 	}

@@ -68,42 +68,6 @@ func TestMigrationsHaveNoTimeOutsButThoseOfTheURL(t *testing.T) {
 	}
 }
 
-func TestIndexesThatAMigrationLeftInvalidAreBuiltAgain(t *testing.T) {
-	t.Parallel()
-	url := emptyDatabases["Postgres"](t)
-	conn := connect(t, url)
-	leave := func(index, on string) {
-		do(t, conn, "CREATE UNIQUE INDEX "+index+" ON "+on)
-		do(t, conn, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"+index+"'::regclass")
-	}
-	if err := gormstore.MigrateTo(t.Context(), url, 11); err != nil {
-		t.Fatal(err)
-	}
-	leave("recipients_search_idx", "recipients (id)")
-	if err := gormstore.MigrateTo(t.Context(), url, 23); err != nil {
-		t.Fatal(err)
-	}
-	leave("deliveries_open_idx", "deliveries (id)")
-	leave("feed_events_all_idx", "feed_events (id)")
-	if err := gormstore.MigrateTo(t.Context(), url, 29); err != nil {
-		t.Fatal(err)
-	}
-	leave("deliveries_cancelled_idx", "deliveries (id)")
-	if err := gormstore.MigrateTo(t.Context(), url, 33); err != nil {
-		t.Fatal(err)
-	}
-	leave("deliveries_pkey_of_business", "deliveries (id)")
-	if err := gormstore.Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	var invalid, left int
-	err := conn.QueryRow(t.Context(), "SELECT count(*) FILTER (WHERE NOT indisvalid), count(*) FILTER (WHERE pg_get_indexdef(indexrelid) LIKE"+
-		" 'CREATE UNIQUE INDEX % (id)' AND indexrelid::regclass::text LIKE '%\\_idx') FROM pg_index").Scan(&invalid, &left)
-	if err != nil || invalid > 0 || left > 0 {
-		t.Errorf("%d are not valid, and %d as they were left (%v)", invalid, left, err)
-	}
-}
-
 func TestASchemaThatTheURLNamesIsMigratedAndUsed(t *testing.T) {
 	t.Parallel()
 	direct := emptyDatabases["Postgres"](t)

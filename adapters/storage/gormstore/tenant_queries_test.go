@@ -19,6 +19,7 @@ func TestHotQueriesNameTheBusiness(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
 	tenant := newTenant(t, s)
+	tenant.Environment = domain.Live // there is an index of sandbox deliveries by ID alone
 	e := insertEndpoint(t, s, tenant)
 	fillWebhooks(t, s, tenant, 2500, postgresID, postgresInstant, "''")
 	w := sample.BookingWrite(tenant)

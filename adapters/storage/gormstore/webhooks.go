@@ -280,10 +280,9 @@ func (s webhooks) dropListeners(ctx context.Context, of *gorm.DB) error {
 	return nil
 }
 
-// dead is the condition on a listener whose program has stopped fetching. One of the
-// version before has its lease in its own row.
+// dead is the condition on a listener whose program has stopped fetching.
 func (e *dialect) dead() string {
-	return e.leases("listener AND COALESCE((SELECT l.leased_until FROM $lease(webhook_endpoints.id) l), leased_until) <= $now")
+	return e.leases("listener AND (SELECT l.leased_until FROM $lease(webhook_endpoints.id) l) <= $now")
 }
 
 func (s webhooks) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) error {

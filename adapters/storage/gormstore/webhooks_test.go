@@ -215,8 +215,8 @@ func TestADeletedEndpointGoesWithAllThatIsItsOwn(t *testing.T) {
 			of := "endpoint_id, business_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at"
 			exec(t, s, "INSERT INTO webhook_deliveries (id, "+of+") SELECT '"+sample.ID("").Hex()+"', '"+gone.ID.Hex()+"'"+
 				strings.TrimPrefix(of, "endpoint_id")+" FROM webhook_deliveries LIMIT 1")
-			exec(t, s, "INSERT INTO webhook_attempts SELECT '"+sample.ID("").Hex()+"', id, 1, 'schedule', 200, '', 1, '', created_at, NULL,"+
-				" business_id FROM webhook_deliveries WHERE endpoint_id = '"+gone.ID.Hex()+"'")
+			exec(t, s, "INSERT INTO webhook_attempts SELECT '"+sample.ID("").Hex()+"', business_id, id, 1, 'schedule', 200, '', 1, '', created_at, NULL"+
+				" FROM webhook_deliveries WHERE endpoint_id = '"+gone.ID.Hex()+"'")
 			if _, err := s.Outbox().Renew(t.Context(), dead.ID, dead.ID.Hex(), -time.Second); err != nil {
 				t.Fatal(err)
 			}

@@ -1,8 +1,0 @@
--- +goose Up
-
--- What tells the pepper of the API keys from any other one. One row at most.
-CREATE TABLE key_pepper (
-    id    smallint NOT NULL CHECK (id = 1),
-    mark  bytea NOT NULL CHECK (octet_length(mark) = 32),
-    CONSTRAINT key_pepper_pkey PRIMARY KEY (id)
-);

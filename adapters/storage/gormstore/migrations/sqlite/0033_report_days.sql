@@ -1,6 +1,0 @@
--- +goose Up
-
--- Reports ask for days of one environment and one set, which the keys are in the order of.
--- By an index of days alone, figures of other sets were read and left out: of those of
--- months a hundred times as many.
-DROP INDEX IF EXISTS report_figures_day_idx;

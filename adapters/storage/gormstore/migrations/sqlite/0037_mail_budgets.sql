@@ -1,5 +1,0 @@
--- +goose Up
-
--- Mails that people cause are counted. Those from before this version count for nothing.
-ALTER TABLE mails ADD COLUMN budget TEXT NOT NULL DEFAULT '';
-CREATE INDEX mails_budget_idx ON mails (business_id, created_at) WHERE budget <> '';

@@ -62,8 +62,7 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 }
 
 func TestAVariableForTracesThatCannotBeUsedIsAWarning(t *testing.T) {
-	for _, wrong := range []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_COMPRESSION=lz4",
-		"OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector:4317"} {
+	for _, wrong := range []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_HEADERS=authorization", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector:4317"} {
 		t.Run(wrong, func(t *testing.T) {
 			name, value, _ := strings.Cut(wrong, "=")
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")

@@ -33,10 +33,6 @@
 //     that do not fit, or cannot be sent in 30 seconds, are counted and dropped.
 //     The SDK's batcher drops in silence, so that queue lets in no more than it
 //     holds.
-//   - Batches, the sampler and the form of a span are OpenTelemetry's own. Its client
-//     for OTLP over HTTP is not: for the types of an answer it brings gRPC, a gateway
-//     and a second form in JSON, 1.5 MB of a program of 46.5, and what a collector
-//     asks of a client is one POST.
 //   - The variables are often set for all programs of a cluster, for example a protocol
 //     that is not spoken here. Such a value is a warning in the log and no reason not to
 //     start: the process goes on without traces, or with the default where a number

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -51,28 +52,26 @@ func Wanted(environ []string) bool {
 }
 
 // Open begins to trace. It connects to nothing yet: a collector that is gone is
-// no reason not to start. The batcher, the sampler and the resource read the
-// variables of the process.
+// no reason not to start. The exporter, the batcher, the sampler and the resource
+// read the variables of the process.
 func Open(ctx context.Context, o Options) (*Tracing, error) {
-	s, err := read(variables(o.Environ))
-	if err != nil {
+	v := variables(o.Environ)
+	if err := check(v); err != nil {
 		return nil, err
 	}
-	for _, warning := range s.ignored {
-		o.Log.Warn("traces", "warning", warning)
-	}
+	otel.SetLogger(logr.FromSlogHandler(o.Log.Handler()))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Log.Warn("traces", "error", err) }))
 	what, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "waybill"), attribute.String("service.version", o.Version)),
 		resource.WithFromEnv(), resource.WithTelemetrySDK())
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES cannot be read; write key=value,key=value")
 	}
-	exporter, err := otlptrace.New(ctx, newClient(s))
+	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, err
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Log.Warn("traces", "error", err) }))
-	return start(newQueue(exporter, s.queue, o.Registry, o.Log), what), nil
+	return start(newQueue(exporter, queueSize(v), o.Registry, o.Log), what), nil
 }
 
 // start is Open on any processor.

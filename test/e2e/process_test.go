@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"maps"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -64,13 +62,6 @@ func TestARestartKeepsDataAndKeys(t *testing.T) {
 	}
 }
 
-// attempt is a create whose answer is known or not.
-type attempt struct {
-	key    string
-	order  m
-	answer *answer // nil: none came
-}
-
 // Requests that wait for their price when the server is told to stop are
 // answered, though no new request is admitted.
 func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
@@ -116,73 +107,4 @@ func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
 			wg.Wait()
 		})
 	}
-}
-
-// Under load no answer is a 5xx, and what was answered is there afterwards. A
-// client cannot tell a request that was never read from one that was cut off, so
-// it may send again a request without an answer, as clients do.
-func TestLongAServerStopsUnderLoad(t *testing.T) {
-	t.Parallel()
-	for _, dialect := range []string{sqlite, postgres} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, dialect, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")
-			c := s.loner(t, live)
-			total := 0
-			for range 2 {
-				attempts := stopUnderLoad(t, s, c)
-				total += len(attempts)
-				s.connections.CloseIdleConnections()
-				s.launch(t)
-				for _, a := range attempts {
-					again := c.post("/deliveries", a.order, idem(a.key)).is(201)
-					if a.answer != nil && !bytes.Equal(again.replayed(true).body, a.answer.body) {
-						t.Errorf("before the stop: %s, after it: %s", a.answer.body, again.body)
-					}
-				}
-			}
-			if n := len(walk(t, c, "/deliveries", 100)); n != total {
-				t.Errorf("%d orders were sent and there are %d deliveries", total, n)
-			}
-		})
-	}
-}
-
-func stopUnderLoad(t *testing.T, s *server, c *client) []attempt {
-	t.Helper()
-	var (
-		mu       sync.Mutex
-		attempts []attempt
-		wg       sync.WaitGroup
-		enough   = make(chan struct{})
-		signal   = sync.OnceFunc(func() { close(enough) })
-	)
-	for range 8 {
-		wg.Go(func() {
-			for {
-				a := attempt{key: newKeyText(), order: anOrder(set("external_id", newExternalID()))}
-				var err error
-				a.answer, err = c.try("POST", "/deliveries", a.order, idem(a.key))
-				switch {
-				case err != nil && !errors.Is(err, syscall.ECONNREFUSED):
-					t.Errorf("a request was cut off: %v", err)
-				case err == nil && a.answer.status != 201:
-					t.Errorf("answered %d %s", a.answer.status, a.answer.body)
-				}
-				mu.Lock()
-				attempts = append(attempts, a)
-				if len(attempts) > 60 {
-					signal()
-				}
-				mu.Unlock()
-				if err != nil {
-					return
-				}
-			}
-		})
-	}
-	<-enough
-	s.terminate(t)
-	wg.Wait()
-	return attempts
 }

@@ -16,10 +16,7 @@
 // wire between it and Postgres knows which statement is on its way. So it is the
 // real program too that dies between two statements.
 //
-// A test that never failed proves nothing. Each storm therefore also runs
-// against a mutant of the program (mutants), in which one rule is broken on
-// purpose, and has to notice.
-//
-// In short mode nothing here runs that starts a process. `go test` runs the
-// storms in small; WAYBILL_STORM=full, which `make storm` sets, in full.
+// What a fault costs in time, and what one adapter does about it, is for the tests of
+// the adapters. `go test` runs the storms in small; WAYBILL_STORM=full, which `make storm`
+// sets, in full.
 package faults

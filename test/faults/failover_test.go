@@ -19,6 +19,7 @@ import (
 // Redis under load, at the same time, and promotes the standby of the one; the address
 // names both. A Sentinel promotes the replica of the other.
 func TestAFailoverToAStandbyCostsNoOrder(t *testing.T) {
+	alongside(t)
 	primary := ownPostgres(t)
 	standby, err := primary.Standby(t.Context())
 	if err != nil {
@@ -38,7 +39,7 @@ func TestAFailoverToAStandbyCostsNoOrder(t *testing.T) {
 	shop.admit(t.Context())
 	const some = 30
 	until(t, "orders are booked", time.Minute, func() bool { return shop.booked() >= some })
-	shop.shareLimit(t)
+	shop.countsInRedis(t)
 	if err := primary.Crash(); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestAFailoverToAStandbyCostsNoOrder(t *testing.T) {
 	until(t, "the server is ready", goneWithin, func() bool { return shop.operators(t, "/readyz") == http.StatusOK })
 	booked := shop.booked()
 	until(t, "orders are booked again", goneWithin, func() bool { return shop.booked() >= booked+some })
-	shop.shareLimit(t)
+	shop.countsInRedis(t)
 	t.Logf("the servers count in the new master %.2f s after the promotion, with the tries for that", time.Since(promoted).Seconds())
 	shop.settle(t, "a standby that was promoted", openDatabase(t, standby.URL), Postgres)
 }

@@ -38,7 +38,7 @@ type journey struct {
 
 // patience is how long a part of a journey may take, on a machine that has other
 // things to do, with a part of the company dead for a while.
-const patience = 40 * time.Second
+const patience = time.Minute
 
 // Where the roads of the engine lead: from A it is 4 km to D, and on from there
 // to the north. Other than in a straight line, and than 1.3 times that, which

@@ -8,48 +8,6 @@ import (
 	"time"
 )
 
-// TestALiveDeliveryGoesThroughAllPartsOfTheCompany plays one delivery, slowly
-// enough for the stream to tell of each step.
-func TestALiveDeliveryGoesThroughAllPartsOfTheCompany(t *testing.T) {
-	alongside(t)
-	c := newCompany(t)
-	j := c.newJourney()
-	ctx, leave := context.WithCancel(t.Context())
-	defer leave()
-	all := c.customer.targets
-	c.customer.targets = all[:1]
-	if err := j.begin(ctx, 1); err != nil { // the page is the other server's
-		t.Fatal(err)
-	}
-	c.customer.targets = all
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	defer leave()
-	watching.Go(func() { j.recipient.follow(ctx, 1) })
-	operators := c.operators.targets
-	for i, status := range way[1:] {
-		c.operators.targets = operators[i%2 : i%2+1]
-		if err := j.advance(ctx, status); err != nil {
-			t.Fatal(err)
-		}
-		until(t, "the stream tells of "+status, patience, func() bool { return j.recipient.latest().status == status })
-	}
-	c.operators.targets = operators
-	until(t, "all webhooks came", patience, func() bool { return c.hooks.has(j.id) == len(way) })
-	until(t, "the stream ends", patience, j.recipient.over)
-	c.answers(nil)
-	c.audit(t)
-	if len(j.recipient.sights) != len(way) || j.recipient.opened != 1 {
-		t.Errorf("%d streams showed %+v", j.recipient.opened, j.recipient.sights)
-	}
-	if c.hooks.arrivals != len(way) {
-		t.Errorf("%d webhooks came, want %d", c.hooks.arrivals, len(way))
-	}
-	for what, n := range c.hooks.strange {
-		t.Errorf("%d webhooks: %s", n, what)
-	}
-}
-
 // felt is how long after the kill of a part the first order that was given then
 // was booked, delivered, told of by webhooks and shown by the stream to its end;
 // and how long any that was on its way took from the first question to there.

@@ -5,11 +5,14 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +26,10 @@ var engines = []Dialect{SQLite, Postgres}
 var binaries string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = flag.Set("test.parallel", "4") // the tests wait more than they compute
+	}
 	os.Exit(func() int {
 		var err error
 		if binaries, err = os.MkdirTemp("", "waybill-faults-"); err != nil {
@@ -34,12 +41,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// program is the real one, mutantProgram the one that can be told to break a
-// rule. Each is built when it is first needed.
-var (
-	program       = sync.OnceValues(func() (string, error) { return buildProgram("waybill") })
-	mutantProgram = sync.OnceValues(buildMutants)
-)
+// program is built when it is first needed.
+var program = sync.OnceValues(func() (string, error) { return buildProgram("waybill") })
 
 func buildProgram(name string, flags ...string) (string, error) {
 	path := filepath.Join(binaries, name)
@@ -121,4 +124,12 @@ func openDatabase(t *testing.T, url string) *sql.DB {
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
 	return db
+}
+
+// alongside lets the small forms run beside each other: mostly they wait.
+func alongside(t *testing.T) {
+	t.Helper()
+	if !full() {
+		t.Parallel()
+	}
 }

@@ -45,18 +45,6 @@ func TestABulkIsResumedWhereverItsProcessStalls(t *testing.T) {
 	newScene(t, program, moments).survive(t, stall)
 }
 
-// TestAStallNoticesAMutant shows what the stalls above are worth.
-func TestAStallNoticesAMutant(t *testing.T) {
-	t.Parallel()
-	o := newScene(t, mutantProgram, []moment{
-		{name: "before an item is recorded", statement: recording, nth: 2},
-	}, "WAYBILL_MUTANT=no_fence").play(t, stall)
-	t.Log(o)
-	if o.doubled == 0 {
-		t.Error("nothing was doubled, with that bug in the program")
-	}
-}
-
 // starved is how often an owner is sent its bulk until it comes to its moment.
 const starved = 20
 
@@ -89,9 +77,6 @@ type owner struct {
 
 func newScene(t *testing.T, program func() (string, error), moments []moment, with ...string) *scene {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts servers; left out in short mode")
-	}
 	binary, err := program()
 	if err != nil {
 		t.Fatal(err)

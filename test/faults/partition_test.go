@@ -10,13 +10,12 @@ import (
 )
 
 // healedWithin is how long after a partition has healed everything goes on by
-// itself, in the processes that were cut off: 10 s, and beside other tests, on a
-// machine that may be half as fast, three times that.
+// itself, in the processes that were cut off: 10 s, and a minute beside other tests.
 func healedWithin() time.Duration {
 	if full() {
 		return 10 * time.Second
 	}
-	return 30 * time.Second
+	return time.Minute
 }
 
 // network is one that can be cut.
@@ -55,8 +54,7 @@ func fromEverything(t towns) []network { return append(fromPostgres(t), fromRedi
 func TestAPartitionHealsByItself(t *testing.T) {
 	if !full() {
 		heals(t, swallowing, []cut{
-			{"Postgres", fromPostgres, partition.BothWays, 6 * time.Second},
-			{"Postgres", fromPostgres, partition.Received, 5 * time.Second},
+			{"Postgres", fromPostgres, partition.BothWays, 5 * time.Second},
 			{"Redis", fromRedis, partition.BothWays, 5 * time.Second},
 		})
 		return

@@ -10,16 +10,12 @@ import (
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 
 	"waybill/test/redis"
 	"waybill/test/servers/redisserver"
 )
-
-// redisCosts is what a Redis that does not answer may add to a create: the
-// limiter's time-out, and that of the lock when it is taken and when it is given
-// back.
-const redisCosts = 30*time.Millisecond + 2*50*time.Millisecond
 
 // mishap is one thing that may happen to a Redis, or on the way there.
 type mishap struct {
@@ -28,19 +24,20 @@ type mishap struct {
 	always     bool // part of the short form
 }
 
+// TestStormOnRedisFailsNoCall breaks Redis in several ways while customers order. What that
+// costs in time is for the tests of the limiter and of the locks to say.
 func TestStormOnRedisFailsNoCall(t *testing.T) {
+	alongside(t)
 	server := redis.Own(t)
 	way := newToxicWay(t, server.URL)
 	database := freshDatabase(t, Postgres)
 	shop := serve(t, database, 2, "WAYBILL_REDIS_URL="+way.url)
 	shop.bulks = true
-	lasts := time.Second
+	lasts := 500 * time.Millisecond
 	if full() {
 		lasts = 6 * time.Second
 	}
 	shop.admit(t.Context())
-	time.Sleep(lasts)
-	calm := shop.lap(t, "well")
 	n := 0
 	for _, o := range mishaps(t, server, way) {
 		if !o.always && !full() {
@@ -48,22 +45,16 @@ func TestStormOnRedisFailsNoCall(t *testing.T) {
 		}
 		n++
 		o.begin()
-		time.Sleep(lasts)
-		p99 := shop.lap(t, o.name)
-		most := 3*max(calm, 50*time.Millisecond) + redisCosts
-		if !full() { // of a second's creates that is the slowest, which another test may have held up
-			most += time.Second
-		}
-		if p99 > most {
-			t.Errorf("with Redis %s one create in a hundred took %s or more, want at most %s", o.name, p99, most)
-		}
+		const some = 20
+		booked := shop.booked()
+		time.Sleep(lasts) // the length of the fault
+		until(t, "orders are booked with Redis "+o.name, time.Minute, func() bool { return shop.booked() >= booked+some })
 		shop.spendAlone(t)
 		if status := shop.operators(t, "/readyz"); status != http.StatusOK {
 			t.Errorf("with Redis %s /readyz answers %d", o.name, status)
 		}
 		o.end()
-		shop.shareLimit(t)
-		shop.watch.lap()
+		shop.countsInRedis(t)
 	}
 
 	// Servers start without Redis, and find it later.
@@ -74,7 +65,7 @@ func TestStormOnRedisFailsNoCall(t *testing.T) {
 	way.poison(t, "timeout", m{"timeout": 0})
 	shop.joinLate(t, "silent")
 	way.proxy.Toxics.ResetToxics(t.Context())
-	shop.shareLimit(t)
+	shop.countsInRedis(t)
 	shop.settle(t, fmt.Sprintf("Redis in %d mishaps", n), openDatabase(t, database), Postgres)
 }
 
@@ -86,11 +77,7 @@ func (s *shop) joinLate(t *testing.T, while string) {
 	late.start(t)
 	t.Logf("with Redis %s a server answers %s after its start", while, time.Since(begun).Round(time.Millisecond))
 	s.servers, s.sender.targets = append(s.servers, late), append(s.sender.targets, late.url())
-	for _, took := range s.bookAgain(t, time.Now()) { // one after the other
-		if took > 5*time.Second {
-			t.Errorf("with Redis %s a create took %s", while, took)
-		}
-	}
+	s.bookAgain(t, time.Now())
 }
 
 func mishaps(t *testing.T, server *redisserver.Server, way *toxicWay) []mishap {
@@ -122,19 +109,6 @@ func mishaps(t *testing.T, server *redisserver.Server, way *toxicWay) []mishap {
 		{"cutting connections", poison("reset_peer", m{"timeout": 5}), heal, true},
 		{"cutting answers", poison("limit_data", m{"bytes": 150}), heal, false},
 	}
-}
-
-// lap tells how long the single creates took since the last time.
-func (s *shop) lap(t *testing.T, while string) (p99 time.Duration) {
-	t.Helper()
-	took := s.watch.lap()
-	if len(took) == 0 {
-		t.Fatalf("with Redis %s nothing was created", while)
-	}
-	p99 = took[len(took)*99/100]
-	t.Logf("Redis %s: %d creates, half of them within %.1f ms, all but one in a hundred within %.1f ms, all within %.1f ms",
-		while, len(took), ms(took[len(took)/2]), ms(p99), ms(took[len(took)-1]))
-	return p99
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -193,4 +167,9 @@ func (w *toxicWay) poison(t *testing.T, kind string, attributes m) {
 	if _, err := w.proxy.Toxics.AddToxicJson(bytes.NewReader(toxic)); err != nil {
 		t.Fatalf("%s: %v", kind, err)
 	}
+}
+
+func openRedis(t *testing.T, url string) *goredis.Client {
+	t.Helper()
+	return redis.Connect(t, url, func(o *goredis.Options) { o.ReadTimeout = 500 * time.Millisecond })
 }

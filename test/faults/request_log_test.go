@@ -19,12 +19,9 @@ const unread = "The request log cannot be read right now"
 
 // pageWithin is how long a page may take to say that the log cannot be read: a list
 // waits a second for it, the start page for two of them, and the machine is busy.
-const pageWithin = 8 * time.Second
+const pageWithin = 30 * time.Second
 
 func TestARequestLogThatIsLockedOrGoneFailsNoCallAndPagesSaySo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server; left out in short mode")
-	}
 	t.Parallel()
 	url := freshDatabase(t, Postgres)
 	s := serve(t, url, 1)
@@ -69,59 +66,6 @@ func TestARequestLogThatIsLockedOrGoneFailsNoCallAndPagesSaySo(t *testing.T) {
 		}
 		until(t, "requests are recorded again after the log was "+name, time.Minute, again)
 		ama.get("/requests").is(t, http.StatusOK, "data-id=\"req_")
-	}
-}
-
-// lostWithin is how young a record may be that a killed server has not written: it
-// writes each second, which on a busy machine takes a while.
-const lostWithin = 2 * time.Second
-
-func TestAKilledServerLosesTheRecordsOfItsLastMoment(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server; left out in short mode")
-	}
-	t.Parallel()
-	url := freshDatabase(t, Postgres)
-	s := serve(t, url, 1)
-	t.Cleanup(s.close)
-	db := openDatabase(t, url)
-	victim := newVictim(t, s.binary, s.env)
-	life := victim.start(t)
-	until(t, "requests are recorded", time.Minute, func() bool { // the first ones wait for partitions
-		_, status := s.call(t, victim)
-		return status == http.StatusOK && countRequests(t, db) > 0
-	})
-	answered := map[string]time.Time{}
-	pace := time.NewTicker(5 * time.Millisecond) // so few that none stands for others
-	defer pace.Stop()
-	for begun := time.Now(); time.Since(begun) < 4*time.Second; <-pace.C {
-		id, status := s.call(t, victim)
-		if status != http.StatusOK {
-			t.Fatalf("a call is answered %d", status)
-		}
-		answered[id] = time.Now()
-	}
-	killed := time.Now()
-	life.kill()
-	var ids string
-	if err := db.QueryRowContext(t.Context(), "SELECT coalesce(string_agg('req_' || replace(id::text, '-', ''), ' '), '') FROM "+
-		"request_log").Scan(&ids); err != nil {
-		t.Fatal(err)
-	}
-	written := map[string]bool{}
-	for _, id := range strings.Fields(ids) {
-		written[id] = true
-	}
-	lost, oldest := 0, time.Duration(0)
-	for id, at := range answered {
-		if !written[id] {
-			lost++
-			oldest = max(oldest, killed.Sub(at))
-		}
-	}
-	t.Logf("of %d calls %d records are lost, the oldest %s before the end", len(answered), lost, oldest.Round(time.Millisecond))
-	if oldest > lostWithin || lost == len(answered) {
-		t.Errorf("a record is lost of a call that was answered %s before the end, want at most %s", oldest, lostWithin)
 	}
 }
 

@@ -154,7 +154,6 @@ type stopwatch struct {
 
 	mu      sync.Mutex
 	longest time.Duration
-	singles []time.Duration // creates of one delivery
 }
 
 func (w *stopwatch) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -164,9 +163,6 @@ func (w *stopwatch) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.longest = max(w.longest, took)
-	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, singlePath) {
-		w.singles = append(w.singles, took)
-	}
 	return res, err
 }
 
@@ -176,12 +172,18 @@ func (w *stopwatch) slowest() time.Duration {
 	return w.longest
 }
 
-// lap tells how long single creates took since the last time, in order.
-func (w *stopwatch) lap() []time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	took := w.singles
-	w.singles = nil
-	slices.Sort(took)
-	return took
+// says asks the first server why it is not ready.
+func (s *shop) says(t *testing.T, why string) {
+	t.Helper()
+	var body string
+	until(t, "/readyz says that "+why, goneWithin, func() bool {
+		res, err := http.Get("http://" + s.servers[0].ops + "/readyz?verbose")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		read, _ := io.ReadAll(res.Body) // what is missing is not in it
+		body = string(read)
+		return res.StatusCode == http.StatusServiceUnavailable && strings.Contains(body, why)
+	})
 }

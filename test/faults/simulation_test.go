@@ -51,12 +51,10 @@ type simulation struct {
 type setting struct {
 	dialect Dialect
 	url     string // of a migrated database; empty: one is made
-	binary  string // empty: the program
 	redis   string // URL; empty: none
 	servers int
 	workers int
 	apps    int
-	mutant  string
 	with    []string   // settings besides the usual ones
 	each    [][]string // by process, servers first: settings of it alone
 	clocks  []string   // by process, servers first: how its clock is wrong, as clockVariable tells it
@@ -65,18 +63,9 @@ type setting struct {
 // newPlayground starts the processes. On SQLite that is one that does everything.
 func newPlayground(t *testing.T, of setting) *playground {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers; left out in short mode")
-	}
 	get := program
-	if of.mutant != "" {
-		get = mutantProgram
-	}
 	if of.clocks != nil {
 		get = wrongClockProgram
-	}
-	if of.binary != "" {
-		get = func() (string, error) { return of.binary, nil }
 	}
 	binary, err := get()
 	if err != nil {
@@ -87,7 +76,7 @@ func newPlayground(t *testing.T, of setting) *playground {
 		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}},
 	}
 	t.Cleanup(p.client.CloseIdleConnections)
-	env := append(settings(p.url), "WAYBILL_RATE_LIMIT_PER_BUSINESS="+noLimit, "WAYBILL_MUTANT="+of.mutant)
+	env := append(settings(p.url), "WAYBILL_RATE_LIMIT_PER_BUSINESS="+noLimit)
 	if of.redis != "" {
 		env = append(env, "WAYBILL_REDIS_URL="+of.redis)
 	}

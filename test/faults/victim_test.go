@@ -31,7 +31,7 @@ const (
 
 // startPatience is how long a process may take until it answers, on a machine
 // that has other things to do.
-const startPatience = 30 * time.Second
+const startPatience = time.Minute
 
 // victim is one `waybill serve`, or another command that stays, that is killed
 // and started again.

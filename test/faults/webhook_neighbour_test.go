@@ -43,7 +43,7 @@ func TestHungReceiversHoldUpNoOther(t *testing.T) {
 	}
 	// A machine that is busy with other tests is late by itself.
 	for name, p95 := range map[string]time.Duration{"one": one, "fifty": fifty} {
-		if most := 5*calm + time.Second; p95 > most {
+		if most := 5*calm + 10*time.Second; p95 > most {
 			t.Errorf("with %s of them hung 95 of 100 came within %s, want %s", name, p95, most)
 		}
 	}
@@ -77,73 +77,4 @@ func latenessSince(of []*receiver, begun time.Time) (late []time.Duration) {
 	}
 	slices.Sort(late)
 	return late
-}
-
-// TestTheOnlyWorkerDiesWithABacklog measures how long it takes from then until
-// the last event has come.
-func TestTheOnlyWorkerDiesWithABacklog(t *testing.T) {
-	alongside(t)
-	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: 5})
-	for _, app := range p.apps {
-		p.receive(t, app, thinks(50*time.Millisecond))
-	}
-	events := 400
-	if full() {
-		events = 4_000
-	}
-	p.lives[0].kill()
-	p.write(t.Context(), 8, 0, func() bool { return int(p.written.Load()) >= events }).Wait()
-	p.revive(t, 0)
-	arrived := func() (n int) {
-		for _, r := range p.receivers {
-			n += r.taken()
-		}
-		return n
-	}
-	until(t, "some have arrived", time.Minute, func() bool { return arrived() >= events/4 })
-	waiting := p.pending(t)
-	killed := time.Now()
-	p.strikeWorker(t, 0)
-	up := time.Since(killed)
-	p.drain(t, time.Minute)
-	l := p.audit(t)
-	last := killed
-	for _, r := range p.receivers {
-		for _, parcel := range r.parcels {
-			if came := parcel.arrivals[0].came; came.After(last) {
-				last = came
-			}
-		}
-	}
-	t.Logf("killed while %d webhooks were waiting, up again after %.1f s, and the last event came %.1f s after the death: %s", waiting,
-		up.Seconds(), last.Sub(killed).Seconds(), l)
-	if !l.sound() || waiting == 0 {
-		t.Error("want all of them, and nothing twice but for the death")
-	}
-	if took := last.Sub(killed); took > 30*time.Second {
-		t.Errorf("the last event came %s after the death", took)
-	}
-}
-
-// TestAReceiverThatIsGoneGetsNothingMore has one answer 410 under load.
-func TestAReceiverThatIsGoneGetsNothingMore(t *testing.T) {
-	alongside(t)
-	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 1})
-	well, leaving := p.receive(t, p.apps[0], takes), p.receive(t, p.apps[0], takes)
-	clients := p.write(t.Context(), 4, 0, func() bool { return p.written.Load() >= 200 })
-	until(t, "some have arrived", time.Minute, func() bool { return leaving.taken() >= 50 })
-	leaving.plays(gone)
-	clients.Wait()
-	took := p.drain(t, time.Minute)
-	arrived := func() int {
-		leaving.mu.Lock()
-		defer leaving.mu.Unlock()
-		return leaving.arrivals - len(leaving.parcels)
-	}
-	if well.taken() != p.count(t, p.apps[0]) || p.pending(t) != 0 {
-		t.Errorf("after %s the other has %d webhooks of %d events, and %d are pending", took, well.taken(), p.count(t, p.apps[0]), p.pending(t))
-	}
-	if n := arrived(); n != 0 {
-		t.Errorf("%d came again to the one that is gone", n)
-	}
 }

@@ -56,7 +56,6 @@ func (a arrival) accepted() bool { return a.status/100 == 2 }
 type script func(r *http.Request) (status int)
 
 func takes(*http.Request) int { return http.StatusNoContent }
-func gone(*http.Request) int  { return http.StatusGone }
 
 // flaky refuses so many per cent.
 func flaky(percent int) script {

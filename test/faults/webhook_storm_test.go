@@ -3,19 +3,12 @@ package faults
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"waybill/test/redis"
 )
-
-// flood is events that are written while workers die.
-type flood struct {
-	events int
-	mutant string
-}
 
 // strikeEvery is how often a process is killed; one of so many is the server.
 const (
@@ -35,11 +28,11 @@ func (a aftermath) sound() bool {
 
 func TestStormOnWebhooksLosesNothing(t *testing.T) {
 	alongside(t)
-	f := flood{events: 600}
+	events := 600
 	if full() {
-		f.events = 20_000
+		events = 20_000
 	}
-	a := f.rage(t)
+	a := rage(t, events)
 	if !a.sound() {
 		t.Errorf("want all that was committed with every receiver, and nothing twice but by a death: %d at most, and %d of one endpoint", a.most,
 			mostUnstored)
@@ -48,14 +41,11 @@ func TestStormOnWebhooksLosesNothing(t *testing.T) {
 
 // rage lets clients write and readers read while processes die and transactions
 // are open for long.
-func (f flood) rage(t *testing.T) aftermath {
+func rage(t *testing.T, events int) aftermath {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("kills real servers; left out in short mode")
-	}
 	database := ownPostgres(t)
 	p := newPost(t, setting{
-		dialect: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 3, mutant: f.mutant,
+		dialect: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 3,
 	})
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[0], takes)
@@ -64,7 +54,7 @@ func (f flood) rage(t *testing.T) aftermath {
 	p.receive(t, p.apps[2], takes)
 	p.receivers[2].unwell.Store(true)
 
-	simulations := min(f.events/10, 240)
+	simulations := min(events/10, 240)
 	p.begin(t, simulations, 1)
 	begun := time.Now()
 	calm := make(chan struct{})
@@ -75,7 +65,7 @@ func (f flood) rage(t *testing.T) aftermath {
 		beside.Go(func() { r.follow(t.Context(), calm, func() int { return eventsOf(r.app) }) })
 	}
 	beside.Go(func() { holdTransactions(t, database.URL, calm) })
-	clients := p.write(t.Context(), 8, 0, func() bool { return int(p.written.Load()) >= f.events-4*simulations })
+	clients := p.write(t.Context(), 8, 0, func() bool { return int(p.written.Load()) >= events-4*simulations })
 	ended := make(chan struct{})
 	go func() { clients.Wait(); close(ended) }()
 	for n, over := 0, false; !over || n < 8; n++ {
@@ -93,11 +83,7 @@ func (f flood) rage(t *testing.T) aftermath {
 		}
 	}
 	stormed := time.Since(begun)
-	patience := 90 * time.Second
-	if f.mutant != "" {
-		patience = 20 * time.Second
-	}
-	took := p.drain(t, patience)
+	took := p.drain(t, 90*time.Second)
 	close(calm)
 	beside.Wait()
 	a := aftermath{ledger: p.audit(t)}
@@ -189,44 +175,4 @@ func holdTransaction(ctx context.Context, db *sql.DB, lasting time.Duration, unt
 	case <-time.After(lasting):
 	}
 	return tx.Commit()
-}
-
-// TestStormOnWebhooksNoticesMutants shows what the storms are worth.
-func TestStormOnWebhooksNoticesMutants(t *testing.T) {
-	type bug struct {
-		mutant  string
-		run     func(t *testing.T, mutant string) aftermath
-		noticed func(aftermath) bool
-	}
-	raging := func(t *testing.T, mutant string) aftermath { return flood{events: 400, mutant: mutant}.rage(t) }
-	thirsting := func(t *testing.T, mutant string) aftermath { return aftermath{ledger: drought{mutant: mutant}.last(t)} }
-	bugs := []bug{
-		{"fanout_own_commit", raging, func(a aftermath) bool { return a.lost > 0 }},
-		{"webhook_settled_early", raging, func(a aftermath) bool { return a.lost > 0 }},
-		{"webhook_unswept", thirsting, func(a aftermath) bool { return a.lost > 0 && a.unsettled["pending"] > 0 }},
-	}
-	if full() {
-		bugs = append(bugs,
-			bug{"feed_unsettled", raging, func(a aftermath) bool { return a.missed > 0 }},
-			bug{"webhook_written_anew", raging, func(a aftermath) bool { return a.differing > 0 }},
-			bug{"webhook_shared", raging, func(a aftermath) bool { return a.unexplained > 0 }},
-		)
-		bugs[0].noticed = func(a aftermath) bool {
-			return a.lost > 0 && slices.ContainsFunc(a.breaches, func(b Breach) bool {
-				return b.Rule == "a webhook endpoint gets every event since it was made"
-			})
-		}
-	}
-	for _, b := range bugs {
-		t.Run(b.mutant, func(t *testing.T) {
-			t.Parallel()
-			const tries = 3
-			for range tries {
-				if b.noticed(b.run(t, b.mutant)) {
-					return
-				}
-			}
-			t.Errorf("%d storms noticed nothing, with that bug in the program", tries)
-		})
-	}
 }

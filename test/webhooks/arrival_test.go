@@ -29,8 +29,8 @@ import (
 )
 
 const (
-	arrivingDeliveries = 20
-	arrivingEvents     = 100 // of each
+	arrivingDeliveries = 12
+	arrivingEvents     = 40 // of each
 )
 
 // All together: what is committed arrives at every endpoint, whole and signed,

@@ -42,9 +42,6 @@ const (
 // has to be good under the secrets of its time and under no other, to the
 // public libraries. In full with a server, a worker, Postgres and Redis.
 func TestThePublicLibrariesVerifyWhatIsSentAcrossRotations(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real processes; left out in short mode")
-	}
 	t.Parallel()
 	of, on := volume{cycles: 1, bulk: 25, meanwhile: 4, after: 4, clients: 2, sampled: 30}, embedded
 	if os.Getenv("WAYBILL_STORM") == "full" {

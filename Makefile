@@ -77,7 +77,7 @@ pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
 
 citus: CITUS = go run ./test/servers -citus --
 citus: ## run the storage exam, the kill of a node, the e2e suite, webhooks and their faults on a cluster of Citus, where it is installed
-	$(CITUS) go test ./adapters/storage/gormstore -run '^TestCitus' -count=1 -timeout 30m
+	$(CITUS) go test ./adapters/storage/gormstore -run '^TestLongCitus' -count=1 -timeout 30m
 	$(CITUS) go test ./test/e2e -count=1 -parallel 1 -timeout 40m # three servers of databases and the program share the machine
 	$(CITUS) go test ./test/webhooks -count=1 -timeout 30m
 	$(CITUS) go test ./test/faults -run '$(or $(RUN),Webhook|Receiver|OnlyWorker)' -count=1 -timeout 60m
@@ -129,7 +129,7 @@ bench-large: ## measure requests at 1 million deliveries of a year and at 100 mi
 soak: ## keep a service busy for MINUTES, 30 where not said, and watch cleaning, tables and memory
 	$(SERVERS) go run ./test/bench soak $(if $(MINUTES),-minutes $(MINUTES)) $(ARGS)
 
-storm: ## kill, stall and cut off processes under load and read a feed of a million events, the long form; RUN=Bulks and the like pick some
+storm: ## kill, stall and cut off processes under load, the long form; RUN=Bulks and the like pick some
 	WAYBILL_STORM=full $(SERVERS) go test ./test/faults ./test/webhooks -p 1 -run '$(or $(RUN),.)' -count=1 -timeout 120m -v
 	WAYBILL_STORM=full $(SERVERS) go test ./adapters/storage/gormstore -run '$(or $(RUN),Feed)' -count=1 -timeout 60m -v
 

@@ -51,14 +51,13 @@ const (
 // connection open; hash changes whenever a migration does, and at least its
 // first 12 characters must be lower-case letters or digits.
 //
-// Without a server the test is skipped; with CI=true it fails, unless run with
-// -short, which means "without servers".
+// Without a server the test is skipped; with CI=true it fails.
 func Database(t testing.TB, migrate func(ctx context.Context, url string) error, hash string) string {
 	t.Helper()
 	server := os.Getenv(URLEnv)
 	if server == "" {
 		const advice = "no Postgres: " + URLEnv + " is empty; run the tests with `make test` or `go run ./test/servers -- go test ./...`"
-		if inCI() && !testing.Short() {
+		if inCI() {
 			t.Fatal(advice)
 		}
 		t.Skip(advice)

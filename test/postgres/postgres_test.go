@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,27 +33,16 @@ func migrate(ctx context.Context, url string) error {
 }
 
 // server is private to these tests, whose templates and leftovers must not meet
-// those of the project; nil where the machine has no Postgres.
+// those of the project. It is started by the first test that uses it.
 var server *pgserver.Server
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() || os.Getenv(raceEnv) != "" {
-		os.Exit(m.Run())
-	}
-	var err error
-	server, err = pgserver.Start(context.Background())
-	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
-		os.Exit(m.Run())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	code := m.Run()
-	if err := server.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
+	if server != nil {
+		if err := server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
 	}
 	os.Exit(code)
 }
@@ -62,7 +50,14 @@ func TestMain(m *testing.M) {
 func useOwnServer(t *testing.T) {
 	t.Helper()
 	if server == nil {
-		t.Skip("no private Postgres: -short was given, or no binaries are installed")
+		own, err := pgserver.Start(context.Background())
+		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
+			t.Skip("no Postgres: install the package postgresql")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		server = own
 	}
 	t.Setenv(postgres.URLEnv, server.URL)
 }
@@ -102,7 +97,7 @@ func databases(t *testing.T, prefix string) []string {
 	return query[string](t, server.URL, "SELECT datname FROM pg_database WHERE starts_with(datname, $1) ORDER BY 1", prefix)
 }
 
-func TestEachTestHasAMigratedDatabaseOfItsOwnThatGoesWithIt(t *testing.T) {
+func TestLongEachTestHasAMigratedDatabaseOfItsOwnThatGoesWithIt(t *testing.T) {
 	useOwnServer(t)
 	const hash = "aaaaaaaaaaaaaaaa"
 	var migrated atomic.Int32
@@ -136,7 +131,7 @@ func TestEachTestHasAMigratedDatabaseOfItsOwnThatGoesWithIt(t *testing.T) {
 	}
 }
 
-func TestManyProcessesMakeATemplateOnce(t *testing.T) {
+func TestLongManyProcessesMakeATemplateOnce(t *testing.T) {
 	if hash := os.Getenv(raceEnv); hash != "" {
 		postgres.Database(t, func(ctx context.Context, url string) error {
 			fmt.Println("migrated")
@@ -165,12 +160,12 @@ func TestManyProcessesMakeATemplateOnce(t *testing.T) {
 
 // race runs this test binary as another process that asks for a database.
 func race(t *testing.T, hash string) *exec.Cmd {
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestManyProcessesMakeATemplateOnce$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLongManyProcessesMakeATemplateOnce$")
 	cmd.Env = append(os.Environ(), raceEnv+"="+hash)
 	return cmd
 }
 
-func TestOldDatabasesAreDroppedUnlessAProcessUsesThem(t *testing.T) {
+func TestLongOldDatabasesAreDroppedUnlessAProcessUsesThem(t *testing.T) {
 	useOwnServer(t)
 	inUse := postgres.Database(t, migrate, "cccccccccccc") // this process, until it ends
 	abandoned := []string{"waybill_template_000000000000", "waybill_template_111111111111_making", "waybill_test_0123456789ab_7"}
@@ -194,7 +189,7 @@ func TestOldDatabasesAreDroppedUnlessAProcessUsesThem(t *testing.T) {
 	}
 }
 
-func TestAFailedMigrationLeavesNoTemplate(t *testing.T) {
+func TestLongAFailedMigrationLeavesNoTemplate(t *testing.T) {
 	useOwnServer(t)
 	failing := &failureRecorder{TB: t}
 	done := make(chan struct{})
@@ -211,7 +206,7 @@ func TestAFailedMigrationLeavesNoTemplate(t *testing.T) {
 	}
 }
 
-func TestACopyWaitsForASessionOnTheTemplateToEnd(t *testing.T) {
+func TestLongACopyWaitsForASessionOnTheTemplateToEnd(t *testing.T) {
 	useOwnServer(t)
 	const hash = "ffffffffffff"
 	postgres.Database(t, migrate, hash)
@@ -226,9 +221,6 @@ func TestACopyWaitsForASessionOnTheTemplateToEnd(t *testing.T) {
 }
 
 func TestWithoutAServerATestIsSkippedAndFailsInCI(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short always skips")
-	}
 	t.Setenv(postgres.URLEnv, "")
 	for _, c := range []struct{ ci, want string }{{"", "skipped"}, {"true", "failed"}} {
 		t.Setenv("CI", c.ci)

@@ -31,7 +31,7 @@ func heldUp(s *gormstore.Store) (letGo func(), commits *atomic.Int32) {
 // await returns when the condition holds.
 func await(t testing.TB, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("what is awaited does not come")
 		}

@@ -17,7 +17,7 @@ import (
 
 // A node that is killed under load takes its businesses with it until it is back, and no
 // others. What was acknowledged is there.
-func TestCitusLosesNothingWhereANodeIsKilled(t *testing.T) {
+func TestLongCitusLosesNothingWhereANodeIsKilled(t *testing.T) {
 	onCitus(t)
 	const businesses, writers = 16, 8
 	cluster, err := citus.Start(t.Context(), 2)

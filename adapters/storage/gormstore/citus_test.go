@@ -61,7 +61,7 @@ func diffOf(listed, there []string) string {
 }
 
 // A row in pg_dist_transaction for each node is how Citus remembers a two-phase commit.
-func TestCitusCreatesAreCommitsOnOneNode(t *testing.T) {
+func TestLongCitusCreatesAreCommitsOnOneNode(t *testing.T) {
 	onCitus(t)
 	const businesses, creates = 64, 5
 	url := newDatabase(t)
@@ -131,7 +131,7 @@ func prepared(t *testing.T, admin *pgx.Conn) (n int) {
 
 // A database that has rows before Citus knows its nodes is moved, and a move that was cut off
 // goes on.
-func TestCitusTakesAPlainInstallation(t *testing.T) {
+func TestLongCitusTakesAPlainInstallation(t *testing.T) {
 	onCitus(t)
 	databases := emptyOnAllNodes(t)
 	url := databases[0]

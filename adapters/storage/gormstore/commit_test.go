@@ -209,13 +209,11 @@ func TestAConnectionThatBreaksAtCommit(t *testing.T) {
 			t.Parallel()
 			direct := newDatabase(t)
 			p := startProxy(t, direct)
-			book(t, open(t, p.url(t, direct)), p)
-		})
-		t.Run(c.name+"/behind PgBouncer", func(t *testing.T) {
-			t.Parallel()
-			direct := newDatabase(t)
-			p := startProxy(t, direct)
-			book(t, openPooled(t, startPgBouncer(t, p.url(t, direct)).URL(direct)), p)
+			if behindPooler(t) {
+				book(t, openPooled(t, startPgBouncer(t, p.url(t, direct)).URL(direct)), p)
+			} else {
+				book(t, open(t, p.url(t, direct)), p)
+			}
 		})
 	}
 }

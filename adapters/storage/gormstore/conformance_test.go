@@ -16,29 +16,34 @@ import (
 // the only one there is, as workers have it.
 func TestSQLiteConforms(t *testing.T) {
 	storage.Examine(t, func(t *testing.T) ports.Database {
-		return openShares(t, migratedSQLite(t), gormstore.Options{}).live
+		return openShares(t, migratedSQLite(t), forExam).live
 	})
 }
 
 func TestPostgresConforms(t *testing.T) {
 	storage.Examine(t, func(t *testing.T) ports.Database {
-		return patient(openShares(t, newDatabase(t), gormstore.Options{}).live)
+		return patient(openShares(t, newDatabase(t)+slowDial, forExam).live)
 	})
 }
 
-func TestCitusConforms(t *testing.T) {
+func TestLongCitusConforms(t *testing.T) {
 	onCitus(t)
 	storage.Examine(t, func(t *testing.T) ports.Database {
-		return storage.OnNodes{Database: patient(openShares(t, newDatabase(t), gormstore.Options{}).live)}
+		return storage.OnNodes{Database: patient(openShares(t, newDatabase(t)+slowDial, forExam).live)}
 	})
 }
 
-func TestPostgresBehindPgBouncerConforms(t *testing.T) {
+func TestLongPostgresBehindPgBouncerConforms(t *testing.T) {
 	bouncer := startPgBouncer(t, newDatabase(t))
 	storage.Examine(t, func(t *testing.T) ports.Database {
-		return patient(openPooled(t, bouncer.URL(newDatabase(t))))
+		return patient(openPooled(t, bouncer.URL(newDatabase(t)+slowDial)))
 	})
 }
+
+// forExam and slowDial let statements and connections take their time on a busy machine.
+var forExam = gormstore.Options{StatementTimeout: time.Minute}
+
+const slowDial = "&connect_timeout=60"
 
 // patient lets a transaction wait for a row for as long as a healthy one may hold it on
 // a machine that is busy with other tests: the exam counts transactions that ran again.
@@ -72,10 +77,10 @@ func newDatabase(t testing.TB) string {
 	return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 }
 
-// open gives a list time enough beside the race detector on a busy machine.
+// open gives statements time enough beside the race detector on a busy machine.
 func open(t testing.TB, url string) *gormstore.Store {
 	t.Helper()
-	return openWith(t, url, gormstore.Options{ListTimeout: time.Minute})
+	return openWith(t, url, gormstore.Options{ListTimeout: time.Minute, StatementTimeout: time.Minute})
 }
 
 // openPooled opens what is, or might be, a pooler.

@@ -128,8 +128,8 @@ func TestABookingThatIsHeldIsNotBatchedWithOthers(t *testing.T) {
 	}
 }
 
-// TestWhatABusinessBooksBesideItsHeldRowIsStored has one recipient of a business held.
-func TestWhatABusinessBooksBesideItsHeldRowIsStored(t *testing.T) {
+// TestLongWhatABusinessBooksBesideItsHeldRowIsStored has one recipient of a business held.
+func TestLongWhatABusinessBooksBesideItsHeldRowIsStored(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	o := heldForLong

@@ -194,7 +194,7 @@ func TestADatabaseOfAnEarlierBuildIsRefused(t *testing.T) {
 
 // A runner that is killed leaves its statement to Postgres, which goes on with it. The next
 // runner ends that before it begins.
-func TestWhatAKilledRunnerLeftIsEndedByTheNext(t *testing.T) {
+func TestLongWhatAKilledRunnerLeftIsEndedByTheNext(t *testing.T) {
 	t.Parallel()
 	for what, long := range map[string]string{
 		"DO": "DO $$ BEGIN PERFORM pg_sleep(60); END $$",

@@ -50,10 +50,7 @@ func fillMoveRuns(t testing.TB, s *gormstore.Store, many int, id func(ms, n stri
 
 // A table of events grows without end: a search for the few that matter must not
 // read the others.
-func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fills tables with 40,000 rows; left out in short mode")
-	}
+func TestLongWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 	for name, c := range map[string]struct {
 		open             func(testing.TB) *gormstore.Store
 		id               func(ms, n string) string

@@ -16,10 +16,7 @@ import (
 
 // An operator's question must not read all deliveries there ever were. There are
 // 40,000 here, five minutes apart, of 200 applications.
-func TestOperatorsFindDeliveriesByIndexes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fills a table with 40,000 rows; left out in short mode")
-	}
+func TestLongOperatorsFindDeliveriesByIndexes(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
 	tenant := newTenant(t, s)

@@ -43,16 +43,45 @@ func startPgBouncer(t testing.TB, database string, settings ...string) *pgbounce
 // address for what the test does beside the store.
 func bothWays(t *testing.T, test func(t *testing.T, direct, url string, o gormstore.Options)) {
 	t.Helper()
-	t.Run("direct", func(t *testing.T) {
+	t.Run("Postgres", func(t *testing.T) {
 		t.Parallel()
 		direct := newDatabase(t)
-		test(t, direct, direct, gormstore.Options{})
-	})
-	t.Run("PgBouncer", func(t *testing.T) {
-		t.Parallel()
-		direct := newDatabase(t)
+		if !behindPooler(t) {
+			test(t, direct, direct, gormstore.Options{})
+			return
+		}
 		test(t, direct, startPgBouncer(t, direct).URL(direct), gormstore.Options{TransactionPooler: true})
 	})
+}
+
+// behindPooler reports whether a test is a part of TestLongBehindPgBouncer.
+func behindPooler(t testing.TB) bool { return strings.HasPrefix(t.Name(), "TestLongBehindPgBouncer/") }
+
+// TestLongBehindPgBouncer runs tests again with PgBouncer between the program and Postgres.
+func TestLongBehindPgBouncer(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"a held row":                  TestAWaiterForARowThatIsHeldKeepsNoConnectionFromOthers,
+		"a process that stopped":      TestTheFeedDoesNotWaitLongForAProcessThatHasStopped,
+		"look-ups":                    TestConcurrentLookUpsFindTheirOwn,
+		"look-ups ahead":              TestWhatWasLookedUpAheadIsFoundOnceAndThenLookedUpAnew,
+		"time-outs":                   TestWhatTakesTooLongIsEnded,
+		"an idle transaction":         TestATransactionThatDoesNothingIsEndedAndGivesItsLocksBack,
+		"settings of the URL":         TestWhatTheURLSetsHoldsBehindAPoolerToo,
+		"the lock of migrations":      TestARunnerOfMigrationsTellsThatItLostItsLock,
+		"an index built concurrently": TestAMigrationDoesNotWaitForItselfWhateverTheDatabaseSays,
+		"isolation":                   TestTransactionsReadWhatIsCommittedWhateverTheDatabaseSays,
+		"values as text":              TestValuesAreReadWhateverTheDatabaseSaysOfTheirText,
+		"options of the URL":          TestOptionsInTheURLSetParameters,
+		"connections of environments": TestAnEnvironmentIsServedWhileTheOtherOneHoldsAllItsConnections,
+		"connections of lists":        TestNothingButListsWaitsForListsThatHoldTheirConnections,
+		"a list that takes too long":  TestThePageOfAListIsCutOffInItsTime,
+		"dead connections":            TestConnectionsThatDiedInThePoolFailNoRequest,
+		"a write that ends a session": TestAWriteThatEndsItsConnectionIsNotRepeated,
+		"a connection lost at commit": TestAConnectionThatBreaksAtCommit,
+		"sessions that may only read": TestSessionsThatMayOnlyReadAreLeftAsSoonAsOthersCanBeHad,
+	} {
+		t.Run(name, test)
+	}
 }
 
 func connect(t testing.TB, url string) *pgx.Conn {
@@ -82,7 +111,7 @@ func sqlState(err error) string {
 
 const ignoringTimeouts = "ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout"
 
-func TestAPoolerIsRefusedWhereItWasNotNamed(t *testing.T) {
+func TestLongAPoolerIsRefusedWhereItWasNotNamed(t *testing.T) {
 	direct := newDatabase(t)
 	for name, settings := range map[string][]string{
 		"that refuses the time-outs":          nil,
@@ -104,7 +133,7 @@ func TestAPoolerIsRefusedWhereItWasNotNamed(t *testing.T) {
 	openPooled(t, direct) // slower, and no mistake
 }
 
-func TestAPoolerIsRefusedWhereItCameLater(t *testing.T) {
+func TestLongAPoolerIsRefusedWhereItCameLater(t *testing.T) {
 	direct := newDatabase(t)
 	bouncer := startPgBouncer(t, direct, ignoringTimeouts)
 	p := startProxy(t, direct)
@@ -237,7 +266,7 @@ func TestATransactionThatDoesNothingIsEndedAndGivesItsLocksBack(t *testing.T) {
 
 // What others say to a session that they share with us is no concern of ours,
 // and the other way round.
-func TestNothingIsLeftInASharedSessionOrTakenFromIt(t *testing.T) {
+func TestLongNothingIsLeftInASharedSessionOrTakenFromIt(t *testing.T) {
 	direct := newDatabase(t)
 	url := startPgBouncer(t, direct, "default_pool_size = 1").URL(direct)
 	other := connect(t, url+"&default_query_exec_mode=simple_protocol")
@@ -296,7 +325,7 @@ func TestWhatTheURLSetsHoldsBehindAPoolerToo(t *testing.T) {
 	}
 }
 
-func TestBehindAPoolerValuesComeAsWithoutOne(t *testing.T) {
+func TestLongBehindAPoolerValuesComeAsWithoutOne(t *testing.T) {
 	direct := newDatabase(t)
 	read := func(s *gormstore.Store, query string, args ...any) []any {
 		t.Helper()
@@ -345,7 +374,7 @@ func TestBehindAPoolerValuesComeAsWithoutOne(t *testing.T) {
 	}
 }
 
-func TestBehindAPoolerARowThatFailsIsAnErrorAndAHalfReadQueryNone(t *testing.T) {
+func TestLongBehindAPoolerARowThatFailsIsAnErrorAndAHalfReadQueryNone(t *testing.T) {
 	direct := newDatabase(t)
 	s := openPooled(t, startPgBouncer(t, direct).URL(direct))
 	pool, _ := s.Pools()
@@ -366,7 +395,7 @@ func TestBehindAPoolerARowThatFailsIsAnErrorAndAHalfReadQueryNone(t *testing.T) 
 	}
 }
 
-func TestMigrationsRunThroughAPoolerOneAtATime(t *testing.T) {
+func TestLongMigrationsRunThroughAPoolerOneAtATime(t *testing.T) {
 	direct := emptyDatabases["Postgres"](t)
 	// Two sessions are what one runner needs; the others may not wait in any.
 	url := startPgBouncer(t, direct, "default_pool_size = 2").URL(direct)
@@ -408,7 +437,7 @@ func TestARunnerOfMigrationsTellsThatItLostItsLock(t *testing.T) {
 }
 
 // PgBouncer 1.18 may die of a cancel request, and so may everybody behind it.
-func TestCallersThatLeaveCancelNothingInAPooler(t *testing.T) {
+func TestLongCallersThatLeaveCancelNothingInAPooler(t *testing.T) {
 	t.Parallel()
 	direct := newDatabase(t)
 	pooler := startPgBouncer(t, direct)

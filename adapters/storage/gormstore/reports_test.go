@@ -51,9 +51,9 @@ func TestFiguresOfReportsGoWhenTheirDayIsOldEnoughAndNoMoreThanADaysWorthAtOnce(
 
 // From the sixth time on Postgres may keep a plan that is the same for all sets, however
 // few figures one of them has.
-func TestAReportReadsNoFiguresThatAreNotOfIt(t *testing.T) {
+func TestLongAReportReadsNoFiguresThatAreNotOfIt(t *testing.T) {
 	t.Parallel()
-	s := openWith(t, newDatabase(t), gormstore.Options{ListPoolSize: 1})
+	s := openWith(t, newDatabase(t), gormstore.Options{ListPoolSize: 1, StatementTimeout: time.Minute})
 	const customers = 100
 	today := domain.ReportDay(time.Now())
 	exec(t, s, fmt.Sprintf("INSERT INTO report_figures SELECT 'live', by, date_trunc('day', now() AT TIME ZONE 'UTC')"+

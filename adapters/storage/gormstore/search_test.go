@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -81,10 +80,7 @@ func TestNoSearchGivesTheDatabaseALongPattern(t *testing.T) {
 }
 
 // What few rows contain is found by an index, and not by reading all rows of the business.
-func TestASearchForWhatIsRareReadsAnIndex(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fills tables with 20,000 rows; left out in short mode")
-	}
+func TestLongASearchForWhatIsRareReadsAnIndex(t *testing.T) {
 	for name, c := range map[string]struct {
 		open             func(testing.TB) *gormstore.Store
 		explain, analyze string
@@ -144,28 +140,5 @@ func TestASearchForWhatIsRareReadsAnIndex(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestSearchAttack is measured by hand: WAYBILL_MEASURE=1 go test -run TestSearchAttack -v.
-func TestSearchAttack(t *testing.T) {
-	if os.Getenv("WAYBILL_MEASURE") == "" {
-		t.Skip("measures; set WAYBILL_MEASURE=1")
-	}
-	for name, open := range bothEngines {
-		s := open(t)
-		tenant := newTenant(t, s)
-		hostileLocations(t, s, tenant, 1200)
-		for _, search := range []string{strings.Repeat("ﬀ", 127) + "x", "x" + strings.Repeat("ﬀ", 127), strings.Repeat("ﬀ", 14) + "x" +
-			strings.Repeat("ﬀ", 113)} {
-			began := time.Now()
-			for range 10 {
-				if _, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search},
-					domain.PageRequest{Limit: 25}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			t.Logf("%s %.10q...: %v", name, search, time.Since(began)/10)
-		}
 	}
 }

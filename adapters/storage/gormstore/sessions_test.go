@@ -108,7 +108,7 @@ func TestAMigrationTellsWhereTheExtensionItCannotFindIs(t *testing.T) {
 	}
 }
 
-func TestASearchPathThatAPoolerWouldLoseIsRefusedByItsName(t *testing.T) {
+func TestLongASearchPathThatAPoolerWouldLoseIsRefusedByItsName(t *testing.T) {
 	t.Parallel()
 	direct := newDatabase(t)
 	err := gormstore.Migrate(t.Context(), with(startPgBouncer(t, direct).URL(direct), "search_path=waybill"))

@@ -8,7 +8,7 @@ import (
 	"waybill/test/sample"
 )
 
-func TestRecentlyCreatedTablesAreAnalyzedAsTheyGrow(t *testing.T) {
+func TestLongRecentlyCreatedTablesAreAnalyzedAsTheyGrow(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
 	// The background looks, and bookings go through a store of their environment.

@@ -74,7 +74,8 @@ func TestTwoProcessesShareASQLiteFile(t *testing.T) {
 			done <- two.Book(t.Context(), sample.BookingWrite(tenant))
 		}()
 		<-inside
-		time.Sleep(50 * time.Millisecond) // long enough for the other to find the file locked
+		waiting, _ := two.Pools()
+		await(t, func() bool { return waiting.Stats().InUse == 1 }) // it finds the file locked
 		_, _, err := tx.Recipients.Add(ctx, tenant, sample.Recipient())
 		return err
 	})

@@ -119,7 +119,7 @@ func namedBy(t testing.TB, db *sql.DB, query string) map[string]string {
 }
 
 // The business is decided by the application. Where Postgres does not know that it expects few rows of both.
-func TestAPageOfOneOfManyCustomersIsReadInItsOrder(t *testing.T) {
+func TestLongAPageOfOneOfManyCustomersIsReadInItsOrder(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
 	tenant := newTenant(t, s)

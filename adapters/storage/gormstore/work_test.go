@@ -36,10 +36,7 @@ func fillDeliveries(t testing.TB, s *gormstore.Store, of *domain.Delivery, many 
 }
 
 // What people look at all day reads the few deliveries that it is about.
-func TestTheBoardAndItsListsAreReadFromPartialIndexes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fills a table with 20,000 rows; left out in short mode")
-	}
+func TestLongTheBoardAndItsListsAreReadFromPartialIndexes(t *testing.T) {
 	for name, c := range map[string]struct {
 		open             func(testing.TB) *gormstore.Store
 		id               func(ms, n string) string

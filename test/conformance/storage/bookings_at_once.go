@@ -20,7 +20,7 @@ func bookAtOnce(t testing.TB, b ports.Database, writes []ports.BookingWrite) []e
 	for _, i := range rand.Perm(len(writes)) {
 		all.Go(func() {
 			<-start
-			outcomes[i] = b.Book(t.Context(), writes[i])
+			outcomes[i] = bookInTime(t, b, writes[i])
 		})
 	}
 	close(start)

@@ -20,7 +20,7 @@ func feedOf(t testing.TB, b ports.Database, tenant domain.Tenant, n int) []domai
 	t.Helper()
 	var found []domain.FeedEvent
 	var after *domain.FeedPosition
-	for deadline := time.Now().Add(20 * time.Second); len(found) < n; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(found) < n; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d events in the feed, want %d", len(found), n)
 		}
@@ -206,7 +206,7 @@ func testFeed(t *testing.T, b ports.Database) {
 			}
 			want = append(want, late[i].Event.ID)
 		}
-		for deadline := time.Now().Add(20 * time.Second); len(seen) < len(want) && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); len(seen) < len(want) && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 			seen, after = readOn(t, b, tenant, seen, after)
 		}
 		got := eventIDs(seen)

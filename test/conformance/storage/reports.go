@@ -37,7 +37,7 @@ func testReports(t *testing.T, b ports.Database) {
 		var living, counting sync.WaitGroup
 		ended := make(chan struct{})
 		for i := range 3 {
-			living.Go(func() { w.live(t, i, 12) })
+			living.Go(func() { w.live(t, i, 6) })
 		}
 		for range 2 {
 			counting.Go(func() {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Generates ports/mocks/<file>.go for every file of ports that declares an
-# interface, and removes the mocks of files that do no longer. A mock is replaced
-# in one step and only where it differs, so that a build running meanwhile never
-# reads half a file.
+# Generates ports/mocks/<file>.go for the interfaces of ports/<file>.go that a test
+# makes a mock of, and removes every other mock. A test that needs another one names
+# it, mocks.NewMock<interface>, and this script makes it. A mock is replaced in one step and
+# only where it differs, so that a build running meanwhile never reads half a file.
 #
 # mockgen runs in source mode. It does not know type parameters, so that neither
 # an interface nor a signature in ports may use one (iter.Seq included).
@@ -12,29 +12,44 @@ cd "$(dirname "$0")/.."
 mkdir -p ports/mocks
 trap 'rm -f ports/mocks/.*.tmp' EXIT
 
+used=$(grep -rhoE --include='*.go' --exclude-dir=mocks 'mocks\.NewMock[A-Za-z0-9]+' application adapters cmd test | sed 's/.*NewMock//' | sort -u)
+
 # For interfaces that embed one declared in another file of the package.
 siblings=
 for source in ports/*.go; do
 	siblings="$siblings${siblings:+,}waybill/ports=$source"
 done
 
+# mocks_of prints what mockgen makes of a file, without the mocks that nobody uses and the imports of those.
+mocks_of() {
+	go tool -modfile=.tools/tools.mod mockgen -source="$1" -aux_files="$siblings" -package=mocks | awk -v used=" $(echo $used) " '
+		/^\/\/ Mock[A-Za-z0-9]+ is a mock of / { dropped = !index(used, " " substr($2, 5) " ") }
+		!dropped { line[++n] = $0 }
+		END {
+			for (i = 1; i <= n; i++) if (line[i] !~ /^\t[a-z]+ "/) body = body "\n" line[i]
+			for (i = 1; i <= n; i++) {
+				name = substr(line[i], 2)
+				sub(/ .*/, "", name)
+				if (line[i] !~ /^\t[a-z]+ "/ || body ~ "[^A-Za-z]" name "[.]") print line[i]
+			}
+		}' | gofmt
+}
+
 for source in ports/*.go; do
-	case $source in *_test.go) continue ;; esac
-	grep -Eq '^(type[[:space:]]|[[:space:]]+)[A-Z][A-Za-z0-9]*[[:space:]]+interface[[:space:]]*\{' "$source" || continue
-	name=${source##*/}
-	new=ports/mocks/.$name.tmp
-	go tool -modfile=.tools/tools.mod mockgen \
-		-source="$source" -aux_files="$siblings" -destination="$new" -package=mocks
-	if cmp -s "$new" "ports/mocks/$name"; then
+	mock=ports/mocks/${source##*/}
+	if ! grep -Eq "^(type[[:space:]]+|[[:space:]]+)($(echo $used | tr ' ' '|'))[[:space:]]+interface[[:space:]]*\{" "$source"; then
+		rm -f "$mock"
+		continue
+	fi
+	new=ports/mocks/.${source##*/}.tmp
+	mocks_of "$source" >"$new"
+	if cmp -s "$new" "$mock"; then
 		rm "$new"
 	else
-		mv "$new" "ports/mocks/$name"
+		mv "$new" "$mock"
 	fi
 done
 
 for mock in ports/mocks/*.go; do
-	name=${mock##*/}
-	if [ -e "$mock" ] && ! { [ -e "ports/$name" ] && grep -Eq '[[:space:]]interface[[:space:]]*\{' "ports/$name"; }; then
-		rm "$mock"
-	fi
+	if [ ! -e "ports/${mock##*/}" ]; then rm -f "$mock"; fi
 done

@@ -87,43 +87,6 @@ func (mr *MockServiceAreaMockRecorder) Contains(c interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Contains", reflect.TypeOf((*MockServiceArea)(nil).Contains), c)
 }
 
-// MockServiceOutline is a mock of ServiceOutline interface.
-type MockServiceOutline struct {
-	ctrl     *gomock.Controller
-	recorder *MockServiceOutlineMockRecorder
-}
-
-// MockServiceOutlineMockRecorder is the mock recorder for MockServiceOutline.
-type MockServiceOutlineMockRecorder struct {
-	mock *MockServiceOutline
-}
-
-// NewMockServiceOutline creates a new mock instance.
-func NewMockServiceOutline(ctrl *gomock.Controller) *MockServiceOutline {
-	mock := &MockServiceOutline{ctrl: ctrl}
-	mock.recorder = &MockServiceOutlineMockRecorder{mock}
-	return mock
-}
-
-// EXPECT returns an object that allows the caller to indicate expected use.
-func (m *MockServiceOutline) EXPECT() *MockServiceOutlineMockRecorder {
-	return m.recorder
-}
-
-// Outline mocks base method.
-func (m *MockServiceOutline) Outline() [][]domain.Coordinates {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Outline")
-	ret0, _ := ret[0].([][]domain.Coordinates)
-	return ret0
-}
-
-// Outline indicates an expected call of Outline.
-func (mr *MockServiceOutlineMockRecorder) Outline() *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Outline", reflect.TypeOf((*MockServiceOutline)(nil).Outline))
-}
-
 // MockRouting is a mock of Routing interface.
 type MockRouting struct {
 	ctrl     *gomock.Controller

@@ -53,7 +53,7 @@ func (w *oneWriter) Book(ctx context.Context, b ports.BookingWrite) error {
 func TestASingleCreateWaitsForOneOrTwoTransactionsOfAFloodOfBulks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const bulks, items = 48, 100
+		const bulks, items = 48, 52 // of two transactions each
 		s := newScene(t)
 		w := &oneWriter{Bookings: s.Store, connection: make(chan struct{}, 1)}
 		s.bookings = w

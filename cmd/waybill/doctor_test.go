@@ -409,9 +409,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func TestTheDoctorAsksTheServicesForATrip(t *testing.T) {
-	t.Parallel()
-	routing := valhalla.ForTest(t)
+func doctorAsksForATrip(t *testing.T, routing *valhalla.Server) {
 	none := filepath.Join(t.TempDir(), "none")
 	found(t, examined(t, none, "WAYBILL_ROUTING_URL="+routing.URL), doctor.VerdictOK, "routing", routing.URL, "answers in")
 	r := start(t, nil, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")

@@ -32,10 +32,13 @@ var faults = []fault{
 	failsBefore, failsAfter, timesOut, timesOutAfter, callerHangsUp, answerLost, commitLost, neverTheAnswer,
 }
 
+// ofCommits reports whether only a commit can go wrong so.
+func (f fault) ofCommits() bool { return f == answerLost || f == commitLost || f == neverTheAnswer }
+
 var errInjected = errors.New("injected fault")
 
-// Calls counts the calls of the ports that were put through it and makes the
-// nth go wrong.
+// Calls counts the calls of the ports that were put through it, or the commits
+// among them, and makes the nth go wrong.
 type Calls struct {
 	ctrl   *gomock.Controller
 	kind   fault
@@ -64,8 +67,11 @@ func (c *Calls) Pricing(real ports.Pricing) ports.Pricing { return pricing{c, re
 // call does one call of a port, or what goes wrong with it.
 func (c *Calls) call(ctx context.Context, name string, commits bool, do func() error) error {
 	c.mu.Lock()
-	c.made++
-	now := c.made == c.nth || c.kind == neverTheAnswer && commits && c.made > c.nth
+	counts := commits || !c.kind.ofCommits()
+	if counts {
+		c.made++
+	}
+	now := counts && (c.made == c.nth || c.kind == neverTheAnswer && c.made > c.nth)
 	if now && c.fired == "" {
 		c.fired = name
 	}
@@ -88,9 +94,6 @@ func (c *Calls) call(ctx context.Context, name string, commits bool, do func() e
 	case callerHangsUp:
 		c.hangUp()
 		return do()
-	}
-	if !commits {
-		return do() // only a commit can lose its answer
 	}
 	if c.kind == commitLost {
 		return ports.ErrOutcomeUnknown

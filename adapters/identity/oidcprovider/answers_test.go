@@ -17,6 +17,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,14 +41,22 @@ type liar struct {
 	groupsClaim string // empty: groups
 }
 
+// keys are those of all providers, and one that is none's: to make one takes a while.
+var keys = sync.OnceValue(func() (pair [2]*rsa.PrivateKey) {
+	for i := range pair {
+		var err error
+		if pair[i], err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+			panic(err)
+		}
+	}
+	return pair
+})
+
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 func newLiar(t *testing.T) *liar {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := keys()[0]
 	l := &liar{key: key}
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, body any) {
@@ -124,10 +133,7 @@ func (l *liar) finish(t *testing.T) (domain.Identity, error) {
 
 func TestATokenThatIsNotOursIsNotBelieved(t *testing.T) {
 	t.Parallel()
-	another, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	another := keys()[1]
 	claim := func(name string, value any) func(*liar) {
 		return func(l *liar) { l.claims = func(c map[string]any) { c[name] = value } }
 	}

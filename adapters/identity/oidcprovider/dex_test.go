@@ -59,7 +59,7 @@ func begin(t *testing.T, p ports.IdentityProvider, r ports.IdentityRequest) stri
 	return address
 }
 
-func TestADexPassesTheExam(t *testing.T) {
+func TestLongADexPassesTheExam(t *testing.T) {
 	t.Parallel()
 	dex := dexserver.ForTest(t, known)
 	identity.Examine(t, func(*testing.T) identity.Scene {
@@ -73,7 +73,7 @@ func TestADexPassesTheExam(t *testing.T) {
 	})
 }
 
-func TestACodeOfAnotherClientIsWorthNothing(t *testing.T) {
+func TestLongACodeOfAnotherClientIsWorthNothing(t *testing.T) {
 	t.Parallel()
 	dex, r := dexserver.ForTest(t, known), request("1")
 	another, ours := client(dex, "another"), client(dex, "waybill")
@@ -83,7 +83,7 @@ func TestACodeOfAnotherClientIsWorthNothing(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatWasNotVerifiedIsToldAsSuch(t *testing.T) {
+func TestLongAnAddressThatWasNotVerifiedIsToldAsSuch(t *testing.T) {
 	t.Parallel()
 	dex, r := dexserver.ForTest(t, known), request("1")
 	p := client(dex, "waybill")
@@ -93,7 +93,7 @@ func TestAnAddressThatWasNotVerifiedIsToldAsSuch(t *testing.T) {
 	}
 }
 
-func TestATokenUnderANewKeyIsBelieved(t *testing.T) {
+func TestLongATokenUnderANewKeyIsBelieved(t *testing.T) {
 	t.Parallel()
 	dex, v := dexserver.ForTest(t, known), dexserver.NewVisitor()
 	p := client(dex, "waybill")
@@ -109,7 +109,7 @@ func TestATokenUnderANewKeyIsBelieved(t *testing.T) {
 	}
 }
 
-func TestAProviderThatHangsHoldsNobodyForLongAndIsFoundAgain(t *testing.T) {
+func TestLongAProviderThatHangsHoldsNobodyForLongAndIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	dex, r := dexserver.ForTest(t, known), request("1")
 	p := client(dex, "waybill")

@@ -111,7 +111,7 @@ func (l *listening) times(id domain.ID) int {
 // done.
 func (l *listening) until(what string, done func() bool) {
 	l.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			l.Fatalf("not so: %s", what)
 		}
@@ -190,7 +190,7 @@ func TestAListenerThatStartsBeforeRedisHearsOnceItIsThere(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatFallsSilentIsGivenUp(t *testing.T) {
+func TestLongAConnectionThatFallsSilentIsGivenUp(t *testing.T) {
 	t.Parallel()
 	server := redis.Own(t)
 	l := listen(t, server.URL, time.Second)
@@ -225,13 +225,13 @@ func TestAPausedRedisHoldsUpNeitherAnAnnouncementNorTheEndOfAListener(t *testing
 	for range 5 {
 		began := time.Now()
 		p.Announce(t.Context(), "app_x")
-		if took := time.Since(began); took > announceTimeout+2*time.Second {
-			t.Errorf("announcing took %v, want %v", took, announceTimeout)
+		if took := time.Since(began); took > 8*time.Second {
+			t.Errorf("announcing took %v", took)
 		}
 	}
 	began := time.Now()
 	l.stop()
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("listening ended after %v", took)
 	}
 }

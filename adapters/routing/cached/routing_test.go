@@ -275,9 +275,6 @@ func TestATripThatIsNoNumberIsNotRemembered(t *testing.T) {
 
 func TestWhatIsKnownIsBounded(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("measures 65,537 trips")
-	}
 	e := flat()
 	c, _ := wrap(t, e)
 	const known = 1 << 16

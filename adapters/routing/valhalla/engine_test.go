@@ -12,9 +12,16 @@ import (
 	engine "waybill/test/servers/valhalla"
 )
 
-func TestRoutingConformance(t *testing.T) {
+func TestLongTheRealEngine(t *testing.T) {
 	t.Parallel()
 	s := engine.ForTest(t)
+	t.Run("passes the exam", func(t *testing.T) { passesTheExam(t, s) })
+	t.Run("finds a trip of 4900 km too long", func(t *testing.T) { findsATripTooLong(t, s) })
+	t.Run("has a way for every vehicle", func(t *testing.T) { hasAWayForEveryVehicle(t, s) })
+	t.Run("answers a ping, and its end is a failure", func(t *testing.T) { answersAPingAndEnds(t, s) })
+}
+
+func passesTheExam(t *testing.T, s *engine.Server) {
 	routing.Examine(t, routing.Ground{
 		Source: domain.DistanceRoad,
 		Places: []domain.Coordinates{engine.A, engine.B, engine.C, engine.D, engine.E},
@@ -26,9 +33,8 @@ func TestRoutingConformance(t *testing.T) {
 	}, func(t *testing.T) ports.Routing { return ask(t, valhalla.Options{URL: s.URL}) })
 }
 
-func TestTheRealEngineFindsATripOf4900KilometresTooLong(t *testing.T) {
-	t.Parallel()
-	client := ask(t, valhalla.Options{URL: engine.ForTest(t).URL})
+func findsATripTooLong(t *testing.T, s *engine.Server) {
+	client := ask(t, valhalla.Options{URL: s.URL})
 	for _, vehicle := range domain.VehicleTypes() {
 		_, err := client.Distance(t.Context(), domain.Trip{VehicleType: vehicle, Pickup: engine.A, Dropoff: domain.Coordinates{Latitude: 50}})
 		var tooLong *ports.TripTooLongError
@@ -39,9 +45,7 @@ func TestTheRealEngineFindsATripOf4900KilometresTooLong(t *testing.T) {
 }
 
 // The lengths are those of the map in test/servers/valhalla.
-func TestEveryVehicleTakesTheWayThatIsOpenToIt(t *testing.T) {
-	t.Parallel()
-	s := engine.ForTest(t)
+func hasAWayForEveryVehicle(t *testing.T, s *engine.Server) {
 	type lengths map[domain.VehicleType]float64
 	all := func(km float64) lengths {
 		return lengths{domain.Bike: km, domain.Car: km, domain.Van: km, domain.Truck: km}
@@ -74,9 +78,7 @@ func TestEveryVehicleTakesTheWayThatIsOpenToIt(t *testing.T) {
 	}
 }
 
-func TestTheRealEngineAnswersAPingAndItsEndIsAFailure(t *testing.T) {
-	t.Parallel()
-	s := engine.ForTest(t)
+func answersAPingAndEnds(t *testing.T, s *engine.Server) {
 	client := ask(t, valhalla.Options{URL: s.URL})
 	if err := client.Ping(t.Context()); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	startTimeout = 30 * time.Second
+	startTimeout = 2 * time.Minute
 	stopTimeout  = 10 * time.Second
 
 	// Every end is abrupt: there is nothing to save.

@@ -106,11 +106,8 @@ func TestAFloodOfTheSandboxStopsNeitherLiveNorOperations(t *testing.T) {
 
 // The flood is over within the five seconds that a connection gets for its first
 // request, without any action of an operator.
-func TestTheSandboxIsBackAfterAFlood(t *testing.T) {
+func TestLongTheSandboxIsBackAfterAFlood(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits for connections to time out")
-	}
 	r, v := startServe(t, append(served(t), "WAYBILL_MAX_CONNECTIONS=64"))
 	sandbox, err := url.Parse(v.Sandbox)
 	if err != nil {

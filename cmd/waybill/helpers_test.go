@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what should take moments.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // freePorts lets tests run beside each other, and beside a server.
 var freePorts = []string{"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",

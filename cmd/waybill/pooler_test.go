@@ -14,9 +14,6 @@ import (
 
 func TestAPoolerThatWasNotNamedIsToldWithTheSettingThatNamesIt(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts PgBouncer")
-	}
 	const behind = "postgres://waybill:hunter22@127.0.0.1:1/waybill" // PgBouncer refuses before it asks there
 	bouncer, err := pgbouncer.Start(t.Context(), behind)
 	if errors.Is(err, pgbouncer.ErrNotInstalled) && os.Getenv("CI") != "true" {

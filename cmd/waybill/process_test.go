@@ -158,7 +158,7 @@ func TestAProcessClosesItsListenersThenItsTasksAndTheOperatorsLast(t *testing.T)
 
 // Requests that take longer than that are cut short: a bulk answers that it goes on when it is
 // sent again.
-func TestLongRequestsMayGoOnForFiveSecondsOnceNoNewOnesAreTaken(t *testing.T) {
+func TestRequestsUnderWayMayGoOnForFiveSecondsOnceNoNewOnesAreTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

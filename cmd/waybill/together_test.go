@@ -17,7 +17,7 @@ import (
 func TestLimitsHoldInPipelines(t *testing.T) {
 	t.Parallel()
 	open := func() *autopipeline.Client {
-		client, err := connect.Open(redis.URL(t), connect.RedisTimeout)
+		client, err := connect.Open(redis.URL(t), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

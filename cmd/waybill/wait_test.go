@@ -19,10 +19,7 @@ import (
 	"waybill/test/postgres"
 )
 
-func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs Postgres, and waits for time-outs")
-	}
+func TestLongAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 	t.Parallel()
 	direct := strings.Replace(freshPostgres(t), "@", ":hunter22@", 1) // a server with "trust" takes any password
 	link := partition.New(t, direct)
@@ -94,9 +91,6 @@ func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 }
 
 func TestAStartDoesNotWaitForWhatOnlyAnOperatorMends(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs Postgres")
-	}
 	t.Parallel()
 	address := freshPostgres(t)
 	for _, c := range []struct{ url, what, fix string }{
@@ -119,9 +113,6 @@ func TestAStartDoesNotWaitForWhatOnlyAnOperatorMends(t *testing.T) {
 
 // A role that may have a few connections gives the first ones, and not all that a process opens.
 func TestAStartWaitsWhereTheDatabaseHasNoConnectionsLeft(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs Postgres")
-	}
 	t.Parallel()
 	operator, address := newRole(t, freshPostgres(t), "CONNECTION LIMIT 2")
 	operator("GRANT ALL ON ALL TABLES IN SCHEMA public TO ROLE")

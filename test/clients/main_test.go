@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for what should take moments.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // adapters is the folder of the clients.
 const adapters = "../../adapters/clients"
@@ -64,9 +64,6 @@ var (
 // serve is the server of all tests, built and started for the first of them.
 func serve(t *testing.T) *server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
 	start.Lock()
 	defer start.Unlock()
 	if running != nil {
@@ -178,9 +175,6 @@ func operations(t *testing.T) map[string]operation {
 // tools is the folder of the packages that .tools/npm pins.
 func tools(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("installs packages of npm; left out in short mode")
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "../../.tools/npm.sh")

@@ -50,12 +50,9 @@ func TestTheSameSeedMakesTheSameDay(t *testing.T) {
 	}
 }
 
-// TestADayEndsAsItsPlanSays plays a short one on the real program, and compares what the
+// TestLongADayEndsAsItsPlanSays plays a short one on the real program, and compares what the
 // operations API counts at its end.
-func TestADayEndsAsItsPlanSays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
+func TestLongADayEndsAsItsPlanSays(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "waybill")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "waybill/cmd/waybill").CombinedOutput(); err != nil {

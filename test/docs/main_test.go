@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what should take moments.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // home holds what all tests share, and binary is the program.
 var home, binary string
@@ -61,9 +61,6 @@ var (
 // serve is the server of all tests, built and started for the first of them.
 func serve(t *testing.T) *server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
 	start.Lock()
 	defer start.Unlock()
 	if running != nil {
@@ -180,9 +177,9 @@ func needs(t *testing.T, program string) {
 		return
 	}
 	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci { // anything unreadable is not CI
-		t.Fatalf("%s is not installed", program)
+		t.Fatalf("install %s", program)
 	}
-	t.Skipf("%s is not installed", program)
+	t.Skipf("install %s", program)
 }
 
 // output runs a program with an input and a deadline.

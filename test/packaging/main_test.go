@@ -14,7 +14,7 @@ import (
 
 const (
 	root     = "../.."
-	patience = 30 * time.Second
+	patience = time.Minute
 	// builtVersion is what the build is told to name itself.
 	builtVersion = "9.8.7-packaging"
 )

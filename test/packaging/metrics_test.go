@@ -188,9 +188,6 @@ func expressions(t *testing.T) map[string]string {
 }
 
 func TestAlertsAndPanelsAskForMetricsThatThereAre(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drives a real server; left out in short mode")
-	}
 	t.Parallel()
 	there, err := exposed()
 	if err != nil {

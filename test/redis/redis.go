@@ -41,9 +41,6 @@ func URL(t testing.TB) string {
 // With -short it is skipped in any case, as no server is started then.
 func Own(t testing.TB) *redisserver.Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a Redis; left out in short mode")
-	}
 	server, err := redisserver.Start(t.Context())
 	if errors.Is(err, redisserver.ErrNotInstalled) {
 		leaveOut(t, err)
@@ -70,7 +67,7 @@ func Connect(t testing.TB, url string, change ...func(*goredis.Options)) *goredi
 	}
 	options.MaxRetries, options.ContextTimeoutEnabled, options.DialerRetries = -1, true, 1
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	options.DialTimeout, options.ReadTimeout = time.Second, 10*time.Second
+	options.DialTimeout, options.ReadTimeout = 10*time.Second, 10*time.Second
 	for _, c := range change {
 		c(options)
 	}
@@ -81,7 +78,7 @@ func Connect(t testing.TB, url string, change ...func(*goredis.Options)) *goredi
 
 func leaveOut(t testing.TB, why any) {
 	t.Helper()
-	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci && !testing.Short() { // anything unreadable is not CI
+	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci { // anything unreadable is not CI
 		t.Fatal(why)
 	}
 	t.Skip(why)

@@ -10,9 +10,6 @@ import (
 )
 
 func TestWithoutAServerATestIsSkippedAndFailsInCI(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short always skips")
-	}
 	t.Setenv(redis.URLEnv, "")
 	for _, c := range []struct{ ci, want string }{{"", "skipped"}, {"true", "failed"}} {
 		t.Setenv("CI", c.ci)

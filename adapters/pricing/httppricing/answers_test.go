@@ -168,7 +168,7 @@ func TestAnAnswerWithAnyDoubtIsAFault(t *testing.T) {
 	for name, body := range bodies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			requireFault(t, ask(t, httppricing.Options{URL: serve(t, answers(200, body))}), 2*time.Second)
+			requireFault(t, ask(t, httppricing.Options{URL: serve(t, answers(200, body))}))
 		})
 	}
 }
@@ -181,7 +181,7 @@ func TestEveryOtherStatusIsAFault(t *testing.T) {
 		if status == 204 || status == 304 {
 			body = ""
 		}
-		requireFault(t, ask(t, httppricing.Options{URL: serve(t, answers(status, body))}), 2*time.Second)
+		requireFault(t, ask(t, httppricing.Options{URL: serve(t, answers(status, body))}))
 	}
 	for _, body := range []string{
 		"", "{}", good, "null", `{"code":"OUTSIDE_SERVICE_AREA"}`, `{"code":"OUTSIDE_SERVICE_AREA","field":"vehicle_type"}`,
@@ -189,7 +189,7 @@ func TestEveryOtherStatusIsAFault(t *testing.T) {
 		`{"code":"OUTSIDE_SERVICE_AREA","field":"pickup","field":"dropoff"}`, `{"code":"OUTSIDE_SERVICE_AREA","field":"pickup"}}`,
 		`{"pad":"` + strings.Repeat("x", 70<<10) + `","code":"OUTSIDE_SERVICE_AREA","field":"pickup"}`,
 	} {
-		requireFault(t, ask(t, httppricing.Options{URL: serve(t, answers(422, body))}), 2*time.Second)
+		requireFault(t, ask(t, httppricing.Options{URL: serve(t, answers(422, body))}))
 	}
 }
 

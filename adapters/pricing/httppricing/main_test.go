@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -51,19 +50,14 @@ func answers(status int, body string) http.HandlerFunc {
 	}
 }
 
-// requireFault makes one call and wants QUOTE_UNAVAILABLE in time, and no quote.
-func requireFault(t *testing.T, c *httppricing.Client, within time.Duration, what ...string) {
+// requireFault makes one call and wants QUOTE_UNAVAILABLE and no quote.
+func requireFault(t *testing.T, c *httppricing.Client, what ...string) {
 	t.Helper()
-	began := time.Now()
 	quote, err := c.Price(t.Context(), trip)
-	took := time.Since(began)
 	if !domain.HasCode(err, domain.CodeQuoteUnavailable) {
 		t.Errorf("%v: got %+v, %v, want QUOTE_UNAVAILABLE", what, quote, err)
 	}
 	if quote != (domain.Quote{}) {
 		t.Errorf("%v: a quote came with the error: %+v", what, quote)
-	}
-	if took > within {
-		t.Errorf("%v: it took %v, want at most %v", what, took, within)
 	}
 }

@@ -110,7 +110,7 @@ func TestHugeNumbersCostNoMoreThanTheirText(t *testing.T) {
 		_, _ = value.MinorUnits(2, 100)
 		strictjson.NewReader(root).Number("n", strictjson.Required)
 		strictjson.NewReader(root).Integer("n", strictjson.Required)
-		if spent := time.Since(started); spent > time.Second {
+		if spent := time.Since(started); spent > 20*time.Second { // many minutes, where it is written out
 			t.Errorf("%.20s... took %v", n, spent)
 		}
 		if len(form) > len(n)+32 {

@@ -112,7 +112,7 @@ func TestHostileReceiversHoldUpNoOther(t *testing.T) {
 		"hangs":                        {hang, 0, domain.ErrorTimeoutResponse},
 		"hangs after half a status":    {says("HTTP/1.1 20"), 0, domain.ErrorTimeoutResponse},
 		"hangs after half the headers": {says(ok200, "Content-Le"), 0, domain.ErrorTimeoutResponse},
-		"hangs without reading":        {func(net.Conn) { time.Sleep(quick.attempt + grace/2) }, 0, domain.ErrorTimeoutResponse},
+		"hangs without reading":        {func(net.Conn) { time.Sleep(2 * quick.attempt) }, 0, domain.ErrorTimeoutResponse},
 		"drips the status":             {drips("", ok200), 0, domain.ErrorTimeoutResponse},
 		"drips headers":                {drips(ok200, "A: b\r\n"), 0, domain.ErrorTimeoutResponse},
 		"drips a 1xx": {drips("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n"), 0,

@@ -38,7 +38,6 @@ func URL(t testing.TB) string {
 
 // Own starts a server that only t uses and may kill, pause or flush. It ends
 // with t. Where none is installed the test is skipped; with CI=true it fails.
-// With -short it is skipped in any case, as no server is started then.
 func Own(t testing.TB) *redisserver.Server {
 	t.Helper()
 	server, err := redisserver.Start(t.Context())

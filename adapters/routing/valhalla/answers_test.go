@@ -132,7 +132,10 @@ func TestNoWayIsAnAnswerThatNamesTheEndWhereTheEngineCanTell(t *testing.T) {
 	}
 	url, _ := then(answers(400, offRoad), answers(500, ""))
 	requireFault(t, ask(t, valhalla.Options{URL: url}), "the second question fails")
-	slow := func(w http.ResponseWriter, r *http.Request) { <-time.After(600 * time.Millisecond); answers(400, offRoad)(w, r) }
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		<-time.After(600 * time.Millisecond)
+		answers(400, offRoad)(w, r)
+	}
 	url, _ = then(slow, slow)
 	requireFault(t, ask(t, valhalla.Options{URL: url, Timeout: 900 * time.Millisecond}), "both questions have one time-out")
 }

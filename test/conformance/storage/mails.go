@@ -83,8 +83,8 @@ func testMails(t *testing.T, b ports.Database) {
 		wantEqual(t, "Lease", leased, []domain.Mail{want})
 		wantEqual(t, "Lease while another has it", len(leaseAll(t, b, sample.Now.Add(time.Minute-time.Millisecond))), 0)
 		again := leaseAll(t, b, sample.Now.Add(time.Minute))
-		wantEqual(t, "Lease after the sender died", again[0].Attempts, 2)
-		wantError(t, "Settle by the one who died", b.Mails().Settle(t.Context(), leased[0]), domain.ErrNotFound)
+		wantEqual(t, "Lease after the sender died", nth(t, again, 0).Attempts, 2)
+		wantError(t, "Settle by the one who died", b.Mails().Settle(t.Context(), nth(t, leased, 0)), domain.ErrNotFound)
 		settle(t, b, again[0], domain.MailSent)
 		wantError(t, "Settle twice", b.Mails().Settle(t.Context(), again[0]), domain.ErrNotFound)
 	})
@@ -95,7 +95,7 @@ func testMails(t *testing.T, b ports.Database) {
 		tell(t, b, n)
 		all := leaseAll(t, b, sample.Now)
 		wantEqual(t, "mails", len(all), 1)
-		settle(t, b, all[0], domain.MailSent)
+		settle(t, b, nth(t, all, 0), domain.MailSent)
 		tell(t, b, n)
 		wantEqual(t, "mails after it was sent", len(leaseAll(t, b, sample.Now.Add(time.Hour))), 0)
 	})
@@ -121,18 +121,18 @@ func testMails(t *testing.T, b ports.Database) {
 		n := aNotice(func(n *domain.Notice) { n.Kind, n.PersonID, n.Email = domain.MailSignInLink, "", "nobody@example.com" })
 		tell(t, b, n)
 		all := leaseAll(t, b, sample.Now)
-		wantEqual(t, "the address", all[0].Email, n.Email)
-		later := all[0]
+		later := nth(t, all, 0)
+		wantEqual(t, "the address", later.Email, n.Email)
 		later.DueAt = sample.Now.Add(time.Second)
 		wantError(t, "Settle for a later attempt", b.Mails().Settle(t.Context(), later), nil)
 		all = leaseAll(t, b, later.DueAt)
-		wantEqual(t, "the address, still", all[0].Email, n.Email)
+		wantEqual(t, "the address, still", nth(t, all, 0).Email, n.Email)
 		settle(t, b, all[0], domain.MailDropped)
 	})
 
 	t.Run("a mail that waits again comes when it is due and not before", func(t *testing.T) {
 		tell(t, b, aNotice())
-		m := leaseAll(t, b, sample.Now)[0]
+		m := nth(t, leaseAll(t, b, sample.Now), 0)
 		m.DueAt, m.LastError = sample.Now.Add(10*time.Minute), "421 later\x00 please"
 		wantError(t, "Settle", b.Mails().Settle(t.Context(), m), nil)
 		wantEqual(t, "early", len(leaseAll(t, b, m.DueAt.Add(-time.Millisecond))), 0)
@@ -252,7 +252,7 @@ func testMailBudgets(t *testing.T, b ports.Database) {
 			}
 		}
 		want := domain.SummaryTo(all[0], owner)
-		want.Attempts, want.DueAt = 1, summary[0].DueAt
+		want.Attempts, want.DueAt = 1, nth(t, summary, 0).DueAt
 		wantEqual(t, "the summary", summary, []domain.Mail{want})
 		later := all[len(all)-1]
 		later.At = hour.Add(2 * time.Hour)
@@ -324,7 +324,7 @@ func testMailsOfWebhooks(t *testing.T, b ports.Database) {
 		record(domain.WebhookHealth{})
 		told := drop(t, b)
 		wantEqual(t, "told", toldPersons(told), []domain.ID{owner})
-		wantEqual(t, "of", fmt.Sprint(told[0].Kind, told[0].About), fmt.Sprint(domain.MailEndpointRecovered, e.ID))
+		wantEqual(t, "of", fmt.Sprint(nth(t, told, 0).Kind, told[0].About), fmt.Sprint(domain.MailEndpointRecovered, e.ID))
 		record(failing)
 		record(domain.WebhookHealth{})
 		wantEqual(t, "within the hour", len(drop(t, b)), 0)
@@ -335,7 +335,7 @@ func testMailsOfWebhooks(t *testing.T, b ports.Database) {
 		wantError(t, "Disable", b.Outbox().Disable(t.Context(), e, token, sample.EndpointEvent(domain.EventEndpointDisabled)), nil)
 		told := drop(t, b)
 		wantEqual(t, "told", toldPersons(told), []domain.ID{owner})
-		wantEqual(t, "of", fmt.Sprint(told[0].Kind, told[0].Facts[domain.FactReason], told[0].Facts[domain.FactURL]),
+		wantEqual(t, "of", fmt.Sprint(nth(t, told, 0).Kind, told[0].Facts[domain.FactReason], told[0].Facts[domain.FactURL]),
 			fmt.Sprint(domain.MailEndpointDisabled, domain.DisabledGone, e.Host()))
 	})
 }

@@ -90,7 +90,7 @@ func testOperators(t *testing.T, b ports.Database) {
 		insert(t, late, early)
 		got := must(b.Read().Operators.List(t.Context()))(t)
 		if len(got) < 2 || got[0].ID != early.ID || got[len(got)-1].ID != late.ID {
-			t.Errorf("%d tokens, first %s, last %s", len(got), got[0].ID, got[len(got)-1].ID)
+			t.Errorf("%d tokens: %+v", len(got), got)
 		}
 	})
 }
@@ -324,6 +324,6 @@ func testPlatform(t *testing.T, b ports.Database) {
 	}
 	t.Run("all of a delivery comes back", func(t *testing.T) {
 		found := must(b.Read().Platform.Deliveries(t.Context(), domain.DeliverySearch{ID: moved.ID}, domain.PageRequest{Limit: 1}))(t)
-		wantDelivery(t, "the delivery", found[0], moved)
+		wantDelivery(t, "the delivery", nth(t, found, 0), moved)
 	})
 }

@@ -66,7 +66,7 @@ func testWebhookOutcomes(t *testing.T, b ports.Database) {
 
 	t.Run("attempts are kept, one behind the other", func(t *testing.T) {
 		e, token, due := scene(t, 1)
-		d, at := due[0], later
+		d, at := nth(t, due, 0), later
 		var want []domain.WebhookAttempt
 		for range 4 {
 			w := sample.WebhookOutcome(d, sample.Refused(at), at)

@@ -33,7 +33,7 @@ func testOwners(t *testing.T, b ports.Database) {
 	if _, _, err := b.Outbox().Lease(t.Context(), e.ID, token, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	tried := sample.WebhookOutcome(due[0].WebhookDelivery, sample.Arrived(sample.Now), sample.Now)
+	tried := sample.WebhookOutcome(nth(t, due, 0).WebhookDelivery, sample.Arrived(sample.Now), sample.Now)
 	if err := b.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{tried}, domain.WebhookHealth{}); err != nil {
 		t.Fatal(err)
 	}

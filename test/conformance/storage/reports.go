@@ -102,7 +102,7 @@ func testReports(t *testing.T, b ports.Database) {
 			}
 			slices.SortFunc(want, func(a, b domain.OpenDelivery) int { return strings.Compare(string(b.ID), string(a.ID)) })
 			wantEqual(t, "Open of "+string(e), must(b.Read().Reports.Open(t.Context(), e, 1000))(t), want)
-			wantEqual(t, "Open of "+string(e)+" but one", must(b.Read().Reports.Open(t.Context(), e, 1))(t), want[:2])
+			wantEqual(t, "Open of "+string(e)+" but one", must(b.Read().Reports.Open(t.Context(), e, 1))(t), want[:min(2, len(want))])
 		}
 	})
 	t.Run("nothing is of what does not exist", func(t *testing.T) {

@@ -212,6 +212,15 @@ func must[T any](value T, err error) func(t testing.TB) T {
 	}
 }
 
+// nth is an element of what was read; the test ends where there are fewer.
+func nth[T any](t testing.TB, all []T, i int) T {
+	t.Helper()
+	if len(all) <= i {
+		t.Fatalf("%d elements, want at least %d: %+v", len(all), i+1, all)
+	}
+	return all[i]
+}
+
 func wantError(t testing.TB, what string, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {

@@ -71,7 +71,7 @@ func testTracking(t *testing.T, b ports.Database) {
 			walk(t, b, d, domain.Assigned, domain.Failed)
 		}
 		got := must(find(d.Reference))(t)
-		first, last := got.Events[0], got.Events[len(got.Events)-1]
+		first, last := nth(t, got.Events, 0), got.Events[len(got.Events)-1]
 		if got.Sequence != domain.MaxTrackedEvents+1 || len(got.Events) != domain.MaxTrackedEvents ||
 			first.Status != domain.Assigned || last.Status != domain.Failed || !first.OccurredAt.Before(last.OccurredAt) {
 			t.Errorf("sequence %d with %d events from %+v to %+v", got.Sequence, len(got.Events), first, last)

@@ -25,8 +25,8 @@ func testWebhookDeliveries(t *testing.T, b ports.Database) {
 		for range 3 {
 			bookWrite(t, b, sample.BookingWrite(tenant))
 		}
-		settled(t, b, tenant, sentTo(t, b, e)[0].ID, domain.WebhookSucceeded)
-		failed := sentTo(t, b, e)[1]
+		settled(t, b, tenant, nth(t, sentTo(t, b, e), 0).ID, domain.WebhookSucceeded)
+		failed := nth(t, sentTo(t, b, e), 1)
 		settled(t, b, tenant, failed.ID, domain.WebhookFailed)
 		asked := changeDelivery(t, b, tenant, failed.ID, func(d *domain.WebhookDelivery) { d.Redeliver(later) })
 		wantEqual(t, "a failed one that is asked for again", asked.Back, domain.WebhookFailed)

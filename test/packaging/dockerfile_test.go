@@ -59,8 +59,9 @@ func of(stage []instruction, name string) []string {
 
 var mount = regexp.MustCompile(`--mount=\S+\s*`)
 
-// followDockerfile does what the first stage does, in a copy of what Docker
-// would be sent, and returns the program.
+// followDockerfile does what the first stage does and returns the program. It builds
+// here, where what is compiled is at hand, once it is sure that a copy of what
+// Docker would be sent has the same files.
 func followDockerfile(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "configs", "Dockerfile"))
 	if err != nil {
@@ -85,9 +86,19 @@ func followDockerfile(dir string) (string, error) {
 				}
 			}
 		case "RUN":
+			if !strings.Contains(step.rest, "go build") {
+				continue // what it downloads is here
+			}
 			line := strings.ReplaceAll(mount.ReplaceAllString(step.rest, ""), " /out/", " "+out+"/")
+			here, err := compiled(root)
+			if err != nil {
+				return "", err
+			}
+			if there, err := compiled(src); err != nil || there != here {
+				return "", fmt.Errorf("Docker would be sent other files: %v\n%s\nwhere there are\n%s", err, there, here)
+			}
 			cmd := exec.Command("sh", "-euc", line)
-			cmd.Dir = src
+			cmd.Dir = root
 			cmd.Env = environment("VERSION="+builtVersion, "TARGETOS="+runtime.GOOS, "TARGETARCH="+runtime.GOARCH)
 			if output, err := cmd.CombinedOutput(); err != nil {
 				return "", fmt.Errorf("%s: %w\n%s", line, err, output)
@@ -95,6 +106,16 @@ func followDockerfile(dir string) (string, error) {
 		}
 	}
 	return filepath.Join(out, "waybill"), nil
+}
+
+// compiled lists the files of which the program is made, by package. Where one that
+// is embedded is missing there is an error.
+func compiled(dir string) (string, error) {
+	cmd := exec.Command("go", "list", "-tags=nomsgpack", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}} {{.GoFiles}} {{.EmbedFiles}}{{end}}",
+		"./cmd/waybill")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // patterns are those of a .dockerignore, as far as ours goes: no exceptions.

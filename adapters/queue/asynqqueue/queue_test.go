@@ -311,24 +311,6 @@ func TestARunWaitsForALongHandlerAndLetsAnotherProcessHaveItsTask(t *testing.T) 
 	<-stopped
 }
 
-func TestAnIdleQueueIsNotifiedInMoments(t *testing.T) {
-	t.Parallel()
-	q := open(t, redis.Own(t).URL)
-	heard := make(chan time.Time)
-	run(t, q, "a", func(context.Context, string) { heard <- time.Now() })
-	var took []time.Duration
-	for n := range 100 {
-		notified := time.Now()
-		notify(t, q, "a", fmt.Sprint(n))
-		took = append(took, (<-heard).Sub(notified))
-	}
-	slices.Sort(took)
-	t.Logf("p50 %v, p95 %v, p99 %v", took[50], took[95], took[99])
-	if took[50] > 10*pollEvery { // for a machine that is busy
-		t.Errorf("half of the notifications took more than %v", took[50])
-	}
-}
-
 func TestNothingIsSubscribedTo(t *testing.T) {
 	t.Parallel()
 	client := connect(t, redis.Own(t).URL)

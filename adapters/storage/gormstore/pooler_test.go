@@ -80,7 +80,7 @@ func TestLongBehindPgBouncer(t *testing.T) {
 		"a connection lost at commit": TestAConnectionThatBreaksAtCommit,
 		"sessions that may only read": TestSessionsThatMayOnlyReadAreLeftAsSoonAsOthersCanBeHad,
 	} {
-		t.Run(name, test)
+		t.Run(name, func(t *testing.T) { t.Parallel(); test(t) })
 	}
 }
 

@@ -23,7 +23,6 @@ func change(ctx context.Context, s *gormstore.Store) error {
 }
 
 func TestSessionsThatMayOnlyReadAreLeftAsSoonAsOthersCanBeHad(t *testing.T) {
-	t.Parallel()
 	bothWays(t, func(t *testing.T, direct, address string, o gormstore.Options) {
 		conn := connect(t, direct)
 		u, err := url.Parse(direct)

@@ -490,10 +490,10 @@ CREATE TABLE webhook_deliveries (
     sequence     integer NOT NULL,
     status       text NOT NULL,
     attempts     integer NOT NULL,
-    used         integer NOT NULL, -- attempts of the schedule
+    used         integer NOT NULL, -- attempts of the schedule; a manual one uses none
     due_at       timestamptz(3),
     trigger      text NOT NULL,
-    back         text NOT NULL,
+    back         text NOT NULL, -- the status that a failed attempt outside of the schedule returns to
     created_at   timestamptz(3) NOT NULL,
     CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id, business_id),
     CHECK ((status = 'pending') = (due_at IS NOT NULL))

@@ -462,10 +462,10 @@ CREATE TABLE webhook_deliveries (
     sequence     INTEGER NOT NULL,
     status       TEXT NOT NULL,
     attempts     INTEGER NOT NULL,
-    used         INTEGER NOT NULL, -- attempts of the schedule
+    used         INTEGER NOT NULL, -- attempts of the schedule; a manual one uses none
     due_at       TEXT,
     trigger      TEXT NOT NULL,
-    back         TEXT NOT NULL,
+    back         TEXT NOT NULL, -- the status that a failed attempt outside of the schedule returns to
     created_at   TEXT NOT NULL,
     CHECK ((status = 'pending') = (due_at IS NOT NULL))
 ) STRICT;

@@ -23,7 +23,7 @@ func TestLongSandboxScenariosOutliveARestart(t *testing.T) {
 				<-time.After(down)
 				s.launch(t)
 			}
-			outlives(t, s, func(reached func(string) *answer) {
+			outlives(t, s, func(reached func(step string)) {
 				reached("1")
 				restart(s.terminate, 0)
 				reached("3")
@@ -35,7 +35,7 @@ func TestLongSandboxScenariosOutliveARestart(t *testing.T) {
 
 // outlives books every scenario, and disturbs what plays them; reached waits
 // until the longest is at a step.
-func outlives(t *testing.T, s *server, disturb func(reached func(step string) *answer)) {
+func outlives(t *testing.T, s *server, disturb func(reached func(step string))) {
 	t.Helper()
 	c := s.loner(t, sandbox)
 	names := slices.Sorted(maps.Keys(scripts))
@@ -50,13 +50,11 @@ func outlives(t *testing.T, s *server, disturb func(reached func(step string) *a
 	resting := c.post("/deliveries", anOrder(simulated("delivered", 1))).is(201).id()
 	stopped := c.stop(resting).is(200)
 
-	reached := func(step string) (now *answer) {
+	reached := func(step string) {
 		t.Helper()
 		eventually(t, "the scenario is at step "+step, func() bool {
-			now = c.get("/deliveries/" + slow).is(200)
-			return now.text("data.simulation.step") >= step
+			return c.get("/deliveries/"+slow).is(200).text("data.simulation.step") >= step
 		})
-		return now
 	}
 	disturb(reached)
 	reached("8")

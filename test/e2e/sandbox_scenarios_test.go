@@ -189,9 +189,9 @@ func (w *watch) finished() {
 	}
 }
 
-func TestSandboxScenariosPlayAsTheyAreWritten(t *testing.T) { both(t, playedAsWritten) }
+// A server plays all scenarios at the same time.
+func TestLongSandboxScenariosPlayAsTheyAreWritten(t *testing.T) { both(t, playedAsWritten) }
 
-// playedAsWritten has a server play all scenarios at the same time.
 func playedAsWritten(t *testing.T, s *server) {
 	t.Helper()
 	c := s.caller(t, sandbox)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waybill/test/devserver"
 )
 
 // The collection is played as by a person who clicks from top to bottom: each
@@ -15,11 +17,11 @@ import (
 func TestTheBrunoCollectionPlaysFromTopToBottom(t *testing.T) {
 	t.Parallel()
 	modules := filepath.Join(tools(t), "node_modules")
-	s := serve(t)
+	s := devserver.For(t)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer receiver.Close()
-	told := output(t, "", []string{"WEBHOOK_URL=" + receiver.URL, "BASE_URL=" + s.vars["WAYBILL_SANDBOX_URL"],
-		"API_KEY=" + s.vars["WAYBILL_TEST_KEY"]},
+	told := output(t, "", []string{"WEBHOOK_URL=" + receiver.URL, "BASE_URL=" + s.Vars["WAYBILL_SANDBOX_URL"],
+		"API_KEY=" + s.Vars["WAYBILL_TEST_KEY"]},
 		"node", filepath.Join("bruno", "play.mjs"), filepath.Join(adapters, "bruno"), "sandbox", modules)
 	missing := operations(t)
 	for line := range strings.Lines(told) {

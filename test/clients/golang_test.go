@@ -15,6 +15,7 @@ import (
 
 	"waybill/adapters/clients/go/waybillapi"
 	"waybill/test/contract"
+	"waybill/test/devserver"
 )
 
 // seen notes which operations were answered with a success.
@@ -51,9 +52,9 @@ func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-func client(t *testing.T, s *server, transport http.RoundTripper) *waybillapi.Client {
+func client(t *testing.T, s *devserver.Server, transport http.RoundTripper) *waybillapi.Client {
 	t.Helper()
-	c, err := waybillapi.New(waybillapi.WithBaseURL(s.vars["WAYBILL_SANDBOX_URL"]), waybillapi.WithAPIKey(s.vars["WAYBILL_TEST_KEY"]),
+	c, err := waybillapi.New(waybillapi.WithBaseURL(s.Vars["WAYBILL_SANDBOX_URL"]), waybillapi.WithAPIKey(s.Vars["WAYBILL_TEST_KEY"]),
 		waybillapi.WithHTTPClient(&http.Client{Transport: transport, Timeout: patience}))
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func key() string { return waybillapi.NewIdempotencyKey() }
 
 func TestEveryOperationIsCalledByTheClientInGo(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
+	s := devserver.For(t)
 	seen := watch(t)
 	c, ctx := client(t, s, seen), t.Context()
 
@@ -106,7 +107,7 @@ func TestEveryOperationIsCalledByTheClientInGo(t *testing.T) {
 	listeners(t, ctx, c)
 
 	info := must(c.GetAPIKey(ctx))(t)
-	if info.Business.ID != s.vars["WAYBILL_BUSINESS_ID"] || !slices.Contains(info.Key.Scopes, waybillapi.ScopeDeliveriesWrite) ||
+	if info.Business.ID != s.Vars["WAYBILL_BUSINESS_ID"] || !slices.Contains(info.Key.Scopes, waybillapi.ScopeDeliveriesWrite) ||
 		info.Key.ExpiresAt != nil {
 		t.Errorf("the key is %+v", info)
 	}

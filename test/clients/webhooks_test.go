@@ -18,6 +18,7 @@ import (
 	"waybill/adapters/clients/go/waybillapi"
 	"waybill/adapters/httpapi"
 	"waybill/domain"
+	"waybill/test/devserver"
 )
 
 // letter is a webhook as a receiver gets it.
@@ -146,13 +147,13 @@ func TestTheClientInTypeScriptBelievesWhatIsSignedAndNothingElse(t *testing.T) {
 func TestTheClientInTypeScriptBooksAndVerifiesTheWebhook(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(compiled(t), "test", "clients", "typescript", "book.mjs")
-	s := serve(t)
+	s := devserver.For(t)
 	var got struct {
 		Delivery, Status, Code, Event, Of, First string
 		Same, Replayed, RefusedSpoilt            bool
 		Listed                                   int
 	}
-	told := output(t, "", []string{"BASE_URL=" + s.vars["WAYBILL_SANDBOX_URL"], "API_KEY=" + s.vars["WAYBILL_TEST_KEY"]}, "node", program)
+	told := output(t, "", []string{"BASE_URL=" + s.Vars["WAYBILL_SANDBOX_URL"], "API_KEY=" + s.Vars["WAYBILL_TEST_KEY"]}, "node", program)
 	if err := json.Unmarshal([]byte(told), &got); err != nil {
 		t.Fatalf("%v\n%s", err, told)
 	}
@@ -174,7 +175,7 @@ func compiled(t *testing.T) string {
 	modules := filepath.Join(tools(t), "node_modules")
 	compile.Lock()
 	defer compile.Unlock()
-	out := filepath.Join(home, "compiled")
+	out := filepath.Join(devserver.Home, "compiled")
 	done := filepath.Join(out, "package.json")
 	if _, err := os.Stat(done); err == nil {
 		return out

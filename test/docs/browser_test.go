@@ -148,7 +148,7 @@ func TestTheReferenceCallsTheSandbox(t *testing.T) {
 	}
 	// As typing does it: frameworks listen to the event, not to the property.
 	browser.Eval[bool](t, p, `(() => { const field = `+field+`; field.focus();
-		Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, `+browser.Quoted(s.vars["WAYBILL_TEST_KEY"])+`);
+		Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, `+browser.Quoted(s.Vars["WAYBILL_TEST_KEY"])+`);
 		for (const e of ["input", "change"]) field.dispatchEvent(new Event(e, { bubbles: true }));
 		field.blur(); return true })()`)
 	press := func(within, text string) {
@@ -162,7 +162,7 @@ func TestTheReferenceCallsTheSandbox(t *testing.T) {
 	p.Eventually(t, "an answer is shown", `/Status:\s*\d\d\d/.test(document.querySelector("[role=dialog]").innerText)`)
 	p.Screenshot(t, "docs-reference-console")
 	answer := browser.Eval[string](t, p, `document.querySelector("[role=dialog]").innerText`)
-	if !strings.Contains(answer, "200 OK") || !strings.Contains(answer, s.vars["WAYBILL_APP_ID"]) {
+	if !strings.Contains(answer, "200 OK") || !strings.Contains(answer, s.Vars["WAYBILL_APP_ID"]) {
 		t.Errorf("the console shows\n%s\nwant 200 OK with the application of the key", answer)
 	}
 	s.checkQuiet(t, reference, p)

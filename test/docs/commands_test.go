@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/test/devserver"
 )
 
 // placeholder is what a reader replaces by a key.
@@ -90,7 +91,7 @@ func TestTheOtherGuidesShowCommandsThatWork(t *testing.T) {
 func (s *server) run(t *testing.T, commands ...string) []string {
 	t.Helper()
 	script := strings.Join(commands, "\nprintf %s '"+marker+"'\n") + "\n"
-	script = strings.ReplaceAll(script, placeholder, s.vars["WAYBILL_TEST_KEY"])
+	script = strings.ReplaceAll(script, placeholder, s.Vars["WAYBILL_TEST_KEY"])
 	answers := strings.Split(output(t, t.TempDir(), script, "bash", "-e"), marker)
 	if len(answers) != len(commands) {
 		t.Fatalf("%d commands gave %d answers: %q", len(commands), len(answers), answers)
@@ -100,13 +101,13 @@ func (s *server) run(t *testing.T, commands ...string) []string {
 
 func TestTheServerSaysWhereItsDocumentationIs(t *testing.T) {
 	s := serve(t)
-	told, err := os.ReadFile(filepath.Join(home, "server.log"))
+	told, err := os.ReadFile(devserver.LogFile())
 	if err != nil || !strings.Contains(string(told), "  Docs           "+s.site+"\n") {
 		t.Errorf("the banner does not name %s (%v):\n%s", s.site, err, told)
 	}
 	for base, want := range map[string]int{"WAYBILL_SANDBOX_URL": http.StatusOK, "WAYBILL_LIVE_URL": http.StatusNotFound} {
 		for _, path := range []string{"/docs", "/docs/index.md", "/llms.txt"} {
-			res, err := http.Get(strings.TrimSuffix(s.vars[base], "/v1") + path)
+			res, err := http.Get(strings.TrimSuffix(s.Vars[base], "/v1") + path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,8 +122,8 @@ func TestTheServerSaysWhereItsDocumentationIs(t *testing.T) {
 // TestEveryErrorWithDetailsLeadsToItsPage asks both hosts for errors.
 func TestEveryErrorWithDetailsLeadsToItsPage(t *testing.T) {
 	s := serve(t)
-	sandbox, live := s.vars["WAYBILL_SANDBOX_URL"], s.vars["WAYBILL_LIVE_URL"]
-	testKey, liveKey := s.vars["WAYBILL_TEST_KEY"], s.vars["WAYBILL_LIVE_KEY"]
+	sandbox, live := s.Vars["WAYBILL_SANDBOX_URL"], s.Vars["WAYBILL_LIVE_URL"]
+	testKey, liveKey := s.Vars["WAYBILL_TEST_KEY"], s.Vars["WAYBILL_LIVE_KEY"]
 	for _, c := range []struct {
 		base, key, path, body, code string
 		bare                        bool // the code has no details

@@ -29,11 +29,11 @@ func (s *server) bookLive(t *testing.T, many int) (booked []struct{ ID, Referenc
 		order := `{"recipient":{"phone_number":"024 412 3456","address":{"address":"7 Independence Avenue","latitude":5.6037,` +
 			`"longitude":-0.187}},"pickup":{"name":"Depot","contact":"030 212 3456","address":"12 Oxford Street","latitude":5.5571,` +
 			`"longitude":-0.1818},"payment":{"type":"delivery_only"},"vehicle_type":"bike"}`
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.vars["WAYBILL_LIVE_URL"]+"/deliveries", strings.NewReader(order))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Vars["WAYBILL_LIVE_URL"]+"/deliveries", strings.NewReader(order))
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Authorization", "Bearer "+s.vars["WAYBILL_LIVE_KEY"])
+		req.Header.Set("Authorization", "Bearer "+s.Vars["WAYBILL_LIVE_KEY"])
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Idempotency-Key", fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano()))
 		var answer struct {
@@ -63,11 +63,11 @@ func (s *server) read(t *testing.T, req *http.Request, into any) (status int) {
 // moves are the statuses that a delivery had, as operators see them.
 func (s *server) moves(t *testing.T, id string) (statuses []string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.vars["WAYBILL_OPS_URL"]+"/ops/v1/deliveries/"+id, http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Vars["WAYBILL_OPS_URL"]+"/ops/v1/deliveries/"+id, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+s.vars["WAYBILL_OPS_TOKEN"])
+	req.Header.Set("Authorization", "Bearer "+s.Vars["WAYBILL_OPS_TOKEN"])
 	var answer struct {
 		Data struct {
 			Timeline []struct{ Status string }
@@ -92,7 +92,7 @@ func TestTheCommandsOfADispatchWorkAsPrinted(t *testing.T) {
 		t.Fatalf("the page shows %d commands: %q", len(commands), commands)
 	}
 	for i := range commands {
-		for _, put := range [][2]string{{"http://ops.internal:8082", s.vars["WAYBILL_OPS_URL"]}, {"svc_ops_...", s.vars["WAYBILL_OPS_TOKEN"]},
+		for _, put := range [][2]string{{"http://ops.internal:8082", s.Vars["WAYBILL_OPS_URL"]}, {"svc_ops_...", s.Vars["WAYBILL_OPS_TOKEN"]},
 			{"7K3M-QX8P-2VTD", booked[1].Reference}} {
 			commands[i] = strings.ReplaceAll(commands[i], put[0], put[1])
 		}
@@ -165,7 +165,7 @@ func TestTheProgramOfADispatchAssignsEachDeliveryOnce(t *testing.T) {
 		t.Fatalf("the page does not show the program as it is kept (%v): %s", err, program)
 	}
 	booked := s.bookLive(t, 3)
-	ops, err := url.Parse(s.vars["WAYBILL_OPS_URL"])
+	ops, err := url.Parse(s.Vars["WAYBILL_OPS_URL"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestTheProgramOfADispatchAssignsEachDeliveryOnce(t *testing.T) {
 	start := func(told *bytes.Buffer) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), "python3", "dispatch.py", "--once")
 		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, told, told
-		cmd.Env = append(os.Environ(), "WAYBILL_OPS_URL="+between.URL, "WAYBILL_OPS_TOKEN="+s.vars["WAYBILL_OPS_TOKEN"])
+		cmd.Env = append(os.Environ(), "WAYBILL_OPS_URL="+between.URL, "WAYBILL_OPS_TOKEN="+s.Vars["WAYBILL_OPS_TOKEN"])
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -2,127 +2,37 @@ package docs
 
 import (
 	"context"
-	"fmt"
 	"html"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"waybill/test/devserver"
 )
 
 // patience is how long a test waits for what should take moments.
 const patience = time.Minute
 
-// home holds what all tests share, and binary is the program.
-var home, binary string
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "waybill-docs-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	home, binary = dir, filepath.Join(dir, "waybill")
-	code := m.Run()
-	if running != nil {
-		if err := running.stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "FAIL:", err)
-			code = max(code, 1)
-		}
-	}
-	return code
-}
+func TestMain(m *testing.M) { os.Exit(devserver.Run(m)) }
 
 // server is a running `waybill dev`.
 type server struct {
-	cmd  *exec.Cmd
-	ends chan error
-	vars map[string]string
+	*devserver.Server
 	site string // address of the documentation
 }
 
-var (
-	running *server
-	start   sync.Mutex
-)
-
-// serve is the server of all tests, built and started for the first of them.
+// serve is the server of all tests.
 func serve(t *testing.T) *server {
 	t.Helper()
-	start.Lock()
-	defer start.Unlock()
-	if running != nil {
-		return running
-	}
-	if out, err := exec.Command("go", "build", "-o", binary, "waybill/cmd/waybill").CombinedOutput(); err != nil {
-		t.Fatalf("build the program: %v\n%s", err, out)
-	}
-	logs, err := os.Create(filepath.Join(home, "server.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer logs.Close()
-	s := &server{cmd: exec.Command(binary, "dev", "--data-dir", home), ends: make(chan error, 1)}
-	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WAYBILL_") })
-	s.cmd.Env = append(s.cmd.Env, "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
-		"WAYBILL_PORTAL_ADDR=127.0.0.1:0")
-	s.cmd.Stdout, s.cmd.Stderr = logs, logs
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { s.ends <- s.cmd.Wait() }()
-	for deadline := time.Now().Add(patience); !s.ready(); <-time.After(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			_ = s.cmd.Process.Kill()
-			told, _ := os.ReadFile(logs.Name())
-			t.Fatalf("the server is not ready after %v\n%s", patience, told)
-		}
-	}
-	s.site = strings.TrimSuffix(s.vars["WAYBILL_SANDBOX_URL"], "/v1") + "/docs"
-	running = s
-	return s
-}
-
-func (s *server) ready() bool {
-	file, err := os.ReadFile(filepath.Join(home, "dev.env"))
-	if err != nil {
-		return false
-	}
-	s.vars = map[string]string{}
-	for line := range strings.SplitSeq(string(file), "\n") {
-		name, value, _ := strings.Cut(line, "=")
-		s.vars[name] = value
-	}
-	res, err := http.Get(s.vars["WAYBILL_OPS_URL"] + "/readyz")
-	if err != nil {
-		return false
-	}
-	defer res.Body.Close()
-	return res.StatusCode == http.StatusOK
-}
-
-func (s *server) stop() error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	select {
-	case err := <-s.ends:
-		return err
-	case <-time.After(patience):
-		return fmt.Errorf("the server still runs %v after SIGTERM", patience)
-	}
+	s := devserver.For(t)
+	return &server{s, strings.TrimSuffix(s.Vars["WAYBILL_SANDBOX_URL"], "/v1") + "/docs"}
 }
 
 // page is the HTML at a path below the site.

@@ -47,26 +47,24 @@ type person struct {
 	*server
 }
 
-var signIn = sync.OnceValues(func() (http.CookieJar, error) {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	res, err := (&http.Client{Jar: jar}).Post(running.vars["WAYBILL_PORTAL_LINK"], "application/x-www-form-urlencoded", http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	return jar, res.Body.Close()
-})
+// browsing has the session that the server's link gave, once.
+var (
+	browsing = &http.Client{}
+	signIn   sync.Once
+)
 
 func signedIn(t *testing.T) *person {
 	t.Helper()
 	s := serve(t)
-	jar, err := signIn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &person{&http.Client{Jar: jar}, s}
+	signIn.Do(func() {
+		browsing.Jar, _ = cookiejar.New(nil) // it never fails
+		res, err := browsing.Post(s.Vars["WAYBILL_PORTAL_LINK"], "application/x-www-form-urlencoded", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	})
+	return &person{browsing, s}
 }
 
 // ask is a page of the portal, by a form where there is one, and what it shows to be run.
@@ -76,7 +74,7 @@ func (p *person) ask(t *testing.T, path string, form url.Values) (page string, s
 	if form != nil {
 		method, body = http.MethodPost, strings.NewReader(form.Encode())
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, p.vars["WAYBILL_PORTAL_URL"]+path, body)
+	req, err := http.NewRequestWithContext(t.Context(), method, p.Vars["WAYBILL_PORTAL_URL"]+path, body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +131,8 @@ func (s *server) play(t *testing.T, language int, text string, vars ...string) t
 	defer cancel()
 	cmd := exec.CommandContext(ctx, l.program, l.args...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GO111MODULE=off", "WAYBILL_TEST_KEY="+s.vars["WAYBILL_TEST_KEY"],
-		"WAYBILL_API_KEY="+s.vars["WAYBILL_TEST_KEY"])
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GO111MODULE=off", "WAYBILL_TEST_KEY="+s.Vars["WAYBILL_TEST_KEY"],
+		"WAYBILL_API_KEY="+s.Vars["WAYBILL_TEST_KEY"])
 	cmd.Env = append(cmd.Env, vars...)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -201,7 +199,7 @@ func TestSamplesSendWhatWasTypedWhateverItIs(t *testing.T) {
 				_, _ = io.WriteString(w, "{}")
 			}))
 			t.Cleanup(catcher.Close)
-			text := strings.ReplaceAll(shown["book-"+l.name], p.vars["WAYBILL_SANDBOX_URL"], catcher.URL)
+			text := strings.ReplaceAll(shown["book-"+l.name], p.Vars["WAYBILL_SANDBOX_URL"], catcher.URL)
 			if a := p.play(t, i, text); a.status != http.StatusCreated {
 				t.Fatalf("%+v of\n%s", a, text)
 			}
@@ -210,7 +208,7 @@ func TestSamplesSendWhatWasTypedWhateverItIs(t *testing.T) {
 				Recipient struct{ Name string }
 			}
 			if err := json.Unmarshal([]byte(s.body), &order); err != nil || order.Recipient.Name != name ||
-				s.auth != "Bearer "+p.vars["WAYBILL_TEST_KEY"] || !strings.HasPrefix(s.key, "sample-") {
+				s.auth != "Bearer "+p.Vars["WAYBILL_TEST_KEY"] || !strings.HasPrefix(s.key, "sample-") {
 				t.Errorf("%v: it sends %+v", err, s)
 			}
 		})
@@ -312,7 +310,7 @@ func TestTheStepsOfHomeAreCallsThatWork(t *testing.T) {
 // cursor is one of the feed.
 func (p *person) cursor(t *testing.T) string {
 	t.Helper()
-	a := p.play(t, 0, `curl -s -H "Authorization: Bearer $WAYBILL_API_KEY" "`+p.vars["WAYBILL_SANDBOX_URL"]+`/events?limit=1"`)
+	a := p.play(t, 0, `curl -s -H "Authorization: Bearer $WAYBILL_API_KEY" "`+p.Vars["WAYBILL_SANDBOX_URL"]+`/events?limit=1"`)
 	found := regexp.MustCompile(`"next_cursor":"([^"]+)"`).FindStringSubmatch(a.body)
 	if found == nil {
 		t.Fatalf("the feed has no cursor: %+v", a)

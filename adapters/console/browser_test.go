@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -9,9 +10,32 @@ import (
 	"waybill/test/browser"
 )
 
-// TestInABrowser shows the pages to one browser, in windows that share nothing. Files of
+// TestAWalkInABrowser looks at a page of each area once, and moves deliveries as a dispatcher does.
+func TestAWalkInABrowser(t *testing.T) {
+	t.Parallel()
+	w := &walk{T: t, scene: newScene(t), browser: browser.Start(t), reader: browser.Reader{Zone: "Asia/Kolkata"}}
+	busyDay(t, w.scene)
+	browser.Check(t, w.as("").Page, "signin")
+	p := w.as(domain.RoleAdmin)
+	for _, page := range [][2]string{
+		{"/", "Kofi admin"}, {"/board", "Board"}, {"/deliveries", "Deliveries"}, {"/deliveries/:delivery", "-"},
+		{"/bulk/runs/:run", "0 of 2 moved"}, {"/map/street", "Street map"}, {"/reports", "Reports"}, {"/requests", "Requests"},
+		{"/requests/:request", "POST"}, {"/errors", "Errors"}, {"/webhooks", "Webhooks"},
+		{"/queues", "Queues"}, {"/businesses", "Customers"}, {"/businesses/:business", "Adom Foods"},
+		{"/businesses/:business/apps/:app/:env/keys", "API keys"}, {"/staff", "Staff"}, {"/audit", "Audit log"}, {"/account", "Account"},
+	} {
+		p.to(fill(t, w.scene, page[0]), page[1])
+		browser.Check(t, p.Page, page[0])
+	}
+	w.scene = newScene(t)
+	moveMany(w)
+	w.scene = newScene(t)
+	failByKeyboard(w)
+}
+
+// TestLongInABrowser shows the pages to one browser, in windows that share nothing. Files of
 // pages add to states and journeys by init.
-func TestInABrowser(t *testing.T) {
+func TestLongInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
@@ -27,9 +51,9 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-// state is a look of a page: it is held against axe, in light and dark, on a phone and a
-// desk, and its screenshots are kept under its name. Then all of it is reached and used by
-// the keyboard.
+// state is a look of a page: it is held against axe by day and by night, and against the width of
+// a phone; its screenshots are kept under its name. The first of a page is reached and used by the
+// keyboard.
 type state struct {
 	name    string
 	role    domain.Role // of who looks; empty: before the sign-in
@@ -37,44 +61,63 @@ type state struct {
 	heading string      // that begins the page
 	before  func(t *testing.T, s *scene)
 	then    func(p *tab) // what makes the page look so, such as a form that is sent
+	alone   bool         // then changes what other states show
 }
 
 var states []state
 
-// everyState has a scene for each state that changes something, and one for all others.
+// everyState has a scene for all states with the same beginning, and in it a tab for each role.
 func everyState(t *testing.T, b *browser.Browser) {
-	shared := &walk{T: t, scene: newScene(t), browser: b}
-	tabs, seen, controls := map[domain.Role]*tab{}, map[domain.Role]bool{}, 0
+	type shared struct {
+		*walk
+		tabs map[domain.Role]*tab
+	}
+	scenes, used, controls := map[uintptr]shared{}, map[string]bool{}, 0
+	all := t
 	for _, st := range states {
 		t.Run(st.name, func(t *testing.T) {
-			var p *tab
-			w := &walk{T: t, scene: shared.scene, browser: b}
-			if st.before != nil || st.then != nil {
-				w.scene = newScene(t)
+			begin := func(t *testing.T) *walk {
+				w := &walk{T: t, scene: newScene(t), browser: b}
 				if st.before != nil {
 					st.before(t, w.scene)
 				}
+				return w
+			}
+			var p *tab
+			w := &walk{T: t, browser: b}
+			if st.alone {
+				w = begin(t)
 				p = w.as(st.role)
 			} else {
-				if tabs[st.role] == nil {
-					tabs[st.role] = shared.as(st.role)
+				s, there := scenes[reflect.ValueOf(st.before).Pointer()]
+				if !there {
+					s = shared{begin(all), map[domain.Role]*tab{}}
+					scenes[reflect.ValueOf(st.before).Pointer()] = s
 				}
-				p = &tab{walk: w, Page: tabs[st.role].Page}
+				if s.tabs[st.role] == nil {
+					s.tabs[st.role] = s.as(st.role)
+				}
+				w.scene = s.scene
+				p = &tab{walk: w, Page: s.tabs[st.role].Page}
 			}
 			p.to(fill(t, w.scene, st.path), st.heading)
 			if st.then != nil {
 				st.then(p)
 			}
 			browser.Examine(t, p.Page, "console", st.name)
-			part := browser.Content
-			if st.then == nil && !seen[st.role] {
-				part, seen[st.role] = browser.WholePage, true
-				p.to(fill(t, w.scene, st.path), st.heading)
+			page, _, _ := strings.Cut(st.path, "?")
+			if used[page] {
+				return
 			}
+			part := browser.Content
+			if len(used) == 0 {
+				part = browser.WholePage
+			}
+			used[page] = true
 			controls += browser.Keyboard(t, p.Page, part, st.name)
 		})
 	}
-	t.Logf("%d controls on %d pages by the keyboard alone", controls, len(states))
+	t.Logf("%d controls on %d pages by the keyboard alone", controls, len(used))
 }
 
 // fill puts the records of a scene into a path.
@@ -97,19 +140,18 @@ type walk struct {
 	keys    bool // by them alone
 }
 
-// journey is what a person comes for. One that is about what scripts add is not walked
-// without them.
+// journey is what a person comes for.
 type journey struct {
-	name     string
-	scripted bool
-	walk     func(*walk)
+	name  string
+	plain bool // it is walked without scripts too, which change something in it
+	walk  func(*walk)
 }
 
 var journeys []journey
 
 func walkAll(t *testing.T, b *browser.Browser, r browser.Reader) {
 	for _, j := range journeys {
-		if j.scripted && r.NoScripts {
+		if r.NoScripts && !j.plain {
 			continue
 		}
 		t.Run(j.name, func(t *testing.T) { j.walk(&walk{T: t, scene: newScene(t), browser: b, reader: r}) })
@@ -125,8 +167,8 @@ type tab struct {
 // open shows a page before the sign-in.
 func (w *walk) open(path string) *tab {
 	w.Helper()
-	p := w.browser.Open(w.T, w.url+path, browser.Looks[2], w.reader)
-	w.Cleanup(func() { browser.WantQuiet(w.T, p, w.url) })
+	p, from := w.browser.Open(w.T, w.url+path, browser.Desk, w.reader), w.url
+	w.Cleanup(func() { browser.WantQuiet(w.T, p, from) })
 	return &tab{walk: w, Page: p}
 }
 

@@ -59,9 +59,7 @@ func init() {
 			then: func(p *tab) { browser.Eval[bool](p.T, p.Page, "(window.stop(), true)") }},
 	}...)
 	journeys = append(journeys, []journey{
-		{"a dispatcher previews references and moves them", false, moveMany},
-		{"a dispatcher sends too many references and loses none of them", false, moveTooMany},
-		{"the page of a run follows it to its end", false, followRun},
+		{"the page of a run follows it to its end", true, followRun},
 	}...)
 }
 
@@ -103,22 +101,6 @@ func moveMany(w *walk) {
 	p.to(strings.TrimPrefix(at, w.url), "1 of 2 moved")
 	p.to("/bulk", "Move many deliveries")
 	p.want("Kofi dispatcher")
-}
-
-func moveTooMany(w *walk) {
-	p := w.as(domain.RoleAdmin)
-	p.to("/bulk", "Move many deliveries")
-	p.preview(strings.Repeat("AAAA-BBBB-CCCC ", 205), "failed", "no_rider", "Move many deliveries")
-	p.want("These are 205 references, and one run takes 200")
-	kept := browser.Eval[string](w.T, p.Page, "document.querySelector('#references').value")
-	if got := strings.Count(kept, "AAAA-BBBB-CCCC"); got != 205 {
-		w.Errorf("%d of 205 references are still there", got)
-	}
-	for field, want := range map[string]string{"#status": "failed", "#reason_code": "no_rider"} {
-		if got := browser.Eval[string](w.T, p.Page, "document.querySelector("+browser.Quoted(field)+").value"); got != want {
-			w.Errorf("%s has %q", field, got)
-		}
-	}
 }
 
 func followRun(w *walk) {

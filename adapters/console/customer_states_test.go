@@ -36,7 +36,7 @@ func init() {
 			p.sendEmpty("#reason", "View as customer")
 		}},
 		{name: "business-disable", role: admin, path: at("/disable"), heading: "Disable Adom Foods?"},
-		{name: "business-view", role: support, path: at(""), heading: "Adom Foods", then: func(p *tab) {
+		{name: "business-view", alone: true, role: support, path: at(""), heading: "Adom Foods", then: func(p *tab) {
 			p.fill("#reason", viewReason)
 			p.press("View as customer")
 			browser.Settled(p.T, p.Page, "View Adom Foods as its customer")
@@ -47,7 +47,7 @@ func init() {
 		{name: "customer-app-disable", role: admin, path: at("/apps/:app/disable"), heading: "Disable Adom shop?"},
 		{name: "customer-keys", role: admin, path: at("/apps/:app/:env/keys"), heading: "API keys", before: called},
 		{name: "customer-keys-viewer", role: viewer, path: at("/apps/:app/live/keys"), heading: "API keys"},
-		{name: "customer-key", role: admin, path: at("/apps/:app/:env/keys"), heading: "API keys", then: func(p *tab) {
+		{name: "customer-key", alone: true, role: admin, path: at("/apps/:app/:env/keys"), heading: "API keys", then: func(p *tab) {
 			p.Page.Click(p.T, "main input[name=scopes]")
 			p.press("Create key")
 			browser.Settled(p.T, p.Page, "new sandbox key")
@@ -56,7 +56,7 @@ func init() {
 			before: called},
 		{name: "customer-people", role: admin, path: at("/people"), heading: "People"},
 		{name: "customer-people-viewer", role: viewer, path: at("/people"), heading: "People"},
-		{name: "customer-people-link", role: admin, path: at("/people"), heading: "People", then: func(p *tab) {
+		{name: "customer-people-link", alone: true, role: admin, path: at("/people"), heading: "People", then: func(p *tab) {
 			p.fill("#name", "Ama Mensah")
 			p.fill("#email", "ama@adom.example")
 			p.press("Invite person")

@@ -22,16 +22,6 @@ func init() {
 		{name: "webhook-recover-wrong", role: domain.RoleAdmin, path: "/webhooks/:endpoint/recover?since=2026-03-20T00:00&until=2026-03-19T00:00",
 			heading: "Recover webhooks"},
 	}...)
-	journeys = append(journeys, journey{"an admin recovers what was held while an endpoint was off", false, func(w *walk) {
-		held(w.T, w.scene)
-		p := w.as(domain.RoleAdmin)
-		p.to("/webhooks/"+w.ids[":endpoint"], "Webhook endpoint")
-		p.click(`main a[href$="/recover"]`, "Recover webhooks")
-		p.want("webhook") // the number of them
-		p.click(`form[method="post"][action$="/recover"] button`, "Recover webhooks")
-		p.want("on their way again")
-		w.wantAudited(domain.ActionEndpointRecover)
-	}})
 }
 
 // held turns the endpoint off, moves a delivery meanwhile and turns it on again.

@@ -45,8 +45,7 @@ func init() {
 		{name: "map-list-empty", role: domain.RoleViewer, path: "/map/deliveries?cell=3-1-1", heading: "Deliveries near"},
 	}...)
 	journeys = append(journeys, []journey{
-		{"a report is narrowed from day to customer and to days of the customer", false, reportOfACustomer},
-		{"the map leads from all deliveries to those of a mark", false, mapToDeliveries},
+		{"the map leads from all deliveries to those of a mark", true, mapToDeliveries},
 	}...)
 }
 
@@ -127,19 +126,6 @@ func (s *scene) move(t *testing.T, tenant domain.Tenant, id domain.ID, to domain
 	}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func reportOfACustomer(w *walk) {
-	busyDay(w.T, w.scene)
-	p := w.as(domain.RoleSupport)
-	p.to("/reports", "Reports")
-	p.want("Half of all deliveries were delivered within")
-	p.choose("#each", "customer")
-	p.click(`form[action="/console/reports"] button`, "Reports")
-	p.click(`tr[data-id="`+string(w.business.ID)+`"] a`, "Reports")
-	p.want("By day")
-	p.click(`tr[data-id] th a`, "Reports")
-	p.want("By customer")
 }
 
 func mapToDeliveries(w *walk) {

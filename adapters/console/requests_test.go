@@ -44,20 +44,29 @@ func init() {
 		{name: "errors", role: domain.RoleSupport, path: "/errors?period=24h", heading: "Errors", before: fails},
 		{name: "errors-none", role: domain.RoleViewer, path: "/errors?environment=sandbox", heading: "Errors"},
 	}...)
-	journeys = append(journeys, journey{"a number of the errors leads to its requests, and one of them to its delivery", false, fromTheErrors})
 }
 
 // requested keeps a request that was made so long ago.
 func (s *scene) requested(t *testing.T, of domain.Tenant, ago time.Duration, with ...func(*domain.RequestRecord)) domain.RequestRecord {
 	t.Helper()
+	r := s.request(of, ago, with...)
+	s.keep(t, r)
+	return r
+}
+
+func (s *scene) keep(t *testing.T, requests ...domain.RequestRecord) {
+	t.Helper()
+	if _, err := s.Store.WriteRequests(t.Context(), strings.Repeat("a", 32), requests, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *scene) request(of domain.Tenant, ago time.Duration, with ...func(*domain.RequestRecord)) domain.RequestRecord {
 	r := domain.RequestRecord{ID: sample.IDAt(domain.PrefixRequest, s.Clock.Now().Add(-ago)), Environment: of.Environment,
 		BusinessID: of.BusinessID, ApplicationID: of.ApplicationID, Route: "POST /v1/deliveries", Status: 201,
 		Took: 12 * time.Millisecond, Weight: 1, Network: "198.51.100.0/24", Agent: "shop/1.2"}
 	for _, change := range with {
 		change(&r)
-	}
-	if _, err := s.Store.WriteRequests(t.Context(), strings.Repeat("a", 32), []domain.RequestRecord{r}, nil); err != nil {
-		t.Fatal(err)
 	}
 	return r
 }
@@ -71,16 +80,18 @@ func fails(t *testing.T, s *scene) {
 	t.Helper()
 	other := must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "=Kente & Co", nil))
 	foreign := domain.Tenant{BusinessID: other.ID, ApplicationID: s.app.ID, Environment: domain.Sandbox}
+	var all []domain.RequestRecord
 	for i := range 60 {
-		s.requested(t, s.delivery.Tenant, time.Duration(i)*time.Minute/2, failing(422, domain.CodeValidation))
+		all = append(all, s.request(s.delivery.Tenant, time.Duration(i)*time.Minute/2, failing(422, domain.CodeValidation)))
 	}
 	for i := range 3 {
 		ago := time.Duration(i) * time.Hour
-		s.requested(t, foreign, ago+time.Minute, failing(422, domain.CodeValidation))
-		s.requested(t, foreign, ago+time.Minute, failing(503, domain.CodeQuoteUnavailable))
-		s.requested(t, domain.Tenant{Environment: domain.Live}, ago+time.Minute, failing(401, domain.CodeInvalidAPIKey))
-		s.requested(t, s.delivery.Tenant, ago+time.Minute, func(r *domain.RequestRecord) { r.Route, r.Status = "GET /v1/deliveries", 200 })
+		all = append(all, s.request(foreign, ago+time.Minute, failing(422, domain.CodeValidation)))
+		all = append(all, s.request(foreign, ago+time.Minute, failing(503, domain.CodeQuoteUnavailable)))
+		all = append(all, s.request(domain.Tenant{Environment: domain.Live}, ago+time.Minute, failing(401, domain.CodeInvalidAPIKey)))
+		all = append(all, s.request(s.delivery.Tenant, ago+time.Minute, func(r *domain.RequestRecord) { r.Route, r.Status = "GET /v1/deliveries", 200 }))
 	}
+	s.keep(t, all...)
 }
 
 var (
@@ -205,19 +216,4 @@ func TestOneRequestLeadsToItsCustomerItsKeyAndItsDelivery(t *testing.T) {
 			t.Errorf("%s: %d", id, p.status)
 		}
 	}
-}
-
-func fromTheErrors(w *walk) {
-	fails(w.T, w.scene)
-	w.requested(w.T, w.delivery.Tenant, time.Minute, failing(409, "EXTERNAL_ID_CONFLICT"), func(r *domain.RequestRecord) {
-		r.DeliveryID = w.delivery.ID
-	})
-	p := w.as(domain.RoleSupport)
-	p.click(`nav a[href="/console/requests"]`, "Requests")
-	p.click(`main a[href="/console/errors"]`, "Errors")
-	p.click(`td[data-label="Count"] a[aria-label*="EXTERNAL_ID_CONFLICT"]`, "Requests")
-	p.click(`tr[data-id] th a`, "POST")
-	p.want("It failed with EXTERNAL_ID_CONFLICT")
-	p.click(`main a[href="/console/deliveries/`+string(w.delivery.ID)+`"]`, "-")
-	p.want(string(w.delivery.Reference))
 }

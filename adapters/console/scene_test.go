@@ -75,6 +75,8 @@ type scene struct {
 	services []board.Service // behind prices, of the processes that are served from now on
 	refuses  atomic.Bool     // the database counts no work
 
+	providerGone bool // that of the company's accounts
+
 	queue *redis
 	hooks *webhooks.Webhooks
 

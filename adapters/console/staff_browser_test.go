@@ -32,18 +32,15 @@ func init() {
 			p.Page.Click(p.T, `form[action="/console/staff"] button`)
 			p.Eventually(p.T, "the error", "document.querySelector('#email-error') !== null && document.readyState === 'complete'")
 		}},
-		{name: "again", role: domain.RoleAdmin, path: "/staff", heading: "Staff", then: func(p *tab) {
+		{name: "again", alone: true, role: domain.RoleAdmin, path: "/staff", heading: "Staff", then: func(p *tab) {
 			p.wait(domain.FreshFor)
 			p.inviteEfua("Sign in again to go on")
 		}},
 	}...)
 	journeys = append(journeys, []journey{
-		{"an admin invites a dispatcher, who comes in and sets a password", false, inviteADispatcher},
-		{"an old sign-in is asked for again in place, and the form survives it", false, askedAgain},
-		{"a member of the staff who is removed is out", false, removedPerson},
-		{"a session that is lost in a form comes back to it", false, lostSession},
+		{"an admin invites a dispatcher, who comes in and sets a password", true, inviteADispatcher},
+		{"a session that is lost in a form comes back to it", true, lostSession},
 		{"a session of the portal opens no page", false, portalIsElsewhere},
-		{"a passkey is added and lets in", true, passkey},
 	}...)
 }
 
@@ -67,7 +64,7 @@ func inviteADispatcher(w *walk) {
 	admin.want("Efua Owusu is invited")
 	link := admin.secret()
 	browser.Eval[bool](w.T, admin.Page, "(window.onbeforeunload = null) === null")
-	efua := w.browser.Open(w.T, link, browser.Looks[2], w.reader)
+	efua := w.browser.Open(w.T, link, browser.Desk, w.reader)
 	p := &tab{walk: w, Page: efua}
 	browser.Settled(w.T, efua, "Sign in to Waybill")
 	p.click("main button", "Efua Owusu")
@@ -82,24 +79,6 @@ func inviteADispatcher(w *walk) {
 	p.fill("#email", "efua@waybill.example")
 	p.fill("#password", "a long and good password")
 	p.click("main form button", "Efua Owusu")
-}
-
-func askedAgain(w *walk) {
-	p := w.as(domain.RoleAdmin)
-	p.to("/staff", "Staff")
-	w.wait(domain.FreshFor)
-	p.inviteEfua("Sign in again to go on")
-	p.fill("#password", password)
-	p.click("main form button", "Staff")
-	p.want("Efua Owusu is invited")
-}
-
-func removedPerson(w *walk) {
-	admin, dispatcher := w.as(domain.RoleAdmin), w.as(domain.RoleDispatcher)
-	admin.to("/staff/"+w.ids[":person"]+"/remove", "Remove Kofi dispatcher")
-	admin.click("button.danger", "Staff")
-	admin.want("The person was removed")
-	dispatcher.to("/staff", "Sign in")
 }
 
 func lostSession(w *walk) {
@@ -124,18 +103,6 @@ func portalIsElsewhere(w *walk) {
 	p.fill("#password", password)
 	p.click("main form button", "Sign in")
 	p.want("do not match")
-}
-
-func passkey(w *walk) {
-	p := w.as(domain.RoleViewer)
-	p.Authenticate(w.T)
-	p.to("/account", "Account")
-	p.fill("#passkey-name", "This laptop")
-	p.Page.Click(w.T, "form[data-passkey] button")
-	p.want("The passkey was added")
-	p.click(`form[action="/console/signout"] button`, "Sign in")
-	p.Page.Click(w.T, "form[data-passkey] button")
-	p.want("Kofi viewer")
 }
 
 func TestASessionThatEndsIsOutInEveryProcessAtOnce(t *testing.T) {

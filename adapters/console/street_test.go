@@ -40,10 +40,10 @@ func init() {
 		{name: "street-gone", role: domain.RoleViewer, path: "/map/street", heading: "Map", before: breakMap},
 	}...)
 	journeys = append(journeys, []journey{
-		{"the street map leads to a delivery by its list, and by its filters to fewer", false, streetList},
-		{"a mark on the street map leads to its delivery", true, streetMark},
-		{"where no streets can be drawn, the map has its marks alone", false, streetWithoutWebGL},
-		{"the street map is moved by the keyboard", true, streetByKeyboard},
+		{"the street map leads to a delivery by its list, and by its filters to fewer", true, streetList},
+		{"a mark on the street map leads to its delivery", false, streetMark},
+		{"where no streets can be drawn, the map has its marks alone", true, streetWithoutWebGL},
+		{"the street map is moved by the keyboard", false, streetByKeyboard},
 	}...)
 }
 

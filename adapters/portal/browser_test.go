@@ -10,20 +10,49 @@ import (
 	"waybill/test/browser"
 )
 
-// TestInABrowser shows the pages to one browser, in windows that share nothing.
-func TestInABrowser(t *testing.T) {
+// TestAWalkInABrowser looks at a page of each area once, and does what a first visit is for: a
+// key, and a sample whose webhooks come.
+func TestAWalkInABrowser(t *testing.T) {
+	t.Parallel()
+	w := &walk{T: t, scene: newScene(t), browser: browser.Start(t), reader: browser.Reader{Zone: "Asia/Kolkata"}}
+	w.busyDay(t)
+	p := w.open("/signin")
+	browser.Check(t, p.Page, "signin")
+	p.signsIn(string(w.house.people[domain.RoleOwner].Email), "Hello, adom owner")
+	for _, page := range [][2]string{
+		{"/", "Hello"}, {"/apps", "Applications"}, {w.house.keysPath(domain.Live), "API keys"}, {"/requests", "Requests"},
+		{"/requests/" + string(w.house.request), "POST /v1/deliveries"}, {"/errors", "Errors"}, {"/usage", "Usage"},
+		{"/deliveries", "Deliveries"}, {at(w.followed(t)), ""}, {hooks(w.house.endpoint), w.house.endpoint.Host()},
+		{hooks(w.house.endpoint, "/sent/", string(w.house.sent)), "webhook_endpoint.test"}, {"/sandbox", "Sandbox"},
+		{"/pickup-locations/live", "Pickup locations"}, {"/people", "People"}, {"/audit", "Audit log"}, {"/account", "Account"},
+	} {
+		p.to(page[0], page[1])
+		browser.Check(t, p.Page, page[0])
+	}
+	p.click(`form[action="/signout"] button`, "Sign in")
+	firstKey(w)
+	sandboxJourney(w)
+}
+
+// TestLongInABrowser shows the pages to one browser, in windows that share nothing.
+func TestLongInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
+	scripts, none := browser.Reader{Zone: "Asia/Kolkata"}, browser.Reader{NoScripts: true}
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
-		"every page is for everybody, in every light and width":  everyPage,
-		"every state is for everybody, in every light and width": everyState,
-		"every state of webhooks is":                             everyWebhookState,
-		"searches, imports and readiness":                        findStates,
-		"journeys with scripts": func(t *testing.T, b *browser.Browser) {
-			walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"})
-		},
-		"journeys without scripts": func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
-		"passkeys":                 passkeysInABrowser,
+		"every page is for everybody":           everyPage,
+		"every state is for everybody":          everyState,
+		"every state of webhooks is":            everyWebhookState,
+		"searches, imports, readiness":          findStates,
+		"every state of the sandbox":            onOneWalk(sandboxStates, scripts),
+		"of seven tabs the seventh loads":       onOneWalk(sevenTabs, scripts),
+		"of seven windows the seventh loads":    onOneWalk(sevenWindows, scripts),
+		"many webhooks come":                    onOneWalk(manyWebhooks, scripts),
+		"an inbox tells that its session ended": onOneWalk(inboxEnds, scripts),
+		"the sandbox without scripts":           onOneWalk(sandboxWithoutScripts, none),
+		"journeys with scripts":                 func(t *testing.T, b *browser.Browser) { walkAll(t, b, scripts) },
+		"journeys without scripts":              func(t *testing.T, b *browser.Browser) { walkAll(t, b, none) },
+		"passkeys":                              passkeysInABrowser,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -32,7 +61,9 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-var looks = browser.Looks
+func onOneWalk(do func(*walk), r browser.Reader) func(*testing.T, *browser.Browser) {
+	return func(t *testing.T, b *browser.Browser) { do(&walk{T: t, scene: newScene(t), browser: b, reader: r}) }
+}
 
 // examine looks at a page in every way.
 func examine(t *testing.T, p *browser.Page, name string) {
@@ -63,7 +94,7 @@ func fill(t *testing.T, p *browser.Page, selector, text string) {
 func everyPage(t *testing.T, b *browser.Browser) {
 	s := newScene(t)
 	s.busyDay(t)
-	p := b.Open(t, s.url+"/signin", looks[0], browser.Reader{})
+	p := b.Open(t, s.url+"/signin", browser.Phone, browser.Reader{})
 	settled(t, p, "Sign in")
 	examine(t, p, "signin")
 	to(t, p, s.url+"/enter/"+s.link(t, s.house, domain.RoleOwner).Secret, "Sign in to Waybill")

@@ -16,8 +16,8 @@ import (
 
 func init() {
 	journeys = append(journeys, []journey{
-		{"something is searched for, from any page", false, searchFor},
-		{"a table of pickup locations is previewed and imported", false, importTable},
+		{"something is searched for, from any page", true, searchFor},
+		{"a table of pickup locations is previewed and imported", true, importTable},
 		{"an application shows step by step that it is ready", false, getReady},
 	}...)
 }

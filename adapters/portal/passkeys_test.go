@@ -202,14 +202,14 @@ func passkeysInABrowser(t *testing.T, b *browser.Browser) {
 		`document.querySelector('[role=alert]').textContent.includes("This passkey does not let you in")`)
 	examine(t, p, "signin-passkey-refused")
 
-	without := b.Open(t, s.url+"/signin", looks[0], browser.Reader{NoScripts: true})
+	without := b.Open(t, s.url+"/signin", browser.Phone, browser.Reader{NoScripts: true})
 	settled(t, without, "Sign in")
 	text := browser.Eval[string](t, without, "document.querySelector('main').innerText")
 	if !strings.Contains(text, "Passkeys need JavaScript") || !strings.Contains(text, "Use your password or a link") ||
 		strings.Contains(text, "Sign in with a passkey") {
 		t.Errorf("without scripts the page says %q", text)
 	}
-	elsewhere := b.Open(t, strings.Replace(s.url, "localhost", "127.0.0.1", 1)+"/signin", looks[2], browser.Reader{})
+	elsewhere := b.Open(t, strings.Replace(s.url, "localhost", "127.0.0.1", 1)+"/signin", browser.Desk, browser.Reader{})
 	settled(t, elsewhere, "Sign in")
 	elsewhere.Eventually(t, "where passkeys work", `document.querySelector('[role=alert]').textContent.includes("Passkeys work at `+s.url+`")`)
 }

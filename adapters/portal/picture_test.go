@@ -62,7 +62,7 @@ func takePicture(t *testing.T) {
 			s.Write(t, func(ctx context.Context, tx ports.Stores) error { return tx.Tenancy.TouchAPIKeys(ctx, used) })
 		}
 	}
-	p := browser.Start(t).Open(t, s.url+"/enter/"+issued.Secret, browser.Look{Width: 1280}, browser.Reader{})
+	p := browser.StartForPictures(t).Open(t, s.url+"/enter/"+issued.Secret, browser.Look{Width: 1280}, browser.Reader{})
 	p.Click(t, "main button")
 	settled(t, p, "Hello, Ama Mensah")
 	to(t, p, s.url+"/apps/"+string(app.ID)+"/live/keys", "API keys")

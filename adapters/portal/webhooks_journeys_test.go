@@ -11,10 +11,8 @@ import (
 // Webhooks, what people come for.
 func init() {
 	journeys = append(journeys, []journey{
-		{"an endpoint is created, tested, answers an error, and is sent the event again", false, firstEndpoint},
+		{"an endpoint is created, tested, answers an error, and is sent the event again", true, firstEndpoint},
 		{"a signing secret is rotated and shown once", false, rotateSigningSecret},
-		{"what an endpoint missed is counted and recovered", false, recoverMissed},
-		{"a signature that does not verify is explained", false, askTheBench},
 	}...)
 }
 
@@ -89,37 +87,4 @@ func rotateSigningSecret(w *walk) {
 	if n := len(e.ActiveSecrets(w.Clock.Now())); n != 2 {
 		w.Errorf("%d secrets sign", n)
 	}
-}
-
-func recoverMissed(w *walk) {
-	e := w.house.endpoint
-	w.held(w.T, e, 4) // beside the one that failed
-	p := w.in(domain.RoleDeveloper)
-	p.to(hooks(e), "hooks.adom.example")
-	p.click(`main a[href$="/recover"]`, "Recover webhooks")
-	p.want("5 webhooks")
-	browser.Eval[bool](w.T, p.Page, "(document.querySelector('#only').value = 'held') === 'held'")
-	p.Page.Click(w.T, `form[method="get"][action$="/recover"] button`)
-	p.want("Recover 4 webhooks")
-	if n := w.pending(w.T, e); n != 0 {
-		w.Errorf("%d are sent by a look", n)
-	}
-	p.Page.Click(w.T, `form[method="post"][action$="/recover"] button`)
-	p.want("4 webhooks are on their way again")
-	if n := w.pending(w.T, e); n != 4 {
-		w.Errorf("4 were shown, and %d are sent", n)
-	}
-}
-
-func askTheBench(w *walk) {
-	p := w.in(domain.RoleDeveloper)
-	p.to(hooks(w.house.endpoint, "/rotate"), "Rotate the signing secret")
-	p.click(`form[action$="/rotate"] button`, "The new signing secret")
-	secret := p.secret()
-	p.copied()
-	headers, body := w.signed(w.T, w.house.endpoint, secret)
-	p.bench(headers, body, otherSecret, "The signature does not verify")
-	p.want("hash_equals")
-	p.bench(headers, strings.ReplaceAll(body, ":", ": "), secret, "other spaces")
-	p.bench(headers, body, secret, "The signature verifies")
 }

@@ -1,7 +1,6 @@
 package trackingpage_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,41 +9,32 @@ import (
 	"waybill/test/browser"
 )
 
-// TestInABrowser shows the pages to one browser, one after the other.
-func TestInABrowser(t *testing.T) {
+// TestAWalkInABrowser follows a delivery with scripts, and without.
+func TestAWalkInABrowser(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	followed(t, b)
+	withoutScripts(t, b)
+}
+
+// TestLongInABrowser shows the other pages to one browser, one after the other.
+func TestLongInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
 		"every status":                              everyStatus,
 		"a long story":                              aLongStory,
 		"a page that has nothing to show":           nothingToShow,
-		"an open page follows its delivery":         followed,
 		"times are the reader's own":                readersTimes,
-		"the page is whole without scripts":         withoutScripts,
 		"a page without a stream is otherwise same": withoutStream,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b) })
 	}
 }
 
-// looks are a small phone and a desk, by day and by night.
-var looks = []browser.Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}}
-
-// examine looks at a page in every way, and holds it to what every page has to
-// be: it fits into the window and can be used by everybody.
 func examine(t *testing.T, p *browser.Page, name string) {
 	t.Helper()
-	for _, l := range looks {
-		p.Look(t, l)
-		scheme := map[bool]string{false: "light", true: "dark"}[l.Dark]
-		if wide := p.Overflow(t); wide > 0 {
-			t.Errorf("%s, %d, %s: %d pixels too wide", name, l.Width, scheme, wide)
-		}
-		for _, violation := range p.Violations(t) {
-			t.Errorf("%s, %d, %s: %s", name, l.Width, scheme, violation)
-		}
-		p.Screenshot(t, fmt.Sprintf("%s-%d-%s", name, l.Width, scheme))
-	}
+	browser.Examine(t, p, "track", name)
 }
 
 // wantQuiet fails where a page loads something from elsewhere or complains.
@@ -67,7 +57,7 @@ func (s *scene) wantQuiet(t *testing.T, p *browser.Page) {
 // phone opens the page of a delivery on one.
 func (s *scene) phone(t *testing.T, b *browser.Browser, d *domain.Delivery, r browser.Reader) *browser.Page {
 	t.Helper()
-	return b.Open(t, s.url+"/"+string(d.Reference), looks[0], r)
+	return b.Open(t, s.url+"/"+string(d.Reference), browser.Phone, r)
 }
 
 func everyStatus(t *testing.T, b *browser.Browser) {
@@ -107,7 +97,7 @@ func aLongStory(t *testing.T, b *browser.Browser) {
 
 func nothingToShow(t *testing.T, b *browser.Browser) {
 	s := newScene(t)
-	p := b.Open(t, s.url+"/a/b/none", looks[0], browser.Reader{})
+	p := b.Open(t, s.url+"/a/b/none", browser.Phone, browser.Reader{})
 	examine(t, p, "missing")
 	// The console tells of every answer that is no 200.
 	if complaints := p.Complaints(); len(complaints) != 1 || !strings.Contains(complaints[0], "404") {
@@ -140,9 +130,7 @@ func followed(t *testing.T, b *browser.Browser) {
 	if !browser.Eval[bool](t, p, "window.mark && document.querySelector('[role=status]').mark") {
 		t.Error("the page was loaded again")
 	}
-	for _, violation := range p.Violations(t) {
-		t.Error(violation)
-	}
+	browser.Check(t, p, "followed")
 	if complaints := p.Complaints(); len(complaints) > 0 {
 		t.Errorf("%q", complaints)
 	}
@@ -167,7 +155,7 @@ func withoutScripts(t *testing.T, b *browser.Browser) {
 		t.Error("a script ran, or a part of the page is missing")
 	}
 	p.Screenshot(t, "without-scripts-320")
-	lost := b.Open(t, s.url+"/a/none", looks[0], browser.Reader{NoScripts: true})
+	lost := b.Open(t, s.url+"/a/none", browser.Phone, browser.Reader{NoScripts: true})
 	browser.Eval[bool](t, lost, "(document.querySelector('#reference').value = "+
 		browser.Quoted(strings.ToLower(strings.ReplaceAll(string(d.Reference), "-", " ")))+") !== ''")
 	lost.Click(t, ".ask button")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,31 +18,56 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 )
 
 // How long a browser may take to start, and to do one thing.
 const (
 	startTimeout = time.Minute
-	doTimeout    = 30 * time.Second
+	doTimeout    = time.Minute
 )
 
-// Browser is one process of Chromium.
-type Browser struct{ ctx context.Context }
+// unneeded are features that cost more than what is tested: isolation of sites, and buttons and
+// menus around a page that are pages themselves, each with a process in each window.
+const unneeded = "site-per-process,Translate,InitialWebUI,WebUIReloadButton,WebUIOmniboxAimPopup"
 
-// Start starts one, which ends with the test.
+// Browser is one process of Chromium.
+type Browser struct {
+	ctx context.Context
+
+	mu   sync.Mutex
+	free []window // that no test uses now
+}
+
+// window has cookies of its own.
+type window struct {
+	ctx     context.Context
+	profile cdp.BrowserContextID
+}
+
+// Start starts one, which ends with the test. Its fonts are the same on each machine.
 func Start(t *testing.T) *Browser {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a browser; left out in short mode")
-	}
+	return start(t, chromedp.Env(onlyGoFonts(t)), chromedp.Flag("font-render-hinting", "none"))
+}
+
+// StartForPictures starts one that has the fonts of the machine.
+func StartForPictures(t *testing.T) *Browser {
+	t.Helper()
+	return start(t)
+}
+
+func start(t *testing.T, more ...chromedp.ExecAllocatorOption) *Browser {
+	t.Helper()
 	program, err := find()
 	if err != nil {
 		leaveOut(t, err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(startTimeout))
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-features", unneeded), chromedp.WSURLReadTimeout(startTimeout))
+	options = append(options, more...)
 	process, stopProcess := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stopProcess)
 	quiet := func(string, ...any) {} // newer browsers tell more than the library understands
@@ -59,7 +85,7 @@ func find() (string, error) {
 			return program, nil
 		}
 	}
-	return "", errors.New("no page is looked at here: install chromium")
+	return "", errors.New("no browser: install chromium")
 }
 
 // leaveOut skips the test; with CI=true it fails.
@@ -84,28 +110,54 @@ type Reader struct {
 	Zone      string // of time; empty: UTC
 }
 
-// window opens an empty one that shares nothing with others, until the test ends.
-func (b *Browser) window(t *testing.T) (target.ID, cdp.BrowserContextID) {
+// window returns one that is empty.
+func (b *Browser) window(t *testing.T) window {
 	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := len(b.free); n > 0 {
+		w := b.free[n-1]
+		b.free = b.free[:n-1]
+		return w
+	}
 	ctx := cdp.WithExecutor(b.ctx, chromedp.FromContext(b.ctx).Browser)
 	profile, err := target.CreateBrowserContext().Do(ctx)
 	if err != nil {
 		t.Fatalf("open a window: %v", err)
 	}
-	t.Cleanup(func() { _ = target.DisposeBrowserContext(profile).Do(ctx) }) // it ends with the browser at the latest
 	id, err := target.CreateTarget("about:blank").WithBrowserContextID(profile).WithNewWindow(true).Do(ctx)
 	if err != nil {
 		t.Fatalf("open a window: %v", err)
 	}
-	return id, profile
+	tab, _ := b.tab(t, id) // it ends with the browser
+	return window{ctx: tab, profile: profile}
 }
 
-// Open opens a page in a tab of its own, with cookies of its own, and waits until it is
-// loaded.
+func (b *Browser) tab(t *testing.T, id target.ID) (ctx context.Context, closeTab func()) {
+	t.Helper()
+	ctx, closeTab = chromedp.NewContext(b.ctx, chromedp.WithTargetID(id))
+	// The first run makes the tab; it must not have a deadline, or the tab ends with it.
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("open a tab: %v", err)
+	}
+	return ctx, closeTab
+}
+
+// Open opens a page in a window of its own, with cookies of its own, and waits until it is
+// loaded. A later test gets the window again, empty: to make one takes most of a second of a
+// processor.
 func (b *Browser) Open(t *testing.T, url string, l Look, r Reader) *Page {
 	t.Helper()
-	id, profile := b.window(t)
-	return b.open(t, id, profile, url, l, r)
+	w := b.window(t)
+	p := open(t, w, url, l, r)
+	t.Cleanup(func() {
+		if err := p.clear(); err == nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.free = append(b.free, w)
+		}
+	})
+	return p
 }
 
 // Beside is where a page is opened beside another one.
@@ -126,32 +178,41 @@ func (b *Browser) OpenBeside(t *testing.T, p *Page, where Beside, url string, l 
 	if err != nil {
 		t.Fatalf("open a tab: %v", err)
 	}
-	return b.open(t, id, p.profile, url, l, r)
+	tab, closeTab := b.tab(t, id)
+	t.Cleanup(closeTab)
+	return open(t, window{ctx: tab, profile: p.profile}, url, l, r)
 }
 
-func (b *Browser) open(t *testing.T, id target.ID, profile cdp.BrowserContextID, url string, l Look, r Reader) *Page {
+func open(t *testing.T, w window, url string, l Look, r Reader) *Page {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithTargetID(id))
-	t.Cleanup(closeTab)
-	p := &Page{ctx: ctx, profile: profile}
+	ctx, stopListening := context.WithCancel(w.ctx)
+	p := &Page{window: w, stopListening: stopListening}
 	chromedp.ListenTarget(ctx, p.note)
-	// The first run makes the tab; it must not have a deadline, or the tab ends with it.
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("open a tab: %v", err)
-	}
 	p.Look(t, l)
 	p.do(t, "open "+url,
 		network.Enable(), log.Enable(), runtime.Enable(),
 		emulation.SetTimezoneOverride(cmp.Or(r.Zone, "UTC")),
 		emulation.SetScriptExecutionDisabled(r.NoScripts),
-		chromedp.ActionFunc(func(ctx context.Context) error {
-			if !r.NoWebGL {
-				return nil
+		chromedp.ActionFunc(func(ctx context.Context) (err error) {
+			if r.NoWebGL {
+				p.noWebGL, err = cdppage.AddScriptToEvaluateOnNewDocument("HTMLCanvasElement.prototype.getContext = () => null").Do(ctx)
 			}
-			_, err := cdppage.AddScriptToEvaluateOnNewDocument("HTMLCanvasElement.prototype.getContext = () => null").Do(ctx)
 			return err
 		}),
 		chromedp.Navigate(url),
 	)
 	return p
+}
+
+// clear leaves nothing of a page in its window.
+func (p *Page) clear() error {
+	defer p.stopListening()
+	ctx, cancel := context.WithTimeout(p.ctx, doTimeout)
+	defer cancel()
+	if p.noWebGL != "" {
+		if err := chromedp.Run(ctx, cdppage.RemoveScriptToEvaluateOnNewDocument(p.noWebGL)); err != nil {
+			return err
+		}
+	}
+	return chromedp.Run(ctx, webauthn.Disable(), network.ClearBrowserCookies(), chromedp.Navigate("about:blank"))
 }

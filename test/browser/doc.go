@@ -2,7 +2,8 @@
 // what a reader would: what is drawn, what is loaded, what the console says and
 // what axe-core finds hard to use.
 //
-// Chromium comes with the machine; axe-core is installed by npm into the user's
-// cache when a test first asks for it. Where one of them is missing a test is
-// left out, and with CI=true in the environment it fails.
+// Chromium comes with the machine; .tools/npm.sh installs axe-core when a test first
+// asks for it. Where one of them is missing a test is left out, and with CI=true in
+// the environment it fails. Fonts come with the package, so that a layout is the same
+// on each machine.
 package browser

@@ -6,8 +6,11 @@ import (
 	"testing"
 )
 
-// Looks are a small phone and a desk, by day and by night.
-var Looks = []Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}}
+// A desk and a small phone, by day.
+var (
+	Desk  = Look{Width: 1280}
+	Phone = Look{Width: 320}
+)
 
 // ofColours are the rules of axe-core that look at colours. By night nothing else of a page is
 // another than by day.
@@ -38,30 +41,48 @@ func light(t *testing.T, p *Page, name string) {
 	if shared == 0 || shared > mostShared || page > mostOfAPage {
 		t.Errorf("%s: the page has %d bytes, and %d of them are shared", name, page, shared)
 	}
-	t.Logf("%-20s %6d bytes, shared %d", name, page, shared)
 }
 
-// Examine looks at a page in every way: what it weighs, whether it fits a phone, whether
-// everybody can use it. The screenshots bear the names of the site and the page.
-func Examine(t *testing.T, p *Page, site, name string) {
+// Check looks at a page as it is shown: what it weighs, whether it fits its window, whether
+// everybody can use it.
+func Check(t *testing.T, p *Page, name string) {
 	t.Helper()
 	light(t, p, name)
-	for _, l := range Looks {
-		p.Look(t, l)
-		scheme := map[bool]string{false: "light", true: "dark"}[l.Dark]
-		if wide := p.Overflow(t); wide > 0 {
-			t.Errorf("%s, %d, %s: %d pixels too wide", name, l.Width, scheme, wide)
-		}
-		var rules []string
-		if l.Dark {
-			rules = ofColours
-		}
-		for _, violation := range p.Violations(t, rules...) {
-			t.Errorf("%s, %d, %s: %s", name, l.Width, scheme, violation)
-		}
-		p.Screenshot(t, fmt.Sprintf("%s-%s-%d-%s", site, name, l.Width, scheme))
+	fits(t, p, name)
+	usable(t, p, name)
+}
+
+// Examine looks at a page on a desk as Check does, then at its colours by night, and then at
+// its width on a phone. The screenshots bear the names of the site and the page.
+func Examine(t *testing.T, p *Page, site, name string) {
+	t.Helper()
+	picture := func(l Look) {
+		p.Screenshot(t, fmt.Sprintf("%s-%s-%d-%s", site, name, l.Width, map[bool]string{false: "light", true: "dark"}[l.Dark]))
 	}
-	p.Look(t, Looks[2])
+	Check(t, p, name)
+	picture(Desk)
+	night := Look{Width: Desk.Width, Dark: true}
+	p.Look(t, night)
+	usable(t, p, name+" by night", ofColours...)
+	picture(night)
+	p.Look(t, Phone)
+	fits(t, p, name)
+	picture(Phone)
+	p.Look(t, Desk)
+}
+
+func fits(t *testing.T, p *Page, name string) {
+	t.Helper()
+	if wide := p.Overflow(t); wide > 0 {
+		t.Errorf("%s: %d pixels too wide for %d", name, wide, Eval[int](t, p, "innerWidth"))
+	}
+}
+
+func usable(t *testing.T, p *Page, name string, rules ...string) {
+	t.Helper()
+	for _, violation := range p.Violations(t, rules...) {
+		t.Errorf("%s: %s", name, violation)
+	}
 }
 
 // WantQuiet fails where a page loads something that is not below a URL or complains; the

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -23,8 +22,9 @@ import (
 
 // Page is one that is open.
 type Page struct {
-	ctx     context.Context
-	profile cdp.BrowserContextID
+	window
+	stopListening func()
+	noWebGL       cdppage.ScriptIdentifier // the script that takes it away; empty: none
 
 	mu         sync.Mutex
 	requests   []string
@@ -137,10 +137,16 @@ func (p *Page) Complaints() []string {
 // promises. It works too where the page's own scripts do not.
 func Eval[T any](t *testing.T, p *Page, expression string) (value T) {
 	t.Helper()
-	if err := p.eval(expression, &value); err != nil {
-		t.Fatalf("evaluate %s: %v", expression, err)
+	for {
+		err := p.eval(expression, &value)
+		if err == nil {
+			return value
+		}
+		// The page was left before it answered: the one behind it is asked.
+		if !strings.Contains(err.Error(), "Inspected target navigated or closed") {
+			t.Fatalf("evaluate %s: %v", expression, err)
+		}
 	}
-	return value
 }
 
 func (p *Page) eval(expression string, value any) error {
@@ -153,7 +159,7 @@ func (p *Page) eval(expression string, value any) error {
 // Eventually waits until a condition in JavaScript holds.
 func (p *Page) Eventually(t *testing.T, what, condition string) {
 	t.Helper()
-	const every, within = 50 * time.Millisecond, 20 * time.Second
+	const every, within = 50 * time.Millisecond, time.Minute
 	for begun := time.Now(); ; {
 		holds := false
 		err := p.eval(condition, &holds)
@@ -178,7 +184,7 @@ func (p *Page) Overflow(t *testing.T) int {
 func (p *Page) Violations(t *testing.T, rules ...string) []string {
 	t.Helper()
 	if there := Eval[bool](t, p, "'axe' in window"); !there {
-		if err := p.eval(axe(t)+";true", new(bool)); err != nil {
+		if err := p.eval(axe(t), new(bool)); err != nil {
 			t.Fatalf("load axe-core: %v", err)
 		}
 	}
@@ -190,9 +196,9 @@ func (p *Page) Violations(t *testing.T, rules ...string) []string {
 			Summary string `json:"failureSummary"`
 		} `json:"nodes"`
 	}
-	options := `{rules: {"target-size": {enabled: true}}}`
+	options := `{resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}`
 	if len(rules) > 0 {
-		options = `{runOnly: "` + strings.Join(rules, ",") + `".split(",")}`
+		options = `{resultTypes: ["violations"], runOnly: "` + strings.Join(rules, ",") + `".split(",")}`
 	}
 	var lines []string
 	for _, v := range Eval[[]violation](t, p, "axe.run(document, "+options+").then(r => r.violations)") {

@@ -14,6 +14,14 @@ trap 'rm -f ports/mocks/.*.tmp' EXIT
 
 used=$(grep -rhoE --include='*.go' --exclude-dir=mocks 'mocks\.NewMock[A-Za-z0-9]+' application adapters cmd test | sed 's/.*NewMock//' | sort -u)
 
+# fingerprint is of all that goes in and comes out.
+fingerprint() {
+	{ cat .tools/mocks.sh .tools/tools.mod ports/*.go ports/mocks/*.go; echo "$used"; } | git hash-object --stdin
+}
+
+# What was generated here from the same is not generated again: that takes a while.
+if [ -e ".bin/mocks-$(fingerprint)" ]; then exit 0; fi
+
 # For interfaces that embed one declared in another file of the package.
 siblings=
 for source in ports/*.go; do
@@ -53,3 +61,7 @@ done
 for mock in ports/mocks/*.go; do
 	if [ ! -e "ports/${mock##*/}" ]; then rm -f "$mock"; fi
 done
+
+mkdir -p .bin
+rm -f .bin/mocks-*
+touch ".bin/mocks-$(fingerprint)"

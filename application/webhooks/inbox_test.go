@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waybill/application/audit"
@@ -97,48 +98,52 @@ func TestAnInboxShowsWhatAReceiverGets(t *testing.T) {
 // Inboxes of two processes share one listener, and both show what either took.
 func TestTwoProcessesShareOneInboxAndMissNothing(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
-	here, there := s.opened(s.tenant).Watch(s.tenant, true), s.opened(s.tenant).Watch(s.tenant, true)
-	defer here.Close()
-	defer there.Close()
-	for _, w := range []*webhooks.InboxWatch{here, there} {
-		if news, err := w.Next(t.Context(), 0); err != nil || !news.Open {
-			t.Fatalf("%+v, %v", news, err)
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		here, there := s.opened(s.tenant).Watch(s.tenant, true), s.opened(s.tenant).Watch(s.tenant, true)
+		defer here.Close()
+		defer there.Close()
+		for _, w := range []*webhooks.InboxWatch{here, there} {
+			if news, err := w.Next(t.Context(), 0); err != nil || !news.Open {
+				t.Fatalf("%+v, %v", news, err)
+			}
 		}
-	}
-	for range 5 {
-		event := s.publishFor(s.tenant)
-		awaitEvent(t, here, event)
-		awaitEvent(t, there, event)
-	}
-	all, err := s.Store.Read().Webhooks.Listeners(t.Context(), s.tenant)
-	if err != nil || len(all) != 1 {
-		t.Errorf("there are %d listeners, %v", len(all), err)
-	}
+		for range 5 {
+			event := s.publishFor(s.tenant)
+			awaitEvent(t, here, event)
+			awaitEvent(t, there, event)
+		}
+		all, err := s.Store.Read().Webhooks.Listeners(t.Context(), s.tenant)
+		if err != nil || len(all) != 1 {
+			t.Errorf("there are %d listeners, %v", len(all), err)
+		}
+	})
 }
 
 func TestAnInboxHasNothingOfAnotherApplication(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
-	other := s.NewTenant(t)
-	sibling := s.NewApplication(t, s.tenant)
-	inboxes := s.opened(s.tenant, other, sibling)
-	for _, tenant := range []domain.Tenant{s.tenant, other, sibling} {
-		w := inboxes.Watch(tenant, true)
-		defer w.Close()
-		if _, err := w.Next(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
-		for _, of := range []domain.Tenant{s.tenant, other, sibling} {
-			s.publishFor(of)
-		}
-		mine := s.publishFor(tenant)
-		for _, got := range awaitEvent(t, w, mine).Webhooks {
-			if !strings.Contains(string(got.Body), string(tenant.ApplicationID)) {
-				t.Errorf("the inbox of %s has %s", tenant.ApplicationID, got.Body)
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		other := s.NewTenant(t)
+		sibling := s.NewApplication(t, s.tenant)
+		inboxes := s.opened(s.tenant, other, sibling)
+		for _, tenant := range []domain.Tenant{s.tenant, other, sibling} {
+			w := inboxes.Watch(tenant, true)
+			defer w.Close()
+			if _, err := w.Next(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+			for _, of := range []domain.Tenant{s.tenant, other, sibling} {
+				s.publishFor(of)
+			}
+			mine := s.publishFor(tenant)
+			for _, got := range awaitEvent(t, w, mine).Webhooks {
+				if !strings.Contains(string(got.Body), string(tenant.ApplicationID)) {
+					t.Errorf("the inbox of %s has %s", tenant.ApplicationID, got.Body)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestWithoutAPlaceAmongTheEndpointsTheInboxSaysSo(t *testing.T) {
@@ -155,47 +160,51 @@ func TestWithoutAPlaceAmongTheEndpointsTheInboxSaysSo(t *testing.T) {
 
 func TestAWatchOpensNoInboxAndSeesItWhenItIsOpened(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
-	inboxes := s.inboxes()
-	reading := inboxes.Watch(s.tenant, false)
-	defer reading.Close()
-	news, err := reading.Next(t.Context(), 0)
-	if err != nil || news.Open {
-		t.Fatalf("%+v, %v", news, err)
-	}
-	if all, err := s.Store.Read().Webhooks.Listeners(t.Context(), s.tenant); err != nil || len(all) != 0 {
-		t.Fatalf("it opened %+v, %v", all, err)
-	}
-	keeping := inboxes.Watch(s.tenant, true)
-	defer keeping.Close()
-	if news, err := keeping.Next(t.Context(), 0); err != nil || news.Open {
-		t.Fatalf("a watch that keeps it open: %+v, %v", news, err)
-	}
-	s.opened(s.tenant)
-	if opened, err := reading.Next(t.Context(), news.Version); err != nil || !opened.Open {
-		t.Fatalf("%+v, %v", opened, err)
-	}
-	awaitEvent(t, reading, s.publishFor(s.tenant))
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		inboxes := s.inboxes()
+		reading := inboxes.Watch(s.tenant, false)
+		defer reading.Close()
+		news, err := reading.Next(t.Context(), 0)
+		if err != nil || news.Open {
+			t.Fatalf("%+v, %v", news, err)
+		}
+		if all, err := s.Store.Read().Webhooks.Listeners(t.Context(), s.tenant); err != nil || len(all) != 0 {
+			t.Fatalf("it opened %+v, %v", all, err)
+		}
+		keeping := inboxes.Watch(s.tenant, true)
+		defer keeping.Close()
+		if news, err := keeping.Next(t.Context(), 0); err != nil || news.Open {
+			t.Fatalf("a watch that keeps it open: %+v, %v", news, err)
+		}
+		s.opened(s.tenant)
+		if opened, err := reading.Next(t.Context(), news.Version); err != nil || !opened.Open {
+			t.Fatalf("%+v, %v", opened, err)
+		}
+		awaitEvent(t, reading, s.publishFor(s.tenant))
+	})
 }
 
 func TestAnInboxHoldsNoMoreThanItShows(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
-	inboxes := s.opened(s.tenant)
-	w := inboxes.Watch(s.tenant, true)
-	defer w.Close()
-	if _, err := w.Next(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	last := domain.ID("")
-	for range webhooks.InboxRows + 20 {
-		last = s.publishFor(s.tenant)
-	}
-	if n := len(awaitEvent(t, w, last).Webhooks); n != webhooks.InboxRows {
-		t.Errorf("it holds %d", n)
-	}
-	if seen, err := inboxes.Look(t.Context(), s.tenant, true); err != nil || len(seen.Webhooks) != webhooks.FirstInboxRows ||
-		seen.Webhooks[0].EventID != last {
-		t.Errorf("a page shows %d, %v", len(seen.Webhooks), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		inboxes := s.opened(s.tenant)
+		w := inboxes.Watch(s.tenant, true)
+		defer w.Close()
+		if _, err := w.Next(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		last := domain.ID("")
+		for range webhooks.InboxRows + 20 {
+			last = s.publishFor(s.tenant)
+		}
+		if n := len(awaitEvent(t, w, last).Webhooks); n != webhooks.InboxRows {
+			t.Errorf("it holds %d", n)
+		}
+		if seen, err := inboxes.Look(t.Context(), s.tenant, true); err != nil || len(seen.Webhooks) != webhooks.FirstInboxRows ||
+			seen.Webhooks[0].EventID != last {
+			t.Errorf("a page shows %d, %v", len(seen.Webhooks), err)
+		}
+	})
 }

@@ -19,14 +19,17 @@ func TestADeadAPIIsToldWithinTheDeadline(t *testing.T) {
 	gone := newAPI(t, nil)
 	gone.Close()
 	s, _ := connect(t, gone.options())
+	var all sync.WaitGroup
 	for tool, arguments := range useful() {
 		if tool == "why_did_this_request_fail" || tool == "explain_error" || tool == "search_docs" {
 			continue
 		}
-		if text, failed := call(t, s, tool, arguments); !failed || !strings.Contains(text, "NO_ANSWER") ||
-			!strings.Contains(text, "waybill dev") {
-			t.Errorf("%s: %s", tool, text)
-		}
+		all.Go(func() {
+			if text, failed := call(t, s, tool, arguments); !failed || !strings.Contains(text, "NO_ANSWER") ||
+				!strings.Contains(text, "waybill dev") {
+				t.Errorf("%s: %s", tool, text)
+			}
+		})
 	}
 	if text, failed := call(t, s, "search_docs", m{"query": "x"}); !failed || !strings.Contains(text, "DOCS_UNREACHABLE") {
 		t.Errorf("search_docs: %s", text)
@@ -36,7 +39,6 @@ func TestADeadAPIIsToldWithinTheDeadline(t *testing.T) {
 	o := hanging.options()
 	o.Timeout = 200 * time.Millisecond
 	slow, _ := connect(t, o)
-	var all sync.WaitGroup
 	for tool, arguments := range useful() {
 		all.Go(func() {
 			if text, failed := call(t, slow, tool, arguments); !failed || !strings.Contains(text, "NO_ANSWER") &&

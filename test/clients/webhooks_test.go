@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,102 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"waybill/adapters/clients/go/waybillapi"
-	"waybill/adapters/httpapi"
 	"waybill/domain"
 	"waybill/test/devserver"
+	"waybill/test/letters"
 )
 
-// letter is a webhook as a receiver gets it.
-type letter struct {
-	What    string            `json:"what"`
-	Secrets []string          `json:"secrets"`
-	Headers map[string]string `json:"headers"`
-	Body    string            `json:"body"`
-	Now     int64             `json:"now"`
-	Good    bool              `json:"-"`
-}
-
-// letters are the published one, others as the service signs them, and each of
-// them spoilt.
-func letters(t *testing.T) []letter {
-	t.Helper()
-	var doc struct {
-		Webhooks struct {
-			Event struct {
-				Post struct {
-					Vector map[string]string `yaml:"x-waybill-test-vector"`
-				}
-			}
-		}
-	}
-	if err := yaml.Unmarshal(httpapi.OpenAPI.YAML(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	v := doc.Webhooks.Event.Post.Vector
-	signed, err := strconv.ParseInt(v[domain.HeaderWebhookTimestamp], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := time.Unix(signed, 0)
-	published := letter{What: "published", Secrets: []string{v["secret"]}, Body: v["body"], Now: at.Unix(), Good: true,
-		Headers: map[string]string{}}
-	for _, name := range []string{domain.HeaderWebhookID, domain.HeaderWebhookTimestamp, domain.HeaderWebhookSignature} {
-		published.Headers[name] = v[name]
-	}
-	one, other := bytes.Repeat([]byte{7}, domain.SigningSecretBytes), bytes.Repeat([]byte{9}, domain.SigningSecretBytes)
-	sign := func(what string, now time.Time, known []byte, by ...[]byte) letter {
-		const id, body = "evt_1", `{"id":"evt_1","type":"delivery.created"}`
-		return letter{What: what, Secrets: []string{domain.FormatSigningSecret(known)}, Body: body, Now: now.Unix(), Good: true,
-			Headers: map[string]string{
-				domain.HeaderWebhookID: id, domain.HeaderWebhookTimestamp: strconv.FormatInt(at.Unix(), 10),
-				domain.HeaderWebhookSignature: domain.SignWebhook(by, id, at, []byte(body)),
-			}}
-	}
-	both := sign("both secrets are known", at, other, one)
-	both.Secrets = append(both.Secrets, domain.FormatSigningSecret(one))
-	all := []letter{
-		published, both,
-		sign("two signatures, ours first", at, one, one, other),
-		sign("two signatures, ours last", at, other, one, other),
-		sign("nearly too old", at.Add(300*time.Second), one, one),
-		sign("nearly from the future", at.Add(-300*time.Second), one, one),
-	}
-	for _, l := range all {
-		spoil := func(what string, change func(*letter)) {
-			bad := l
-			bad.What, bad.Good, bad.Headers = l.What+": "+what, false, map[string]string{}
-			for name, value := range l.Headers {
-				bad.Headers[name] = value
-			}
-			change(&bad)
-			all = append(all, bad)
-		}
-		spoil("another body", func(l *letter) { l.Body += " " })
-		spoil("another ID", func(l *letter) { l.Headers[domain.HeaderWebhookID] += "0" })
-		spoil("another time", func(l *letter) { l.Headers[domain.HeaderWebhookTimestamp] = strconv.FormatInt(at.Unix()-1, 10) })
-		spoil("a time that is none", func(l *letter) { l.Headers[domain.HeaderWebhookTimestamp] = "now" })
-		spoil("another secret", func(l *letter) { l.Secrets = []string{domain.FormatSigningSecret(bytes.Repeat([]byte{1}, 32))} })
-		spoil("another version", func(l *letter) {
-			l.Headers[domain.HeaderWebhookSignature] = strings.ReplaceAll(l.Headers[domain.HeaderWebhookSignature], "v1,", "v2,")
-		})
-		spoil("no version", func(l *letter) {
-			l.Headers[domain.HeaderWebhookSignature] = strings.ReplaceAll(l.Headers[domain.HeaderWebhookSignature], "v1,", "")
-		})
-		spoil("a signature cut short", func(l *letter) { l.Headers[domain.HeaderWebhookSignature] = "v1,AAAA" })
-		spoil("too old", func(l *letter) { l.Now = at.Unix() + 301 })
-		spoil("from the future", func(l *letter) { l.Now = at.Unix() - 301 })
-		for name := range l.Headers {
-			spoil("no "+name, func(l *letter) { delete(l.Headers, name) })
-		}
-	}
-	return all
-}
-
 func TestTheClientInGoBelievesWhatIsSignedAndNothingElse(t *testing.T) {
-	for _, l := range letters(t) {
+	for _, l := range letters.All(t) {
 		v, err := waybillapi.NewVerifier(l.Secrets...)
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +39,7 @@ func TestTheClientInGoBelievesWhatIsSignedAndNothingElse(t *testing.T) {
 func TestTheClientInTypeScriptBelievesWhatIsSignedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(compiled(t), "test", "clients", "typescript", "verify.mjs")
-	all := letters(t)
+	all := letters.All(t)
 	input, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)

@@ -216,10 +216,6 @@ func TestAPanicIsNoEvidence(t *testing.T) {
 	}
 }
 
-type beside struct{ error }
-
-func (beside) Beside() {}
-
 func TestWhatTheEndOfACallShows(t *testing.T) {
 	t.Parallel()
 	here := t.Context()
@@ -234,7 +230,6 @@ func TestWhatTheEndOfACallShows(t *testing.T) {
 		"HTTP: no answer, and the caller left": {OfHTTP(left, unanswered), None},
 		"Redis: a success":                     {OfRedis(here, nil), Answered},
 		"Redis: a failure":                     {OfRedis(here, errTest), Gone},
-		"Redis: another call fails too":        {OfRedis(here, beside{errTest}), None},
 		"Redis: the caller left":               {OfRedis(left, errTest), None},
 	} {
 		if c.got != c.want {

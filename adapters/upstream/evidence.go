@@ -47,14 +47,12 @@ func OfHTTP(ctx context.Context, err error) Evidence {
 }
 
 // OfRedis is what the end of a call to Redis shows; ctx is its caller's. There
-// every error is one of Redis or of the way there, but for those that another
-// call fails with too: that one is counted.
+// every error is one of Redis or of the way there.
 func OfRedis(ctx context.Context, err error) Evidence {
-	var beside interface{ Beside() }
 	switch {
 	case err == nil:
 		return Answered
-	case ctx.Err() != nil, errors.As(err, &beside):
+	case ctx.Err() != nil:
 		return None
 	}
 	return Gone

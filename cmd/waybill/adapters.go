@@ -32,7 +32,6 @@ import (
 	"waybill/adapters/ratelimit/guarded"
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/ratelimit/redislimiter"
-	"waybill/adapters/redis/autopipeline"
 	"waybill/adapters/sealer/aesgcm"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
@@ -306,15 +305,14 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 
 // newRateLimiter counts in Redis where there is one, and in the process where
 // there is none or it fails.
-func newRateLimiter(ctx context.Context, pipelines *autopipeline.Client, r prometheus.Registerer, log *slog.Logger) (ports.RateLimiter,
-	func()) {
+func newRateLimiter(ctx context.Context, client *redis.Client, r prometheus.Registerer, log *slog.Logger) ports.RateLimiter {
 	inProcess := memlimiter.New(time.Now)
-	if pipelines == nil {
-		return inProcess, func() {}
+	if client == nil {
+		return inProcess
 	}
-	limiter := guarded.New(redislimiter.New(pipelines, redislimiter.Options{}), inProcess, r, log)
+	limiter := guarded.New(redislimiter.New(client, redislimiter.Options{}), inProcess, r, log)
 	limiter.Open(ctx)
-	return limiter, limiter.Close
+	return limiter
 }
 
 func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidations {

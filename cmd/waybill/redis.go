@@ -7,7 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/redis/autopipeline"
 	"waybill/adapters/redis/connect"
 	"waybill/configs"
 )
@@ -17,14 +16,6 @@ import (
 // and ends without its Redis.
 func newRedis(c *configs.Config) (*redis.Client, func(), error) {
 	return redisOf(c, openRedis)
-}
-
-// newPipelines carries the commands of limits; nil without Redis.
-func newPipelines(client *redis.Client) *autopipeline.Client {
-	if client == nil {
-		return nil
-	}
-	return autopipeline.New(client)
 }
 
 // queueRedis is the client of the queue, nil where no Redis is set. The queue

@@ -53,7 +53,7 @@ var stored = wire.NewSet(storageIn, bookingsIn)
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines,
+	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis,
 	newInvalidations,
 )
 

@@ -71,19 +71,17 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	autopipelineClient := newPipelines(client)
-	rateLimiter, cleanup4 := newRateLimiter(ctx, autopipelineClient, registry, log)
+	rateLimiter := newRateLimiter(ctx, client, registry, log)
 	limits := newLimits(c)
 	keyDigester, err := newKeyDigester(c)
 	if err != nil {
-		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
 	database := backgroundOf(mainDatabases)
-	clock, cleanup5 := newClock(ctx, database, log)
+	clock, cleanup4 := newClock(ctx, database, log)
 	identifiers := newIdentifiers(clock)
 	retention := newRetention(c)
 	lease := newBulkLease(c)
@@ -91,9 +89,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	requestLog := requestLogIn(mainDatabases)
 	mode := newRequestLogMode(c)
 	outages := gauges.NewOutages(registry, log)
-	mainRoutingEngine, cleanup6, err := tracedRoutingEngine(c, mainTracing, outages)
+	mainRoutingEngine, cleanup5, err := tracedRoutingEngine(c, mainTracing, outages)
 	if err != nil {
-		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -102,7 +99,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	routing, err := newRouting(mainRoutingEngine, registry, mainTracing)
 	if err != nil {
-		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -112,7 +108,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	area, err := newServiceArea(c)
 	if err != nil {
-		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -122,7 +117,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	pricing, err := newPricing(c, routing, area, registry, mainTracing, outages)
 	if err != nil {
-		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -132,7 +126,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	normalizer, err := newNormalizer(c)
 	if err != nil {
-		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -143,7 +136,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	eventRenderer := newEventRenderer(urls)
 	sealer, err := newSealer(c)
 	if err != nil {
-		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -151,7 +143,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	webhookSender, cleanup7 := newWebhookSender(c, mainTracing)
+	webhookSender, cleanup6 := newWebhookSender(c, mainTracing)
 	schedules := newSchedules(c)
 	allowPrivate := newAllowPrivate(c)
 	mainParts := &parts{
@@ -178,7 +170,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	mainProducts := newProducts(mainDatabases, mainParts)
 	mainCursorKeys, err := newCursorKeys(c)
 	if err != nil {
-		cleanup7()
 		cleanup6()
 		cleanup5()
 		cleanup4()
@@ -198,9 +189,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	mainConnectionBounds := newConnectionBounds(c, registry)
 	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainTracing, proxyWatch, mainConnectionBounds, registry)
 	v := allOf(mainDatabases)
-	mainQueueRedis, cleanup8, err := newQueueRedis(ctx, c, log)
+	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
-		cleanup7()
 		cleanup6()
 		cleanup5()
 		cleanup4()
@@ -225,7 +215,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	opsapiManagement := newManagement(useCases, mainCursorKeys, urls)
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
-	refusals, cleanup9 := people.NewRefusals(portsStorage, clock, identifiers, log)
+	refusals, cleanup8 := people.NewRefusals(portsStorage, clock, identifiers, log)
 	auditLog := audit.New(portsStorage, clock, identifiers)
 	queue := newQueue(mainQueueRedis, log)
 	sharedQueue := newSharedQueue(queue)
@@ -252,7 +242,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	passkeys, err := newPasskeys(urls)
 	if err != nil {
-		cleanup9()
 		cleanup8()
 		cleanup7()
 		cleanup6()
@@ -283,7 +272,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, siteMetrics, log)
 	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clock, identifiers, normalizer, siteMetrics, log)
 	if err != nil {
-		cleanup9()
 		cleanup8()
 		cleanup7()
 		cleanup6()
@@ -352,7 +340,6 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		news:          fanoutNews,
 	}
 	return mainService, func() {
-		cleanup9()
 		cleanup8()
 		cleanup7()
 		cleanup6()
@@ -628,7 +615,7 @@ var stored = wire.NewSet(storageIn, bookingsIn)
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines,
+	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis,
 	newInvalidations,
 )
 

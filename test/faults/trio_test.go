@@ -53,7 +53,7 @@ func TestThreeProcessesActAsOne(t *testing.T) {
 // time says nothing.
 func (s *shop) shareLimit(t *testing.T) {
 	t.Helper()
-	const limit, tries = 600, 5 // of which each server counts the first half ahead of Redis
+	const limit, tries = 600, 5
 	for range tries {
 		s.countsInRedis(t)
 		before := s.fallbacks(t)

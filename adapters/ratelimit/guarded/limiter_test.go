@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -29,21 +28,15 @@ var (
 
 // counter is a limiter that tells its name as the scope of its answers.
 type counter struct {
-	name   string
-	taken  atomic.Int64
-	asked  atomic.Int64
-	fails  atomic.Bool
-	hangs  atomic.Bool
-	panics atomic.Bool
+	name  string
+	taken atomic.Int64
+	asked atomic.Int64
+	fails atomic.Bool
+	hangs atomic.Bool
 
-	beside atomic.Bool  // its failures are told by other calls too
-	slow   atomic.Int64 // until it answers
+	slow atomic.Int64 // until it answers
 
-	told  func(ports.Bucket, time.Duration, int64, int64)
-	added atomic.Int64 // of a shared one
-	owed  atomic.Int64 // of a local one
-	ample atomic.Bool  // so has a local one
-	due   atomic.Bool  // so finds a local one
+	told func(ports.Bucket, time.Duration, int64, int64)
 }
 
 func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, error) {
@@ -60,10 +53,7 @@ func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, err
 		}
 	}
 	c.taken.Add(taken) // a limiter that fails may have counted
-	switch {
-	case c.fails.Load() && c.beside.Load():
-		return ports.Allowance{}, besideError{errGone}
-	case c.fails.Load():
+	if c.fails.Load() {
 		return ports.Allowance{}, errGone
 	}
 	return ports.Allowance{Admitted: true, Scope: c.name}, nil
@@ -71,43 +61,7 @@ func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, err
 
 func (c *counter) Tell(told func(ports.Bucket, time.Duration, int64, int64)) { c.told = told }
 
-func (c *counter) Add(ctx context.Context, _ ports.Bucket, n int, _ uint64) error {
-	if c.panics.Load() {
-		panic("a defect")
-	}
-	c.added.Add(int64(n))
-	_, err := c.answer(ctx, int64(n))
-	return err
-}
-
 func (c *counter) Remember(_ ports.Bucket, _ time.Duration, count, _ int64) { c.taken.Store(count) }
-func (c *counter) Owed(ports.Bucket) (int, uint64)                          { return int(c.owed.Load()), 1 }
-func (c *counter) Settle(_ ports.Bucket, n int)                             { c.owed.Add(int64(-n)) }
-
-func (c *counter) TakeAmple(b ...ports.Bucket) (a ports.Allowance, due, begun []ports.Bucket, counted bool) {
-	if !c.ample.Load() {
-		return ports.Allowance{}, nil, nil, false
-	}
-	switch owed := c.owed.Add(1); {
-	case c.due.Load():
-		due = b
-	case owed == 1:
-		begun = b
-	}
-	return ports.Allowance{Admitted: true, Scope: "ample"}, due, begun, true
-}
-
-func (c *counter) GiveBackOwed(...ports.Bucket) bool {
-	if c.owed.Load() == 0 {
-		return false
-	}
-	c.owed.Add(-1)
-	return true
-}
-
-type besideError struct{ error }
-
-func (besideError) Beside() {}
 
 func (c *counter) Take(ctx context.Context, _ ...ports.Bucket) (ports.Allowance, error) {
 	return c.answer(ctx, 1)
@@ -250,19 +204,6 @@ func TestFourFailuresInARowAreForgotten(t *testing.T) {
 	})
 }
 
-func TestAFailureThatAnotherCallTellsOfIsNoOther(t *testing.T) {
-	play(t, func(s *scene) {
-		s.shared.fails.Store(true)
-		s.shared.beside.Store(true)
-		s.answers("local", 100)
-		s.shared.fails.Store(false)
-		s.answers("shared", 1)
-		if s.fallbacks() != 100 || s.lines() != 0 {
-			t.Errorf("%d fallbacks, want 100; logged %q", s.fallbacks(), s.logged.String())
-		}
-	})
-}
-
 func TestACallerThatGoesAwayIsAnsweredHereAndIsNoFailure(t *testing.T) {
 	play(t, func(s *scene) {
 		leave := func() {
@@ -340,68 +281,6 @@ func TestWhatTheSharedLimiterTellsIsRemembered(t *testing.T) {
 		s.shared.told(bucket, time.Second, 7, 3)
 		if got := s.local.taken.Load(); got != 7 {
 			s.Errorf("the local limiter goes on from %d, want 7", got)
-		}
-	})
-}
-
-// However many come at once, what was counted here is told once, and before
-// anything else is asked.
-func TestWhatIsOwedIsToldOnceAndFirst(t *testing.T) {
-	play(t, func(s *scene) {
-		s.local.owed.Store(5)
-		var all sync.WaitGroup
-		for range 50 {
-			all.Go(func() {
-				if a, err := s.Take(s.Context(), bucket); err != nil || a.Scope != "shared" {
-					s.Errorf("got %+v, %v", a, err)
-				}
-			})
-		}
-		all.Wait()
-		if added, taken := s.shared.added.Load(), s.shared.taken.Load(); added != 5 || taken != 55 || s.fallbacks() != 0 {
-			s.Errorf("%d were told, %d counted, %d fallbacks; want 5, 55 and none", added, taken, s.fallbacks())
-		}
-	})
-}
-
-func TestWhileWhatIsOwedCannotBeToldRequestsAreCountedHere(t *testing.T) {
-	play(t, func(s *scene) {
-		s.local.owed.Store(5)
-		s.shared.hangs.Store(true)
-		for range 3 {
-			began := time.Now()
-			s.answers("local", 1)
-			if took := time.Since(began); took != 30*time.Millisecond {
-				s.Errorf("answered after %v, want 30ms", took)
-			}
-		}
-		if s.local.owed.Load() != 5 || s.shared.asked.Load() != 3 {
-			s.Errorf("%d are owed, the shared limiter was asked %d times", s.local.owed.Load(), s.shared.asked.Load())
-		}
-		s.shared.hangs.Store(false)
-		s.answers("shared", 1)
-		if s.local.owed.Load() != 0 {
-			s.Errorf("%d are owed still", s.local.owed.Load())
-		}
-	})
-}
-
-func TestAPanicWhileWhatIsOwedIsToldKeepsNoCallerWaiting(t *testing.T) {
-	play(t, func(s *scene) {
-		s.local.owed.Store(5)
-		s.shared.panics.Store(true)
-		func() {
-			defer func() {
-				if recover() == nil {
-					s.Error("the panic was swallowed")
-				}
-			}()
-			_, _ = s.Take(s.Context(), bucket)
-		}()
-		s.shared.panics.Store(false)
-		s.answers("shared", 1)
-		if owed := s.local.owed.Load(); owed != 0 {
-			s.Errorf("%d are owed still", owed)
 		}
 	})
 }

@@ -24,8 +24,5 @@
 //     end that is given back just after it is taken from the wrong one when
 //     the new one has requests of its own already; telling them apart would
 //     need a ticket for each request.
-//   - It can go on from what another limiter counted, knows what that one has not
-//     heard of (Remember, Owed, Settle), and counts ahead of it where there is ample room
-//     (TakeAmple, GiveBackOwed); package guarded says what for. Without
-//     another one both cost two numbers a bucket.
+//   - It can go on from what another limiter counted (Remember); package guarded says what for.
 package memlimiter

@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -26,15 +25,7 @@ const (
 	// may arrive after a later answer: longer than any caller waits for one.
 	overtaken = 50_000
 
-	// Ample room is that of a bucket of which half its limit is left, as the other
-	// limiter told a moment ago; a hundredth of the limit may be owed then.
-	ampleLeft  = 2
-	ampleOwed  = 100
-	worthOwing = 4         // fewer requests are not worth a call of their own
-	moment     = 2_000_000 // in microseconds, and never more than a tenth of the window
-	begunEvery = 1_000_000 // in microseconds
-
-	never = -moment // when a bucket was told of that was not: before anything that counts
+	never = -overtaken // when a bucket was told of that was not: before anything that counts
 )
 
 // Limiter counts requests in memory.
@@ -64,9 +55,7 @@ type name struct {
 type bucket struct {
 	name   name
 	window window
-	told   int64  // when the window was told by another limiter, in microseconds since began
-	debt   uint64 // names what is owed by now and not settled; 0: not asked for yet
-	begun  int64  // until then TakeAmple does not name it as begun again, in microseconds since began
+	told   int64 // when the window was told by another limiter, in microseconds since began
 }
 
 // New makes a limiter whose counters are empty. now is time.Now, or a test's
@@ -88,66 +77,6 @@ func (l *Limiter) Peek(_ context.Context, buckets ...ports.Bucket) (ports.Allowa
 	return l.ask(buckets, false)
 }
 
-// TakeAmple counts one request where every bucket has ample room for it, and else
-// counts nothing: what others count meanwhile does not fill such a bucket. It also names
-// those of which the other limiter is due to hear what it is owed, which is half of what may
-// be, or half of the moment is over, and those that have begun to owe, once in a second. Where
-// half of the moment is over and nothing is owed, one call for all buckets does as much.
-func (l *Limiter) TakeAmple(buckets ...ports.Bucket) (a ports.Allowance, due, begun []ports.Bucket, counted bool) {
-	if len(buckets) == 0 || valid(buckets) != nil {
-		return ports.Allowance{}, nil, nil, false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.time()
-	for _, b := range buckets {
-		f := l.find(b, now)
-		if f.entry == nil {
-			return ports.Allowance{}, nil, nil, false
-		}
-		limit, owed, age := int64(b.Limit.Limit), f.window.owed(now)+1, now-f.entry.Value.(*bucket).told
-		most, fresh := limit/ampleOwed, min(moment, f.window.length/10)
-		late := 2*age >= fresh
-		if most < worthOwing || owed > most || age >= fresh || late && owed == 1 || f.window.remaining(now, limit)*ampleLeft < limit {
-			return ports.Allowance{}, nil, nil, false
-		}
-		switch {
-		case 2*owed >= most || late:
-			due = append(due, b)
-		case now >= f.entry.Value.(*bucket).begun:
-			begun = append(begun, b)
-		}
-	}
-	for _, b := range begun {
-		l.find(b, now).entry.Value.(*bucket).begun = now + begunEvery
-	}
-	return l.decide(buckets, true, now), due, begun, true
-}
-
-// GiveBackOwed takes one request off every bucket, where each has one that is owed and that
-// the other limiter has not heard of, and reports whether it did. A debt that has a name may
-// be counted there by now: to be owed less would not undo that.
-func (l *Limiter) GiveBackOwed(buckets ...ports.Bucket) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.time()
-	var buffer [4]found
-	states := buffer[:0]
-	for _, b := range buckets {
-		f := l.find(b, now)
-		if f.window.own == 0 || f.entry.Value.(*bucket).debt != 0 {
-			return false
-		}
-		states = append(states, f)
-	}
-	for i, b := range buckets { // one that is named twice gives one back
-		f := states[i]
-		f.window = f.window.less()
-		l.keep(b, f)
-	}
-	return true
-}
-
 // GiveBack takes one request off every bucket that has one.
 func (l *Limiter) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
 	if err := valid(buckets); err != nil {
@@ -167,9 +96,8 @@ func (l *Limiter) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
 }
 
 // Remember continues a bucket from the answer of another limiter: the age of the
-// window, and the counts of it and of the one before. Requests that this one owes
-// to the other are counted on top. Of two answers that arrive out of order the
-// one that leaves fewer requests counts.
+// window, and the counts of it and of the one before. Of two answers that arrive out
+// of order the one that leaves fewer requests counts.
 func (l *Limiter) Remember(b ports.Bucket, age time.Duration, count, previous int64) {
 	if valid([]ports.Bucket{b}) != nil {
 		return
@@ -181,11 +109,7 @@ func (l *Limiter) Remember(b ports.Bucket, age time.Duration, count, previous in
 	if f.entry == nil && count+previous == 0 {
 		return
 	}
-	own, ownPrevious := f.window.own, f.window.ownPrevious
-	told := window{
-		start: now - age.Microseconds(), length: f.window.length,
-		count: count + own, previous: previous + ownPrevious, own: own, ownPrevious: ownPrevious,
-	}.at(now)
+	told := window{start: now - age.Microseconds(), length: f.window.length, count: count, previous: previous}.at(now)
 	if f.entry != nil {
 		kept := f.entry.Value.(*bucket)
 		if now-kept.told < overtaken && f.window.used(now) > told.used(now) {
@@ -195,39 +119,6 @@ func (l *Limiter) Remember(b ports.Bucket, age time.Duration, count, previous in
 	f.window = told
 	l.keep(b, f).told = now
 	l.forget(b.Scope, now)
-}
-
-// Owed is how many requests of a bucket were counted here alone and still weigh
-// something: those that the limiter which is remembered does not know of. Until
-// they are settled, or weigh nothing any more, they are one debt of that name.
-func (l *Limiter) Owed(b ports.Bucket) (n int, debt uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.scopes[b.Scope]
-	if s == nil || s.buckets[named(b)] == nil {
-		return 0, 0
-	}
-	now := l.time()
-	kept := s.buckets[named(b)].Value.(*bucket)
-	switch n = int(kept.window.at(now).owed(now)); {
-	case n == 0:
-		kept.debt = 0
-	case kept.debt == 0:
-		kept.debt = rand.Uint64() //nolint:gosec // a name that has to be new, not secret
-	}
-	return n, kept.debt
-}
-
-// Settle takes off again what was owed when the other limiter was told so many:
-// it counts them itself from then on.
-func (l *Limiter) Settle(b ports.Bucket, n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.time()
-	if f := l.find(b, now); f.entry != nil {
-		f.window = f.window.settled(now, int64(n))
-		l.keep(b, f).debt = 0
-	}
 }
 
 func (l *Limiter) ask(buckets []ports.Bucket, count bool) (ports.Allowance, error) {

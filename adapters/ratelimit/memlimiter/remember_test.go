@@ -68,50 +68,6 @@ func TestACountGoesOnFromWhatIsRemembered(t *testing.T) {
 	}
 }
 
-func TestWhatWasCountedHereIsOwedUntilItIsSettled(t *testing.T) {
-	t.Parallel()
-	h := newHand(t)
-	owes := func(what string, owed, left int) {
-		t.Helper()
-		if got, _ := h.Owed(hourly); got != owed || h.left() != left {
-			t.Errorf("%s: owed %d, %d left; want %d and %d", what, got, h.left(), owed, left)
-		}
-	}
-	owes("nothing yet", 0, 20)
-	h.Remember(hourly, time.Minute, 9, 0)
-	owes("remembered", 0, 11)
-	for range 4 {
-		_, _ = h.Take(t.Context(), hourly)
-	}
-	owes("counted here", 4, 7)
-	_ = h.GiveBack(t.Context(), hourly)
-	owes("one given back", 3, 8)
-	h.Remember(hourly, time.Minute, 10, 0) // the answer to one that had been under way
-	owes("told before it knows", 3, 7)
-	h.Remember(hourly, time.Minute, 13, 0) // the answer to what is owed
-	h.Settle(hourly, 3)
-	owes("settled", 0, 7)
-
-	for range 2 {
-		_, _ = h.Take(t.Context(), hourly)
-	}
-	h.at = h.at.Add(89 * time.Minute) // of the window before, half is left
-	if got, _ := h.Owed(hourly); got != 2 && got != 1 {
-		t.Errorf("a window later %d are owed, want one or two", got)
-	}
-	_, _ = h.Take(t.Context(), hourly)
-	owed, _ := h.Owed(hourly)
-	h.Settle(hourly, owed)
-	if got, _ := h.Owed(hourly); got != 0 {
-		t.Errorf("%d are owed, want none", got)
-	}
-	h.Settle(ports.Bucket{Scope: "other", Name: "b", Limit: hourly.Limit}, 3) // which there is not
-	h.at = h.at.Add(3 * time.Hour)
-	if got, _ := h.Owed(hourly); got != 0 || h.admits() != 20 {
-		t.Error("it does not begin afresh")
-	}
-}
-
 // Answers that were given one after the other may be heard the other way round.
 func TestAnAnswerThatWasOvertakenDoesNotTakeBackWhatIsKnown(t *testing.T) {
 	t.Parallel()
@@ -127,35 +83,5 @@ func TestAnAnswerThatWasOvertakenDoesNotTakeBackWhatIsKnown(t *testing.T) {
 	h.Remember(hourly, time.Minute, 12, 0)
 	if left := h.left(); left != 8 {
 		t.Errorf("%d are left, want 8", left)
-	}
-}
-
-func TestADebtKeepsItsNameUntilItIsSettledOrForgotten(t *testing.T) {
-	t.Parallel()
-	h := newHand(t)
-	owes := func(n int) uint64 {
-		t.Helper()
-		_, _ = h.Take(t.Context(), hourly)
-		got, debt := h.Owed(hourly)
-		if got != n || debt == 0 {
-			t.Errorf("%d are owed as %d, want %d", got, debt, n)
-		}
-		return debt
-	}
-	first := owes(1)
-	if owes(2) != first {
-		t.Error("a debt that grew has another name")
-	}
-	h.Settle(hourly, 2)
-	second := owes(1)
-	if second == first {
-		t.Error("a debt has the name of one that was settled")
-	}
-	h.at = h.at.Add(3 * time.Hour)
-	if n, debt := h.Owed(hourly); n != 0 || debt != 0 {
-		t.Errorf("%d are owed as %d", n, debt)
-	}
-	if owes(1) == second {
-		t.Error("a debt has the name of one that weighs nothing any more")
 	}
 }

@@ -8,9 +8,6 @@ type window struct {
 	length   int64
 	count    int64 // requests in the current window
 	previous int64 // requests in the one before
-
-	// Of both, those that were counted here alone: see Owed.
-	own, ownPrevious int64
 }
 
 // at moves the window to now, which is never before a time seen earlier.
@@ -19,7 +16,6 @@ func (w window) at(now int64) window {
 	case now < w.start+w.length:
 	case now < w.start+2*w.length:
 		w.start, w.previous, w.count = w.start+w.length, w.count, 0
-		w.ownPrevious, w.own = w.own, 0
 	default:
 		w = window{start: w.start, length: w.length}
 	}
@@ -30,39 +26,20 @@ func (w window) at(now int64) window {
 	return w
 }
 
-// plus is the window with one more request, which was counted here.
+// plus is the window with one more request.
 func (w window) plus() window {
 	w.count++
-	w.own++
 	return w
 }
 
-// less is the window without one of its requests: one that was counted here, where
-// there is one.
+// less is the window without one of its requests.
 func (w window) less() window {
 	switch {
 	case w.count > 0:
-		w.count, w.own = w.count-1, max(0, w.own-1)
+		w.count--
 	case w.previous > 0:
-		w.previous, w.ownPrevious = w.previous-1, max(0, w.ownPrevious-1)
+		w.previous--
 	}
-	return w
-}
-
-// owed is how many requests, of those that were counted here, weigh at least as
-// much now as they do in this window.
-func (w window) owed(now int64) int64 { return w.own + w.fading(now) }
-
-// fading is the part of the former window's local count that still counts.
-func (w window) fading(now int64) int64 {
-	return ceilDiv(w.ownPrevious*(w.start+w.length-now), w.length)
-}
-
-// settled is the window without so many of the requests that were counted here.
-func (w window) settled(now, n int64) window {
-	of := min(w.own, n-w.fading(now))
-	w.count, w.own = w.count-of, w.own-of
-	w.previous, w.ownPrevious = w.previous-w.ownPrevious, 0
 	return w
 }
 

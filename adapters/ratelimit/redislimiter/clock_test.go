@@ -25,7 +25,7 @@ func TestManyProcessesTogetherAdmitTheLimitAndNoMore(t *testing.T) {
 	var admitted atomic.Int64
 	var wg sync.WaitGroup
 	for range processes {
-		l := redislimiter.New(redislimiter.Single{redis.Connect(t, url)}, redislimiter.Options{})
+		l := redislimiter.New(redis.Connect(t, url), redislimiter.Options{})
 		for range 2 {
 			wg.Go(func() {
 				for {
@@ -54,7 +54,7 @@ func TestACallerThatWaitsAsToldIsAdmittedAtTheSecondTry(t *testing.T) {
 	t.Parallel()
 	const clients = 100
 	client := shared(t)
-	l := redislimiter.New(redislimiter.Single{client}, redislimiter.Options{})
+	l := redislimiter.New(client, redislimiter.Options{})
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {

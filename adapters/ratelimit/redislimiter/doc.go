@@ -11,9 +11,6 @@
 //     are counted together or not at all. The script decides and counts; the
 //     process works out the rest of the answer, since Redis has one thread and
 //     the processes have many.
-//   - Requests of the same buckets that come at the same time are counted by one
-//     call: where 64 clients share four keys, a create costs Redis 11 us for 18. The
-//     first of them are admitted, as many as there is room for.
 //   - The time is that of Redis. Clocks of processes differ, and the one that is
 //     ahead would end all windows early. A clock of Redis that steps back makes a
 //     window begin anew with the counts it has.
@@ -28,11 +25,6 @@
 //   - All keys have one hash tag. The buckets of one request have to lie on one
 //     node, and which business a key belongs to is not in its name; so in a
 //     cluster one node holds all counters.
-//   - A debt is known by its name for ten seconds after it was last told. A process
-//     that could not be heard for longer and tells it again has it counted twice: too
-//     strict, by what was owed when the wire broke, which is a hundredth of the limit at
-//     most. Known for two windows, as buckets are, debts of 10,000 customers would be a
-//     million keys.
 //   - It says nothing about a Redis that is slow or gone: errors are errors
 //     here. Package guarded goes on without it.
 package redislimiter

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"waybill/domain"
@@ -16,9 +17,9 @@ import (
 	"waybill/test/redis"
 )
 
-func open(t *testing.T) Single {
+func open(t *testing.T) *goredis.Client {
 	t.Helper()
-	return Single{redis.Connect(t, redis.URL(t))}
+	return redis.Connect(t, redis.URL(t))
 }
 
 // model is the rule with fractions that never round.

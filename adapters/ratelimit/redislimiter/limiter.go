@@ -29,7 +29,6 @@ const (
 	take     = "take"
 	peek     = "peek"
 	giveBack = "back"
-	add      = "add"
 )
 
 //go:embed limiter.lua
@@ -43,24 +42,17 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Client is what the limiter needs of a client of Redis. Together sends one command for
-// all that ask for the same kind at a time.
-type Client interface {
-	redis.Scripter
-	Together(ctx context.Context, kind string, args func(callers int) []any) (value any, place int, err error)
-}
-
 // Limiter counts requests in Redis. It knows no time-outs but those of the
 // client and of the contexts it is given.
 type Limiter struct {
-	client Client
+	client redis.Scripter
 	now    func() time.Time
 	told   func(b ports.Bucket, age time.Duration, count, previous int64)
 }
 
 // New makes a limiter on a client that neither it nor anyone else may have
 // configured to retry: a request would be counted twice.
-func New(client Client, o Options) *Limiter {
+func New(client redis.Scripter, o Options) *Limiter {
 	return &Limiter{client: client, now: o.Now, told: func(ports.Bucket, time.Duration, int64, int64) {}}
 }
 
@@ -79,44 +71,11 @@ func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allo
 	if len(buckets) == 0 {
 		return ports.Allowance{Admitted: true}, nil
 	}
-	found, place, err := l.takeTogether(ctx, buckets)
+	found, err := l.run(ctx, take, buckets)
 	if err != nil {
 		return ports.Allowance{}, err
 	}
-	return answer(found, buckets, place < found[0], min(place+1, found[0])), nil
-}
-
-// takeTogether takes for all callers at a time that name the same buckets, by one call of
-// the script. Each of them gets the answer and its place among them: as many as there is
-// room for are admitted, those who came first.
-func (l *Limiter) takeTogether(ctx context.Context, buckets []ports.Bucket) (found []int64, place int64, err error) {
-	keys, args, err := l.parameters(take, buckets)
-	if err != nil {
-		return nil, 0, err
-	}
-	kind := args[1].(string) //nolint:forcetypeassert // the time
-	for i, b := range buckets {
-		kind += " " + keys[i] + " " + strconv.Itoa(b.Limit.Limit)
-	}
-	value, at, err := l.client.Together(ctx, kind, func(callers int) []any {
-		command := append(make([]any, 0, 4+len(keys)+len(args)), "evalsha", script.Hash(), len(keys))
-		for _, key := range keys {
-			command = append(command, key)
-		}
-		return append(append(command, args...), callers)
-	})
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		found, err = l.call(ctx, buckets, keys, append(args, 1))
-		return found, 0, err
-	}
-	answer := redis.NewCmd(ctx)
-	answer.SetVal(value)
-	answer.SetErr(err)
-	if found, err = l.read(answer, buckets); err != nil {
-		return nil, 0, err
-	}
-	l.tell(take, buckets, found) // the others may have left
-	return found, int64(at), nil
+	return answer(found, buckets, found[0] > 0, found[0]), nil
 }
 
 // Peek tells what Take would answer.
@@ -137,20 +96,6 @@ func (l *Limiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
 		return nil
 	}
 	_, err := l.run(ctx, giveBack, buckets)
-	return err
-}
-
-// Add counts requests against one bucket that were admitted elsewhere, as many as
-// there is room for. Of the n of a debt it counts those that no earlier call for
-// the same debt has counted: it may be called again when no answer came.
-func (l *Limiter) Add(ctx context.Context, b ports.Bucket, n int, debt uint64) error {
-	buckets := []ports.Bucket{b}
-	keys, args, err := l.parameters(add, buckets)
-	if err != nil {
-		return err
-	}
-	keys = append(keys, prefix+"debt:"+strconv.FormatUint(debt, 36))
-	_, err = l.call(ctx, buckets, keys, append(args, n))
 	return err
 }
 
@@ -183,14 +128,15 @@ func allowance(b ports.Bucket, w window, now int64) ports.Allowance {
 	}
 }
 
-// parameters are those of the script, without how many at the end.
-func (l *Limiter) parameters(what string, buckets []ports.Bucket) (keys []string, args []any, err error) {
-	keys = make([]string, len(buckets))
-	args = make([]any, 2, 3+2*len(buckets))
+// run is the round trip: it calls the script, which answers whether there is room, the time, and
+// three numbers for each bucket.
+func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) ([]int64, error) {
+	keys := make([]string, len(buckets))
+	args := make([]any, 2, 2+2*len(buckets))
 	args[0], args[1] = what, l.time()
 	for i, b := range buckets {
 		if err := valid(b); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		length := b.Limit.Window.Milliseconds()
 		// With the length in it, a bucket whose window is configured anew begins
@@ -198,45 +144,23 @@ func (l *Limiter) parameters(what string, buckets []ports.Bucket) (keys []string
 		keys[i] = prefix + b.Scope + ":" + strconv.FormatInt(length, 10) + ":" + b.Name
 		args = append(args, b.Limit.Limit, length)
 	}
-	return keys, args, nil
-}
-
-func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) ([]int64, error) {
-	keys, args, err := l.parameters(what, buckets)
-	if err != nil {
-		return nil, err
-	}
-	return l.call(ctx, buckets, keys, append(args, 1))
-}
-
-// call is the round trip.
-func (l *Limiter) call(ctx context.Context, buckets []ports.Bucket, keys []string, args []any) ([]int64, error) {
-	found, err := l.read(script.Run(ctx, l.client, keys, args...), buckets)
-	if err == nil {
-		l.tell(args[0], buckets, found)
-	}
-	return found, err
-}
-
-// read is what the script answers: for how many requests there is room, up to those
-// that are asked for, the time, and three numbers for each bucket.
-func (*Limiter) read(answer *redis.Cmd, buckets []ports.Bucket) ([]int64, error) {
-	found, err := answer.Int64Slice()
+	found, err := script.Run(ctx, l.client, keys, args...).Int64Slice()
 	if err != nil {
 		return nil, fmt.Errorf("count requests in Redis: %w", err)
 	}
 	if len(found) != 2+3*len(buckets) {
 		return nil, fmt.Errorf("%d numbers for %d buckets came back", len(found), len(buckets))
 	}
+	l.tell(what, buckets, found)
 	return found, nil
 }
 
 // tell tells what an answer says of each bucket.
-func (l *Limiter) tell(what any, buckets []ports.Bucket, found []int64) {
+func (l *Limiter) tell(what string, buckets []ports.Bucket, found []int64) {
 	for i, b := range buckets {
 		w := windowOf(found, i, b)
 		switch what {
-		case take, add:
+		case take:
 			w.count += found[0]
 		case giveBack:
 			w = w.less()

@@ -1,28 +1,17 @@
--- KEYS: a key for each bucket; to add, the one bucket and the debt.
--- ARGV: what to do (take, peek, back or add), the time in ms or '' for the clock of
--- Redis, limit and length in ms of each bucket, then how many requests to take, or
--- how many the debt has by now: what it had when it was added before is not added again.
--- Returns for how many of them all buckets have room, the time, and of each bucket
--- the start, count and previous count it had before this call.
+-- KEYS: a key for each bucket.
+-- ARGV: what to do (take, peek or back), the time in ms or '' for the clock of Redis, then
+-- limit and length in ms of each bucket.
+-- Returns 1 where all buckets have room for a request and else 0, the time, and of each
+-- bucket the start, count and previous count it had before this call.
 local now = tonumber(ARGV[2])
 if not now then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
-local adds, buckets = ARGV[1] == 'add', #KEYS
-if adds then
-  buckets = 1
-end
 local kept = redis.call('MGET', unpack(KEYS))
-local asked = tonumber(ARGV[2 * buckets + 3])
-if adds then
-  local added = tonumber(kept[2] or 0)
-  redis.call('SET', KEYS[2], math.max(asked, added), 'PX', math.min(2 * ARGV[4], 10000))
-  asked = math.max(0, asked - added)
-end
-local answer = {asked, now}
-for i = 1, buckets do
+local answer = {1, now}
+for i = 1, #KEYS do
   local limit, length = tonumber(ARGV[2 * i + 1]), tonumber(ARGV[2 * i + 2])
   local start, count, previous = now, 0, 0
   if kept[i] then
@@ -39,8 +28,9 @@ for i = 1, buckets do
     end
   end
   answer[3 * i], answer[3 * i + 1], answer[3 * i + 2] = start, count, previous
-  local remaining = (limit - count) * length - previous * (start + length - now - 1)
-  answer[1] = math.min(answer[1], math.max(0, math.ceil(remaining / length)))
+  if (limit - count) * length - previous * (start + length - now - 1) <= 0 then
+    answer[1] = 0
+  end
 end
 
 local function keep(i, count, previous)
@@ -51,9 +41,9 @@ local function keep(i, count, previous)
   redis.call('SET', KEYS[i], struct.pack('<ddd', start, count, previous), 'PX', start + 2 * ARGV[2 * i + 2] - now)
 end
 
-if (adds or ARGV[1] == 'take') and answer[1] > 0 then
-  for i = 1, buckets do
-    keep(i, answer[3 * i + 1] + answer[1], answer[3 * i + 2])
+if ARGV[1] == 'take' and answer[1] > 0 then
+  for i = 1, #KEYS do
+    keep(i, answer[3 * i + 1] + 1, answer[3 * i + 2])
   end
 elseif ARGV[1] == 'back' then
   for i = 1, #KEYS do

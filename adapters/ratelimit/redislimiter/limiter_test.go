@@ -54,13 +54,13 @@ func TestConformance(t *testing.T) {
 	client := shared(t)
 	ratelimit.Examine(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
 		c := start()
-		return redislimiter.New(redislimiter.Single{client}, redislimiter.Options{Now: c.Now}), c.Advance
+		return redislimiter.New(client, redislimiter.Options{Now: c.Now}), c.Advance
 	})
 }
 
 func TestABucketNamedTwiceIsCountedOnce(t *testing.T) {
 	t.Parallel()
-	l := redislimiter.New(redislimiter.Single{shared(t)}, redislimiter.Options{})
+	l := redislimiter.New(shared(t), redislimiter.Options{})
 	b := bucket(2, time.Minute)
 	for n := 1; n >= 0; n-- {
 		if a := take(t, l, b, b); !a.Admitted || a.Remaining != n {
@@ -71,7 +71,7 @@ func TestABucketNamedTwiceIsCountedOnce(t *testing.T) {
 
 func TestLimitsThatCannotBeMeantAreErrorsAndCountNothing(t *testing.T) {
 	t.Parallel()
-	l := redislimiter.New(redislimiter.Single{shared(t)}, redislimiter.Options{})
+	l := redislimiter.New(shared(t), redislimiter.Options{})
 	good := bucket(1, time.Minute)
 	for _, limit := range []domain.RateLimit{
 		{}, {Limit: 0, Window: time.Minute}, {Limit: -1, Window: time.Minute}, {Limit: 10_000_001, Window: time.Minute},
@@ -96,7 +96,7 @@ func TestLimitsThatCannotBeMeantAreErrorsAndCountNothing(t *testing.T) {
 
 func TestARequestOfNoBucketIsAdmitted(t *testing.T) {
 	t.Parallel()
-	l := redislimiter.New(redislimiter.Single{shared(t)}, redislimiter.Options{})
+	l := redislimiter.New(shared(t), redislimiter.Options{})
 	if a := take(t, l); !a.Admitted {
 		t.Errorf("got %+v", a)
 	}
@@ -108,7 +108,7 @@ func TestARequestOfNoBucketIsAdmitted(t *testing.T) {
 func TestAClockThatStepsBackBlocksForAWindowAtMost(t *testing.T) {
 	t.Parallel()
 	c := start()
-	l := redislimiter.New(redislimiter.Single{shared(t)}, redislimiter.Options{Now: c.Now})
+	l := redislimiter.New(shared(t), redislimiter.Options{Now: c.Now})
 	b := bucket(2, time.Minute)
 	take(t, l, b)
 	c.Advance(-time.Hour)
@@ -134,7 +134,7 @@ func TestAWaitIsLongEnoughWhereverInItsMillisecondItBegins(t *testing.T) {
 		for _, into := range []time.Duration{0, time.Microsecond, 500 * time.Microsecond, 999_999 * time.Nanosecond} {
 			c := start()
 			c.now = c.now.Truncate(time.Millisecond).Add(into)
-			l := redislimiter.New(redislimiter.Single{client}, redislimiter.Options{Now: c.Now})
+			l := redislimiter.New(client, redislimiter.Options{Now: c.Now})
 			b := bucket(limit, time.Second)
 			for range 200 {
 				c.Advance(time.Duration(rand.Int64N(int64(300 * time.Millisecond))))
@@ -158,7 +158,7 @@ func TestAWaitIsLongEnoughWhereverInItsMillisecondItBegins(t *testing.T) {
 func TestBucketsEndByThemselvesTwoWindowsAfterTheyBegan(t *testing.T) {
 	t.Parallel()
 	client := redis.Connect(t, redis.Own(t).URL)
-	l := redislimiter.New(redislimiter.Single{client}, redislimiter.Options{})
+	l := redislimiter.New(client, redislimiter.Options{})
 	for range 20 {
 		take(t, l, bucket(5, time.Minute), bucket(5, 90*time.Second))
 	}
@@ -188,7 +188,7 @@ func TestBucketsEndByThemselvesTwoWindowsAfterTheyBegan(t *testing.T) {
 func TestARedisThatForgotTheScriptIsTaughtItAgain(t *testing.T) {
 	t.Parallel()
 	client := redis.Connect(t, redis.Own(t).URL)
-	l := redislimiter.New(redislimiter.Single{client}, redislimiter.Options{})
+	l := redislimiter.New(client, redislimiter.Options{})
 	b := bucket(10, time.Minute)
 	for n := range 3 {
 		if a := take(t, l, b); a.Remaining != 9-n {
@@ -202,7 +202,7 @@ func TestARedisThatForgotTheScriptIsTaughtItAgain(t *testing.T) {
 
 func BenchmarkTakeKeyAndBusiness(b *testing.B) {
 	client := shared(b)
-	l := redislimiter.New(redislimiter.Single{client}, redislimiter.Options{})
+	l := redislimiter.New(client, redislimiter.Options{})
 	business := bucket(10_000_000, time.Minute)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

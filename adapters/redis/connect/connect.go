@@ -28,26 +28,19 @@ const (
 	// RedisConnections are the most that are used at once. A Redis that hangs
 	// holds up so many calls, each for its time-out, until a breaker opens.
 	RedisConnections = 32
-	// queueWaits are those of the queue besides, at which the servers of its kinds of jobs wait.
-	queueWaits = 3
 )
+
+// OpenQueue is Open for the queue, which has QueueTimeout.
+func OpenQueue(address string) (*redis.Client, error) { return Open(address, QueueTimeout) }
 
 // Open reads the URL. Its errors do not repeat it: it may hold a password.
 func Open(address string, timeout time.Duration) (*redis.Client, error) {
-	return open(address, timeout, 0)
-}
-
-// OpenQueue is Open for the queue, which has QueueTimeout, and connections to wait at besides
-// those that the URL allows.
-func OpenQueue(address string) (*redis.Client, error) { return open(address, QueueTimeout, queueWaits) }
-
-func open(address string, timeout time.Duration, waits int) (*redis.Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("it is no URL; a user or password with other characters than letters and digits has to be percent-encoded")
 	}
 	if u.Query().Has("master_name") {
-		return openSentinel(address, timeout, waits)
+		return openSentinel(address, timeout)
 	}
 	o, err := redis.ParseURL(address)
 	if err != nil {
@@ -63,7 +56,6 @@ func open(address string, timeout time.Duration, waits int) (*redis.Client, erro
 	fill(&o.ReadTimeout, timeout)
 	fill(&o.WriteTimeout, timeout)
 	fill(&o.PoolSize, RedisConnections)
-	o.PoolSize += waits
 	if o.Network != "unix" {
 		o.Dialer = redisDialer(o.DialTimeout, o.TLSConfig)
 	}
@@ -73,7 +65,7 @@ func open(address string, timeout time.Duration, waits int) (*redis.Client, erro
 // openSentinel is for a URL that names a Sentinel and, with master_name, what
 // it watches; more Sentinels follow as addr=host:port. The user and password
 // before the host are the Sentinel's, those of Redis are options too.
-func openSentinel(address string, timeout time.Duration, waits int) (*redis.Client, error) {
+func openSentinel(address string, timeout time.Duration) (*redis.Client, error) {
 	o, err := redis.ParseFailoverURL(address)
 	if err != nil || o.RouteByLatency || o.RouteRandomly || o.ReplicaOnly {
 		return nil, errors.New("it names a Sentinel, and has options that do not go with one")
@@ -85,7 +77,6 @@ func openSentinel(address string, timeout time.Duration, waits int) (*redis.Clie
 	fill(&o.ReadTimeout, timeout)
 	fill(&o.WriteTimeout, timeout)
 	fill(&o.PoolSize, RedisConnections)
-	o.PoolSize += waits
 	o.Dialer = redisDialer(o.DialTimeout, o.TLSConfig)
 	return redis.NewFailoverClient(o), nil
 }

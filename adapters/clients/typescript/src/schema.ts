@@ -3467,7 +3467,7 @@ export interface components {
          */
         "RateLimit-Limit": number;
         /**
-         * @description How many of them are left. While many are, it may be off by a hundredth of the limit for a second.
+         * @description How many of them are left.
          * @example 598
          */
         "RateLimit-Remaining": number;

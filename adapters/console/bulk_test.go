@@ -44,7 +44,6 @@ func init() {
 	})
 	states = append(states, []state{
 		{name: "bulk", role: domain.RoleDispatcher, path: "/bulk", heading: "Move many deliveries"},
-		{name: "bulk-viewer", role: domain.RoleViewer, path: "/bulk", heading: "Move many deliveries"},
 		{name: "bulk-preview", role: domain.RoleDispatcher, path: "/bulk", heading: "Move many deliveries", then: func(p *tab) {
 			p.preview(string(p.delivery.Reference)+"\n"+string(p.delivery.ID)+", nonsense", "assigned", "", "What the move would do")
 		}},

@@ -9,7 +9,7 @@ import (
 func init() {
 	journeys = append(journeys, []journey{
 		{"an admin creates a customer and invites its owner, who comes into the portal", false, createCustomer},
-		{"support views as a customer, whose owner reads it in the audit log", true, viewAsCustomer},
+		{"support views as a customer, whose owner reads it in the audit log", false, viewAsCustomer},
 	}...)
 }
 
@@ -74,9 +74,7 @@ func viewAsCustomer(w *walk) {
 	if n := browser.Eval[int](w.T, seen.Page, "document.querySelectorAll('form[method=post]').length"); n != 1 {
 		w.Errorf("the view has %d forms beside the one that ends it", n-1)
 	}
-	if !w.reader.NoScripts {
-		browser.Examine(w.T, seen.Page, "console", "portal-in-a-view")
-	}
+	browser.Examine(w.T, seen.Page, "console", "portal-in-a-view")
 	seen.press("End the view")
 	seen.want("This view has ended")
 	browser.Go(w.T, seen.Page, w.portal+"/apps", "Sign in")

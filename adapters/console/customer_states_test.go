@@ -14,7 +14,6 @@ func init() {
 	at := func(path string) string { return "/businesses/:business" + path }
 	states = append(states, []state{
 		{name: "businesses", role: admin, path: "/businesses", heading: "Customers", before: furnishMany},
-		{name: "businesses-viewer", role: viewer, path: "/businesses", heading: "Customers"},
 		{name: "businesses-nohit", role: admin, path: "/businesses?q=nobody&state=disabled", heading: "Customers"},
 		{name: "businesses-error", role: admin, path: "/businesses", heading: "Customers", then: func(p *tab) {
 			p.sendEmpty("#name", "Create customer")
@@ -46,7 +45,6 @@ func init() {
 		{name: "customer-app", role: admin, path: at("/apps/:app"), heading: "Adom shop"},
 		{name: "customer-app-disable", role: admin, path: at("/apps/:app/disable"), heading: "Disable Adom shop?"},
 		{name: "customer-keys", role: admin, path: at("/apps/:app/:env/keys"), heading: "API keys", before: called},
-		{name: "customer-keys-viewer", role: viewer, path: at("/apps/:app/live/keys"), heading: "API keys"},
 		{name: "customer-key", alone: true, role: admin, path: at("/apps/:app/:env/keys"), heading: "API keys", then: func(p *tab) {
 			p.Page.Click(p.T, "main input[name=scopes]")
 			p.press("Create key")
@@ -55,7 +53,6 @@ func init() {
 		{name: "customer-key-revoke", role: admin, path: at("/apps/:app/:env/keys/:key/revoke"), heading: "Revoke the sandbox key",
 			before: called},
 		{name: "customer-people", role: admin, path: at("/people"), heading: "People"},
-		{name: "customer-people-viewer", role: viewer, path: at("/people"), heading: "People"},
 		{name: "customer-people-link", alone: true, role: admin, path: at("/people"), heading: "People", then: func(p *tab) {
 			p.fill("#name", "Ama Mensah")
 			p.fill("#email", "ama@adom.example")

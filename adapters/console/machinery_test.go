@@ -74,7 +74,6 @@ func init() {
 	})
 	states = append(states, []state{
 		{name: "webhooks", role: domain.RoleAdmin, path: "/webhooks", heading: "Webhooks"},
-		{name: "webhooks-viewer", role: domain.RoleViewer, path: "/webhooks", heading: "Webhooks"},
 		{name: "webhooks-none", role: domain.RoleAdmin, path: "/webhooks?q=nothing.like.this", heading: "Webhooks"},
 		{name: "webhooks-paused", role: domain.RoleAdmin, path: "/webhooks", heading: "Webhooks", before: pauseLive},
 		{name: "webhooks-reason", role: domain.RoleAdmin, path: "/webhooks", heading: "Webhooks", then: func(p *tab) {
@@ -84,7 +83,6 @@ func init() {
 		{name: "home-paused", role: domain.RoleViewer, path: "/", heading: "Kofi viewer", before: pauseLive},
 		{name: "webhook", role: domain.RoleAdmin, path: "/webhooks/:endpoint", heading: "Webhook endpoint"},
 		{name: "queues", role: domain.RoleAdmin, path: "/queues", heading: "Queues"},
-		{name: "queues-viewer", role: domain.RoleViewer, path: "/queues", heading: "Queues"},
 		{name: "queues-no-redis", role: domain.RoleAdmin, path: "/queues", heading: "Queues", before: func(_ *testing.T, s *scene) {
 			s.queue.gone = true
 		}},

@@ -16,8 +16,6 @@ func init() {
 	})
 	states = append(states, []state{
 		{name: "webhook-recover", role: domain.RoleAdmin, path: "/webhooks/:endpoint/recover", heading: "Recover webhooks", before: held},
-		{name: "webhook-recover-viewer", role: domain.RoleViewer, path: "/webhooks/:endpoint/recover", heading: "Recover webhooks",
-			before: held},
 		{name: "webhook-recover-nothing", role: domain.RoleAdmin, path: "/webhooks/:endpoint/recover", heading: "Recover webhooks"},
 		{name: "webhook-recover-wrong", role: domain.RoleAdmin, path: "/webhooks/:endpoint/recover?since=2026-03-20T00:00&until=2026-03-19T00:00",
 			heading: "Recover webhooks"},

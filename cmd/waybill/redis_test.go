@@ -88,7 +88,7 @@ func TestTheQueueHasConnectionsOfItsOwnAndMorePatience(t *testing.T) {
 		t.Error("the queue shares the client of the limiter")
 	}
 	if o := queue.Options(); o.ReadTimeout != connect.QueueTimeout || o.WriteTimeout != connect.QueueTimeout || o.MaxRetries != 0 ||
-		!o.ContextTimeoutEnabled || o.DB != 3 || o.PoolSize != 1+3 { // at three of them servers wait
+		!o.ContextTimeoutEnabled || o.DB != 3 || o.PoolSize != 1 {
 		t.Errorf("options %+v", o)
 	}
 	if o := client.Options(); o.ReadTimeout != connect.RedisTimeout {

@@ -67,7 +67,7 @@ race: export CGO_ENABLED := 1
 # The engine of SQLite is translated from C: to watch it too finds nothing of ours and doubles the time.
 race: export GOFLAGS := $(GOFLAGS) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false'
 race: $(GOTESTSUM) ## run the tests of `make test` under the race detector; needs gcc
-	$(QUICKLY) -race -skip '^Test(Long|SQLiteConforms$$)' -timeout 25m $(QUICK) # plain Postgres takes the same exam
+	$(QUICKLY) -race -skip '^Test(Long|AWalkInABrowser|SQLiteConforms$$)' -timeout 25m $(QUICK) # plain Postgres takes the same exam
 
 $(GOTESTSUM): .tools/tools.mod
 	go build -modfile=.tools/tools.mod -o $@ gotest.tools/gotestsum
@@ -80,7 +80,7 @@ citus: ## run the storage exam, the kill of a node, the e2e suite, webhooks and 
 	$(CITUS) go test ./adapters/storage/gormstore -run '^TestLongCitus' -count=1 -timeout 30m
 	$(CITUS) go test ./test/e2e -count=1 -parallel 1 -timeout 40m # three servers of databases and the program share the machine
 	$(CITUS) go test ./test/webhooks -count=1 -timeout 30m
-	$(CITUS) go test ./test/faults -run '$(or $(RUN),Webhook|Receiver|OnlyWorker)' -count=1 -timeout 60m
+	$(CITUS) go test ./test/faults -run '$(or $(RUN),Webhook|Receiver)' -count=1 -timeout 60m
 
 fmt: ## fail where gofmt would change a file, and name it
 	@unformatted=$$(gofmt -l $(GO_DIRS)) || exit 1; \

@@ -124,6 +124,10 @@ type Principal struct {
 	View *CustomerView
 }
 
+// Reader names the person in the business of the session. What bounds reading counts by it: a
+// session that others can open for a person in one business holds up none in another.
+func (p Principal) Reader() ID { return p.Person.ID + " " + p.Session.BusinessID }
+
 // Site is where the session came in.
 func (p Principal) Site() Site { return p.Session.Site() }
 

@@ -239,6 +239,7 @@ type WebhookSender interface {
 // WebhookMessage is one signed request.
 type WebhookMessage struct {
 	URL    string
+	Owner  string            // whose it is: no owner waits for the attempts of another one at the same host
 	Header map[string]string // by name, besides what every request has
 	Body   []byte
 }

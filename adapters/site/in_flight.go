@@ -34,7 +34,7 @@ type places struct {
 // enter waits for a place of the person and one of the business; leave must be called.
 // Calling it again does nothing.
 func (f *inFlight) enter(ctx context.Context, p domain.Principal) (leave func(), err error) {
-	leavePerson, err := f.take(ctx, p.Person.ID, pagesPerPerson, pagePatience)
+	leavePerson, err := f.take(ctx, p.Reader(), pagesPerPerson, pagePatience)
 	if err != nil || p.Session.BusinessID == "" {
 		return leavePerson, err
 	}

@@ -49,10 +49,12 @@ func TestOnePersonAndOneBusinessHaveFewPagesMadeAtATime(t *testing.T) {
 					}
 					leave = append(leave, left)
 				}
-				if left, err := f.enter(t.Context(), person(9999, "biz_2")); err != nil {
-					t.Errorf("another business: %v", err)
-				} else {
-					left()
+				for _, n := range []int{1, 9999} {
+					if left, err := f.enter(t.Context(), person(n, "biz_2")); err != nil {
+						t.Errorf("another business: %v", err)
+					} else {
+						left()
+					}
 				}
 				for _, left := range leave {
 					left()

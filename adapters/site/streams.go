@@ -65,7 +65,7 @@ func (s *streams) enter(p domain.Principal) (*stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.displace(streamsPerSession, func(o *stream) bool { return o.of.Session.ID == p.Session.ID })
-	s.displace(streamsPerPerson, func(o *stream) bool { return o.of.Person.ID == p.Person.ID })
+	s.displace(streamsPerPerson, func(o *stream) bool { return o.of.Reader() == p.Reader() })
 	if business := p.Session.BusinessID; business != "" {
 		n := 0
 		for _, o := range s.open {

@@ -256,6 +256,31 @@ func TestStreamsMayEnterAndLeaveTogether(t *testing.T) {
 	}
 }
 
+// A person in one business may be somebody else who has a link of an operator.
+func TestStreamsInOneBusinessEndNoneInAnother(t *testing.T) {
+	t.Parallel()
+	all := newStreams((&sessionTable{}).follow)
+	enter := func(session string, business domain.ID) *stream {
+		p := principal(domain.ID(session))
+		p.Person.ID, p.Session.BusinessID = "prs_1", business
+		mine, err := all.enter(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(mine.leave)
+		return mine
+	}
+	first := enter("ses_0", "biz_1")
+	for n := range 2 * streamsPerPerson {
+		enter(fmt.Sprint("ses_other_", n), "biz_2")
+	}
+	select {
+	case <-first.displaced:
+		t.Error("it was displaced")
+	default:
+	}
+}
+
 // However many are opened by a few people, the pages of all others still have half of
 // the connections of the listener, in an installation that has set none.
 func TestStreamsLeaveHalfOfTheConnectionsToPages(t *testing.T) {

@@ -294,10 +294,11 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 
 // mailLink queues a mail with a link that was asked for by anybody.
 func (a *Access) mailLink(ctx context.Context, b Browser, n domain.Notice, to domain.Email) error {
-	// The charge is not given back: any request may fill a mailbox.
+	// The charge is not given back: any request may fill a mailbox. It is of the exact address:
+	// another one of the same mailbox is another person, or nobody, and must not hold this one up.
 	allowance, err := a.limiter.Take(ctx,
 		ports.Bucket{Scope: "link_address", Name: b.Address, Limit: linksPerAddress},
-		ports.Bucket{Scope: "link_person", Name: digestOf(to.Mailbox()), Limit: linksPerPerson})
+		ports.Bucket{Scope: "link_person", Name: digestOf(string(to)), Limit: linksPerPerson})
 	if err != nil {
 		return domain.Internal(err)
 	}

@@ -24,4 +24,9 @@ func TestAPersonReadsThreeHundredPagesAMinute(t *testing.T) {
 	if err := s.AdmitRead(t.Context(), reader("prs_2")); err != nil {
 		t.Errorf("another person: %v", err)
 	}
+	elsewhere := reader("prs_1")
+	elsewhere.Session.BusinessID = "biz_2"
+	if err := s.AdmitRead(t.Context(), elsewhere); err != nil {
+		t.Errorf("the same person in another business, who may be somebody else by a link: %v", err)
+	}
 }

@@ -195,7 +195,7 @@ func (i *Inboxes) take(ctx context.Context, e domain.WebhookEndpoint, since time
 // receivedWebhook is signed as of the event, whenever and wherever it is shown.
 func receivedWebhook(w ports.OutgoingWebhook, secrets [][]byte) ReceivedWebhook {
 	w.Attempts = 0
-	m := Message("", secrets, w, w.CreatedAt)
+	m := Message(domain.WebhookEndpoint{}, secrets, w, w.CreatedAt)
 	return ReceivedWebhook{ID: w.ID, EventID: w.EventID, EventType: w.EventType, DeliveryID: w.DeliveryID, At: w.CreatedAt,
 		Header: m.Header, Body: m.Body}
 }

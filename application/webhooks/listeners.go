@@ -261,7 +261,7 @@ func (l *Listeners) look(ctx context.Context, e domain.WebhookEndpoint) ([]Fetch
 	}
 	fetched := make([]FetchedWebhook, 0, len(due))
 	for _, webhook := range due {
-		m := Message("", secrets, webhook, now)
+		m := Message(domain.WebhookEndpoint{}, secrets, webhook, now)
 		fetched = append(fetched, FetchedWebhook{WebhookDelivery: webhook.WebhookDelivery, Header: m.Header, Body: m.Body})
 	}
 	return fetched, nil

@@ -8,10 +8,10 @@ import (
 	"waybill/ports"
 )
 
-// Message is the signed request for an attempt that is made now.
-func Message(url string, secrets [][]byte, w ports.OutgoingWebhook, now time.Time) ports.WebhookMessage {
+// Message makes the signed request for an attempt at the endpoint that is made now.
+func Message(e domain.WebhookEndpoint, secrets [][]byte, w ports.OutgoingWebhook, now time.Time) ports.WebhookMessage {
 	return ports.WebhookMessage{
-		URL: url, Body: w.Payload,
+		URL: e.URL, Body: w.Payload, Owner: string(e.Tenant.BusinessID) + " " + string(e.Tenant.Environment),
 		Header: map[string]string{
 			domain.HeaderWebhookID:        string(w.EventID),
 			domain.HeaderWebhookTimestamp: strconv.FormatInt(now.Unix(), 10),

@@ -41,7 +41,7 @@ func TestLongPostgresBehindPgBouncerConforms(t *testing.T) {
 }
 
 // forExam and slowDial let statements and connections take their time on a busy machine.
-var forExam = gormstore.Options{StatementTimeout: time.Minute}
+var forExam = gormstore.Options{StatementTimeout: time.Minute, ListTimeout: time.Minute}
 
 const slowDial = "&connect_timeout=60"
 

@@ -16,8 +16,8 @@ const (
 	idlePerHost = 64
 	idleInAll   = 512
 	// attemptsPerHost is as much as all endpoints of one application may have
-	// under way. A lower bound would let an endpoint that hangs delay the others
-	// of a host that serves many.
+	// under way at a host. Each owner of webhooks has so many: many customers may
+	// have their endpoints at one host.
 	attemptsPerHost = 256
 )
 

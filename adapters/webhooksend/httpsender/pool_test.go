@@ -128,7 +128,7 @@ func TestOneHostHasSoManyAttemptsAtOnce(t *testing.T) {
 	var conns atomic.Int64
 	url := listen(t, func(c net.Conn) { conns.Add(1); hang(c) })
 	s := sender(t, Options{AllowPrivate: true}, limits{lookup: time.Second, connect: time.Second, handshake: time.Second,
-		attempt: 2 * time.Second, idle: time.Second})
+		attempt: time.Minute, idle: time.Second})
 	ctx, cancel := context.WithCancel(t.Context())
 	var sends sync.WaitGroup
 	for range attemptsPerHost {
@@ -141,6 +141,14 @@ func TestOneHostHasSoManyAttemptsAtOnce(t *testing.T) {
 	defer done()
 	if r := s.Send(short, message(url)); r.Error != domain.ErrorTimeoutConnect || conns.Load() != attemptsPerHost {
 		t.Errorf("one more: %+v, %d connections", r, conns.Load())
+	}
+	others := message(url)
+	others.Owner = "biz_2 live"
+	sends.Go(func() { s.Send(ctx, others) })
+	for deadline := time.Now().Add(30 * time.Second); conns.Load() <= attemptsPerHost; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the attempt of another owner waits")
+		}
 	}
 	cancel() // callers that leave are not held, and make room
 	sends.Wait()

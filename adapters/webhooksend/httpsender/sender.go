@@ -93,7 +93,7 @@ func (s *Sender) send(ctx context.Context, m ports.WebhookMessage, deadline time
 		return domain.WebhookResult{}, err
 	}
 	*buffer = request
-	h, err := s.pool.enter(ctx, to.key(), deadline)
+	h, err := s.pool.enter(ctx, to.key(m.Owner), deadline)
 	if err != nil {
 		return domain.WebhookResult{}, err
 	}

@@ -20,14 +20,15 @@ type target struct {
 	head []byte // of each request: its first line and the headers that all have
 }
 
-// hostKey is the key of kept connections.
+// hostKey is the key of attempts under way and of kept connections: owners share neither.
 type hostKey struct {
-	tls  bool
-	host string
-	port uint16
+	tls   bool
+	host  string
+	port  uint16
+	owner string
 }
 
-func (t *target) key() hostKey { return hostKey{t.tls, t.host, t.port} }
+func (t *target) key(owner string) hostKey { return hostKey{t.tls, t.host, t.port, owner} }
 
 // parseTarget is nil where nothing can be sent to the address.
 func parseTarget(address string) *target {

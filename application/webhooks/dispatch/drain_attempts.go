@@ -66,9 +66,9 @@ func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now ti
 	if webhook.DeliveryID != "" {
 		w.busy[webhook.DeliveryID] = true
 	}
-	url, secrets, ended := w.endpoint.URL, w.secrets, w.share.begin()
+	endpoint, secrets, ended := w.endpoint, w.secrets, w.share.begin()
 	go func() {
-		result := w.attempt(ctx, url, secrets, webhook, now)
+		result := w.attempt(ctx, endpoint, secrets, webhook, now)
 		ended()
 		w.results <- sent{webhook, result}
 	}()
@@ -76,7 +76,7 @@ func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now ti
 
 // attempt sends once. A webhook that makes the sender panic uses up its schedule
 // like one that the endpoint refuses.
-func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, webhook *ports.OutgoingWebhook,
+func (d *Drainer) attempt(ctx context.Context, e domain.WebhookEndpoint, secrets [][]byte, webhook *ports.OutgoingWebhook,
 	now time.Time) (r domain.WebhookResult) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -84,7 +84,7 @@ func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, web
 			r = domain.WebhookResult{Error: domain.ErrorReset, StartedAt: now}
 		}
 	}()
-	r = d.sender.Send(ctx, webhooks.Message(url, secrets, *webhook, now))
+	r = d.sender.Send(ctx, webhooks.Message(e, secrets, *webhook, now))
 	r.StartedAt = now // by the clock that all other times are of
 	return r
 }

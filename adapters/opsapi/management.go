@@ -157,7 +157,7 @@ func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) 
 	if m.Operators == nil {
 		return ports.ErrStorageGone
 	}
-	credentials := admission.OperatorCredentials{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Shown(), Kinds: kinds}
+	credentials := admission.OperatorCredentials{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Drawn, Kinds: kinds}
 	credentials.Token, credentials.Malformed = web.Bearer(c.Request.Header)
 	c.by, err = m.Operators.Identify(c.Request.Context(), credentials)
 	return err

@@ -101,6 +101,12 @@ func TestWhatIsRefusedLeavesATrace(t *testing.T) {
 	for _, e := range entries {
 		told[string(e.Target)] += e.Details["outcome"] + " "
 	}
+	before := s.log.String()
+	viewer.send(http.MethodPost, "/people", url.Values{"email": {"x@adom.example"}, "name": {"X"}, "role": {"owner"}},
+		map[string]string{"X-Request-ID": "trace.1", "Sec-Fetch-Site": "same-origin"})
+	if line := strings.TrimPrefix(s.log.String(), before); !strings.Contains(line, "request_id=req_") || strings.Contains(line, "trace.1") {
+		t.Errorf("what the browser chose is logged as ours: %s", line)
+	}
 	if told[ownerID] != "cross_site wrong_password " || told[viewerID] != "role " {
 		t.Errorf("the audit log tells of %q", told)
 	}

@@ -84,7 +84,7 @@ func (c *Call) FirstEnvironment() domain.Environment {
 	return domain.Sandbox
 }
 
-// RequestID is how the answer calls the request.
+// RequestID is the name that we drew for the request.
 func (c *Call) RequestID() string { return requestID(c.Context) }
 
 // Actor is the person as the audit log names them.

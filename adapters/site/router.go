@@ -61,7 +61,7 @@ func (s *Site) protect(c *gin.Context) {
 	h := c.Writer.Header()
 	id := web.NameRequest(s.o.Identifiers.ID("req_"), c.Request.Header)
 	id.SetHeader(h)
-	c.Set(requestIDKey, id.Shown())
+	c.Set(requestIDKey, id.Drawn)
 	protectHeaders(h)
 	if s.withoutSecrets(c) {
 		return
@@ -96,7 +96,8 @@ func protectHeaders(h http.Header) {
 
 const html = "text/html; charset=utf-8"
 
-// requestID is how the answer calls the request.
+// requestID is the name that we drew for the request. The answer may have the browser's own
+// in its header; log and audit log never do.
 func requestID(c *gin.Context) string { return c.GetString(requestIDKey) }
 
 const requestIDKey = "request_id"

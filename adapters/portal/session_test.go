@@ -1,7 +1,9 @@
 package portal_test
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -278,6 +280,22 @@ func TestADatabaseThatIsGoneIsOneHonestPage(t *testing.T) {
 	s.storage.breakDown(false)
 	if p := r.get("/"); p.status != http.StatusOK {
 		t.Errorf("afterwards: %d", p.status)
+	}
+}
+
+// Who hangs up needs no account, and must not fill the log with failures that are none.
+func TestABrowserThatHasLeftIsNoFailureOfOurs(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	form := url.Values{"email": {"nobody@adom.example"}, "password": {password}}
+	req := httptest.NewRequestWithContext(left, http.MethodPost, s.url+"/signin", strings.NewReader(form.Encode()))
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	s.processes[0].portal.Handler().ServeHTTP(w, req)
+	if w.Code != http.StatusServiceUnavailable || w.Body.Len() > 0 || s.log.String() != "" {
+		t.Errorf("%d %q, and the log has %s", w.Code, w.Body, s.log.String())
 	}
 }
 

@@ -37,6 +37,10 @@ func (s *Site) Fail(c *Call, err error) {
 		s.Notice(c, http.StatusServiceUnavailable, pages.Notice{Tone: "bad", Title: "This page is not available right now", Lines: lines})
 		return
 	case !errors.As(err, &e) || e.Kind == domain.KindInternal:
+		if errors.Is(c.Request.Context().Err(), context.Canceled) { // the browser has left, and nobody reads a page
+			c.Status(http.StatusServiceUnavailable)
+			return
+		}
 		s.o.Log.ErrorContext(c.Ctx(), "a page failed", "request_id", c.RequestID(), "route", s.named(c.Context),
 			"error", err)
 		s.Notice(c, http.StatusInternalServerError, s.failed(c.RequestID()))

@@ -50,6 +50,9 @@ func TestTheAnswerToAnInvitationIsTheSameWhetherThereIsAnAccount(t *testing.T) {
 		list, id := owner.get("/people").body, regexp.MustCompile(`data-id="(prs_[0-9a-f]{32})"[^@]*`+regexp.QuoteMeta(email))
 		at := id.FindAllStringSubmatch(list, -1)
 		told := strings.NewReplacer(p.secret(), "LINK", email, "EMAIL", at[len(at)-1][1], "ID").Replace(p.body)
+		if p := owner.post("/people/"+at[len(at)-1][1]+"/sessions", nil); p.status != http.StatusOK {
+			t.Errorf("%s: signed out %d", email, p.status)
+		}
 		removed := owner.post("/people/"+at[len(at)-1][1]+"/remove", nil)
 		if removed.status != http.StatusOK || !strings.Contains(removed.body, "The person was removed") {
 			t.Errorf("%s: removed %d", email, removed.status)

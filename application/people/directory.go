@@ -422,35 +422,38 @@ func pending(m domain.Membership) int {
 // that were not used.
 func (d *Directory) EndSessions(ctx context.Context, by domain.AuditActor, person domain.ID) (ended int, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		record := domain.AuditRecord{Action: domain.ActionPersonEndSessions, Target: person, Details: map[string]string{}}
 		if by.BusinessID == "" {
 			if _, err = tx.Persons.Get(ctx, person); err == nil {
 				ended, err = endAll(ctx, tx, person, d.clock.Now())
 			}
 		} else {
-			ended, err = d.signOut(ctx, tx, by.BusinessID, person)
+			var member domain.Member
+			member, ended, err = d.signOut(ctx, tx, by.BusinessID, person)
+			record = memberRecord(domain.ActionPersonEndSessions, member)
 		}
-		return domain.AuditRecord{Action: domain.ActionPersonEndSessions, Target: person, BusinessID: by.BusinessID,
-			Details: map[string]string{"ended": strconv.Itoa(ended)}}, err
+		record.Details["ended"] = strconv.Itoa(ended)
+		return record, err
 	})
 	return ended, err
 }
 
 // signOut ends the sessions that show one business now, and keeps the person's others from
 // showing it.
-func (d *Directory) signOut(ctx context.Context, tx ports.Stores, business, person domain.ID) (int, error) {
+func (d *Directory) signOut(ctx context.Context, tx ports.Stores, business, person domain.ID) (member domain.Member, ended int, err error) {
 	if _, err := tx.Persons.Lock(ctx, person); err != nil {
-		return 0, err
+		return member, 0, err
 	}
-	member, err := tx.Memberships.Member(ctx, business, person)
-	if err != nil {
-		return 0, err
+	if member, err = tx.Memberships.Member(ctx, business, person); err != nil {
+		return member, 0, err
 	}
 	now := d.clock.Now()
 	member.Membership.SignedOutAt = &now
 	if err := tx.Memberships.Update(ctx, member.Membership); err != nil {
-		return 0, err
+		return member, 0, err
 	}
-	return tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &business}, now)
+	ended, err = tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &business}, now)
+	return member, ended, err
 }
 
 // endAll ends all sessions and links of a person.

@@ -107,7 +107,8 @@ func TestWhatIsRefusedLeavesATrace(t *testing.T) {
 	if line := strings.TrimPrefix(s.log.String(), before); !strings.Contains(line, "request_id=req_") || strings.Contains(line, "trace.1") {
 		t.Errorf("what the browser chose is logged as ours: %s", line)
 	}
-	if told[ownerID] != "cross_site wrong_password " || told[viewerID] != "role " {
+	// A wrong password in a session is counted apart from one without.
+	if told[ownerID] != "cross_site wrong_password wrong_password " || told[viewerID] != "role " {
 		t.Errorf("the audit log tells of %q", told)
 	}
 }

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// refusalsJoined is for how long refusals of one person and outcome are counted together.
+	// refusalsJoined is for how long refusals of one kind are counted together.
 	refusalsJoined = 24 * time.Hour
-	// maxRefusals is how many persons and outcomes are counted at a time.
+	// maxRefusals is how many kinds are counted at a time.
 	maxRefusals = 10_000
 	// refusalsWaiting is how many refusals wait to be counted.
 	refusalsWaiting = 1024
@@ -24,10 +24,11 @@ const (
 )
 
 // Refusals keeps refused attempts of known persons in the audit log. The log is kept for
-// good and anybody can fail, so attempts are joined: for a person and an outcome there is an
-// entry at the 1st, the 10th, the 100th attempt of 24 hours and so on, which tells the count. A
-// process keeps 10,000 persons and outcomes in mind, and starts with none. The actor of an entry
-// is the person whom the attempt names; nobody has proved to be that person.
+// good and anybody can fail, so attempts are joined: of a kind, which is a person, an outcome,
+// and the site and business of the session, there is an entry at the 1st, the 10th, the 100th
+// attempt of 24 hours and so on, which tells the count. A process keeps 10,000 kinds in mind,
+// and starts with none. The actor of an entry is the person whom the attempt names; nobody has
+// proved to be that person.
 //
 // Entries are written apart from the request. Otherwise the time of an answer would
 // tell whether there is such a person.
@@ -41,8 +42,10 @@ type Refusals struct {
 }
 
 type refusalKey struct {
-	person  domain.ID
-	outcome domain.RefusalOutcome
+	person   domain.ID
+	outcome  domain.RefusalOutcome
+	site     domain.Site
+	business domain.ID // of the session: what is refused in one must not hide what is refused in another
 }
 
 type refusalTally struct {
@@ -96,7 +99,7 @@ func (r *Refusals) keep(refusal domain.Refusal) {
 
 // append answers domain.ErrNotFound where there is no such person.
 func (r *Refusals) append(ctx context.Context, refusal domain.Refusal) error {
-	key, now := refusalKey{refusal.PersonID, refusal.Outcome}, r.clock.Now()
+	key, now := refusalKey{refusal.PersonID, refusal.Outcome, refusal.Site, refusal.BusinessID}, r.clock.Now()
 	tally := r.tallies[key]
 	known := tally != nil && now.Sub(tally.since) < refusalsJoined
 	if !known {

@@ -52,6 +52,15 @@ func TestRefusalsOfOnePersonAreJoinedInTheAuditLog(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 
+	before := len(counts())
+	s.enter(t, s.other, "ama@example.com", domain.RoleOwner)
+	elsewhere := role
+	elsewhere.BusinessID = s.other
+	keep(elsewhere, role) // the one must not hide the other from the log of its business
+	if got := counts(); len(got) != before+1 || got[0] != "role 1" {
+		t.Errorf("refused in another business first: %s", got)
+	}
+
 	kept, end := people.NewRefusals(s.stage.Store, s.stage.Clock, s.stage.IDs, logger)
 	defer end()
 	until := func(n int) {
@@ -63,10 +72,10 @@ func TestRefusalsOfOnePersonAreJoinedInTheAuditLog(t *testing.T) {
 		}
 	}
 	kept.Keep(refusal)
-	until(5)
+	until(6)
 	s.stage.Clock.GoOn(24 * time.Hour)
 	kept.Keep(refusal)
-	until(6)
+	until(7)
 	if log.String() != "" {
 		t.Error(log.String())
 	}

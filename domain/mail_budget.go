@@ -22,7 +22,7 @@ type MailBudget string
 const (
 	BudgetInvitations      MailBudget = "invitations"       // and links, that people of a business have sent
 	BudgetStaffInvitations MailBudget = "staff_invitations" // that staff has sent, for one business
-	BudgetAskedInvitations MailBudget = "invitations_asked" // that anybody has sent again; they count among BudgetInvitations
+	BudgetAskedInvitations MailBudget = "invitations_asked" // that anybody has sent again; apart, so that nobody uses up what the business may send
 	BudgetAccount          MailBudget = "account"           // notices to a person about the own account
 	BudgetLiveKeys         MailBudget = "keys_live"
 	BudgetSandboxKeys      MailBudget = "keys_sandbox"
@@ -70,14 +70,6 @@ func (b MailBudget) Refuses() bool {
 	return b == BudgetInvitations || b == BudgetStaffInvitations || b == BudgetAskedInvitations
 }
 
-// shared returns the budget whose mails count together with those of this one.
-func (b MailBudget) shared() MailBudget {
-	if b == BudgetAskedInvitations {
-		return BudgetInvitations
-	}
-	return b
-}
-
 // CountedMail is a mail that counts against a budget.
 type CountedMail struct {
 	Kind     MailKind
@@ -104,13 +96,13 @@ func (n Notice) WithinBudget(to Email, past []CountedMail) error {
 	}
 	var asked, toOne, all []time.Time
 	for _, m := range past {
-		if m.Budget.shared() != n.Budget.shared() {
+		if m.Budget != n.Budget {
 			continue
 		}
 		if all = append(all, m.At); m.Email.Mailbox() != to.Mailbox() {
 			continue
 		}
-		if toOne = append(toOne, m.At); n.Budget == BudgetAskedInvitations && m.Budget == n.Budget {
+		if toOne = append(toOne, m.At); n.Budget == BudgetAskedInvitations {
 			asked = append(asked, m.At)
 		}
 	}
@@ -165,7 +157,9 @@ func (n Notice) Joins(person ID, past []CountedMail) bool {
 	}
 	toOne, sameKind, all := 0, 0, 0
 	for _, m := range past {
-		all++
+		if m.Budget != BudgetAskedInvitations { // which nobody of the business has sent
+			all++
+		}
 		if m.Budget != n.Budget || m.PersonID != person || !m.At.After(n.At.Add(-time.Hour)) {
 			continue
 		}

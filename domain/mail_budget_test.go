@@ -59,7 +59,7 @@ func TestInvitationsAreRefusedUntilThereIsRoomInTheirBudget(t *testing.T) {
 	}
 }
 
-func TestAnInvitationThatAnybodyAsksForCountsAmongThoseOfTheBusiness(t *testing.T) {
+func TestInvitationsThatAnybodyAsksForCountApartFromThoseOfTheBusiness(t *testing.T) {
 	t.Parallel()
 	const mine, asked, victim, other = domain.BudgetInvitations, domain.BudgetAskedInvitations, "victim@example.com", "other@example.com"
 	for name, c := range map[string]struct {
@@ -73,10 +73,13 @@ func TestAnInvitationThatAnybodyAsksForCountsAmongThoseOfTheBusiness(t *testing.
 		"two asked for, a day ago":             {asked, sentMails(2, asked, victim, 24*time.Hour), false},
 		"two asked for, to another":            {asked, sentMails(2, asked, other, 0), false},
 		"two that the business sent":           {asked, sentMails(2, mine, victim, 0), false},
-		"fifty that the business sent":         {asked, sentMails(50, mine, other, 2*time.Hour), true},
+		"fifty that the business sent":         {asked, sentMails(50, mine, other, 2*time.Hour), false},
+		"nineteen asked for, to another":       {asked, sentMails(19, asked, other, 0), false},
+		"twenty asked for, to another":         {asked, sentMails(20, asked, other, 0), true},
+		"fifty asked for in a day":             {asked, sentMails(50, asked, other, 2*time.Hour), true},
 		"fifty that the staff sent":            {asked, sentMails(50, domain.BudgetStaffInvitations, other, 2*time.Hour), false},
 		"two asked for, then the business's":   {mine, sentMails(2, asked, victim, 0), false},
-		"fifty asked for, then the business's": {mine, sentMails(50, asked, other, 2*time.Hour), true},
+		"fifty asked for, then the business's": {mine, sentMails(50, asked, other, 2*time.Hour), false},
 		"fifty asked for, then the staff's":    {domain.BudgetStaffInvitations, sentMails(50, asked, other, 2*time.Hour), false},
 	} {
 		err := domain.Notice{Kind: domain.MailInvitation, Budget: c.budget, At: mailNoon}.WithinBudget(victim, c.past)
@@ -108,6 +111,7 @@ func TestNoticesBeyondTheirBudgetAreJoined(t *testing.T) {
 		"five to another person":    {sandbox, domain.MailKeyCreated, past(5, sandbox, domain.MailKeyCreated, kofi, 0), false},
 		"a live key behind sandbox": {live, domain.MailKeyCreated, past(40, sandbox, domain.MailKeyCreated, ama, 0), false},
 		"fifty of the business":     {live, domain.MailKeyCreated, past(50, domain.BudgetInvitations, domain.MailInvitation, kofi, 23*time.Hour), true},
+		"fifty asked for":           {live, domain.MailKeyCreated, past(50, domain.BudgetAskedInvitations, domain.MailInvitation, kofi, 0), false},
 		"an endpoint":               {domain.BudgetLiveEndpoints, domain.MailEndpointDisabled, past(5, domain.BudgetLiveEndpoints, domain.MailEndpointRecovered, ama, 0), true},
 		"a password behind passkeys": {account, domain.MailPasswordChanged,
 			past(9, account, domain.MailPasskeyAdded, ama, 0), false},

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -56,7 +55,8 @@ type IncompleteRow struct {
 // address the business has in that environment updates what it has there, the
 // oldest where there are several; the others are created. Two imports of a
 // business wait for each other, so that none doubles what the other creates; and
-// a process runs one at a time, whosever it is: domain.Busy where that takes long.
+// a process runs one in live and one in the sandbox at a time, whosever it is:
+// domain.Busy where that takes long, or another one of the business waits already.
 //
 // A dry run finds out what would come of it and changes nothing. each is called
 // for every row, and again from the first one where the storage has to start
@@ -91,10 +91,10 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 		if err != nil {
 			return done, err
 		}
-		err = p.merge(ctx, rows, there, nil, t, &done, each)
+		err = p.merge(ctx, rows, there, nil, t, &done, nil, each)
 		return done, err
 	}
-	end, err := p.begin(ctx)
+	end, err := p.turns.begin(ctx, t)
 	if err != nil {
 		return done, err
 	}
@@ -105,13 +105,8 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
-		if err := p.merge(ctx, rows, there, tx.PickupLocations, t, &done, each); err != nil {
+		if err := p.merge(ctx, rows, there, tx.PickupLocations, t, &done, check, each); err != nil {
 			return domain.AuditRecord{}, err
-		}
-		if check != nil {
-			if err := check(done.Fates); err != nil {
-				return domain.AuditRecord{}, err
-			}
 		}
 		if done.Created+done.Updated == 0 {
 			return domain.AuditRecord{}, nil
@@ -123,26 +118,6 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 	})
 	return done, err
 }
-
-// importPatience is how long an import waits for the one before it.
-const importPatience = 20 * time.Second
-
-// begin waits until no other import is under way in this process: each one keeps
-// the database busy for seconds, and on SQLite block all writers.
-func (p *PickupLocations) begin(ctx context.Context) (end func(), err error) {
-	timer := time.NewTimer(importPatience)
-	defer timer.Stop()
-	select {
-	case p.importing <- struct{}{}:
-		return func() { <-p.importing }, nil
-	case <-timer.C:
-		return nil, domain.Busy(errImporting)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-var errImporting = errors.New("other imports are under way")
 
 // writer is where rows go.
 type writer interface {
@@ -176,11 +151,15 @@ func existing(ctx context.Context, business func(context.Context, domain.ID) (do
 	}
 }
 
-// merge finds out what becomes of each row and, unless to is nil, stores it.
+// merge finds out what becomes of each row and, unless to is nil, stores it where the
+// fates pass the check.
 func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocationRow, there map[string]domain.PickupLocation, to writer,
-	t domain.Tenant, done *Imported, each func()) error {
+	t domain.Tenant, done *Imported, check func([]Fate) error, each func()) error {
 	if each == nil {
 		each = func() {}
+	}
+	if check == nil {
+		check = func([]Fate) error { return nil }
 	}
 	done.Fates = make([]Fate, len(rows))
 	var fresh []domain.PickupLocation
@@ -206,7 +185,13 @@ func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocatio
 		}
 	}
 	if to != nil {
+		if err := check(done.Fates); err != nil { // before the database has work
+			return err
+		}
 		if err := p.amend(ctx, to, t, rows, done.Fates, changed, each); err != nil {
+			return err
+		}
+		if err := check(done.Fates); err != nil { // some may have changed until they were locked
 			return err
 		}
 		if err := to.InsertAll(ctx, t, fresh); err != nil {

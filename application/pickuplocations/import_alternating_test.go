@@ -34,24 +34,41 @@ func TestImportsAlternateAndNoneWaitsForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{end: make(chan struct{})}
 		use := pickuplocations.New(s, nil, &stage.Clock{}, &stage.IDs{})
+		live := domain.Tenant{BusinessID: "biz_1", Environment: domain.Live}
 		results := make(chan error, 2)
 		for range 2 {
 			go func() {
-				_, err := use.Import(t.Context(), by, domain.Tenant{}, nil, false, nil)
+				_, err := use.Import(t.Context(), by, live, nil, false, nil)
 				results <- err
 			}()
 			synctest.Wait()
 		}
 		begun := time.Now()
+		if _, err := use.Import(t.Context(), by, live, nil, false, nil); !errorIsBusy(err) || time.Since(begun) != 0 {
+			t.Errorf("a second one of the business that would wait: %v after %v", err, time.Since(begun))
+		}
+		begun = time.Now()
 		err := <-results
 		if took := time.Since(begun); !errorIsBusy(err) || took != 20*time.Second {
 			t.Errorf("the second one: %v after %v", err, took)
 		}
-		close(s.end)
-		if err := <-results; err != nil || s.most != 1 {
-			t.Errorf("the first one: %v; %d at once", err, s.most)
+		if s.most != 1 {
+			t.Errorf("%d at once", s.most)
 		}
-		if _, err := use.Import(t.Context(), by, domain.Tenant{}, nil, false, nil); err != nil {
+		elsewhere := make(chan error, 1)
+		go func() {
+			_, err := use.Import(t.Context(), by, domain.Tenant{BusinessID: "biz_2", Environment: domain.Sandbox}, nil, false, nil)
+			elsewhere <- err
+		}()
+		synctest.Wait()
+		if s.under != 2 {
+			t.Error("the sandbox waits for live")
+		}
+		close(s.end)
+		if err := errors.Join(<-results, <-elsewhere); err != nil {
+			t.Errorf("those under way: %v", err)
+		}
+		if _, err := use.Import(t.Context(), by, live, nil, false, nil); err != nil {
 			t.Errorf("the next one: %v", err)
 		}
 	})

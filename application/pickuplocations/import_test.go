@@ -1,6 +1,7 @@
 package pickuplocations_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"waybill/application/pickuplocations"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 var by = domain.AuditActor{Name: "command:ama"}
@@ -79,10 +81,11 @@ func TestTablesThatAreImportedAtOnceDoubleNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	rows := []domain.PickupLocationRow{{Line: 2, Name: "Osu", Address: "1 Street"}, {Line: 3, Name: "Tema", Address: "2 Road"}}
+	processes := []*pickuplocations.PickupLocations{s.PickupLocations, pickuplocations.New(s.Store, s.Gate(s.Store), s.Clock, s.IDs)}
 	var all sync.WaitGroup
-	for range 4 {
+	for i := range 4 {
 		all.Go(func() {
-			if _, err := s.Import(t.Context(), by, s.tenant, rows, false, nil); err != nil {
+			if _, err := processes[i%2].Import(t.Context(), by, s.tenant, rows, false, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -90,6 +93,50 @@ func TestTablesThatAreImportedAtOnceDoubleNothing(t *testing.T) {
 	all.Wait()
 	if found := s.all(t); len(found) != 2 {
 		t.Errorf("%d locations", len(found))
+	}
+}
+
+// written tells what is written of pickup locations, even where the transaction fails.
+type written struct {
+	ports.Storage
+	rows int
+}
+
+type writtenLocations struct {
+	ports.PickupLocationStore
+	to *written
+}
+
+func (w writtenLocations) InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error {
+	w.to.rows += len(all)
+	return w.PickupLocationStore.InsertAll(ctx, t, all)
+}
+
+func (w writtenLocations) UpdateAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error {
+	w.to.rows += len(all)
+	return w.PickupLocationStore.UpdateAll(ctx, t, all)
+}
+
+func (w *written) InTx(ctx context.Context, do func(context.Context, ports.Stores) error) error {
+	return w.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		tx.PickupLocations = writtenLocations{tx.PickupLocations, w}
+		return do(ctx, tx)
+	})
+}
+
+func TestAnImportOtherThanItsPreviewWritesNothingThatIsRolledBack(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.load(t, false, domain.PickupLocationRow{Line: 2, Name: "Osu", Address: "1 Street"})
+	w := &written{Storage: s.Store}
+	s.on(w)
+	rows := []domain.PickupLocationRow{{Line: 2, Name: "Osu", Address: "1 Street", Contact: "+2"}, {Line: 3, Name: "Tema", Address: "2 Road"}}
+	done, err := s.ImportPreviewed(t.Context(), by, s.tenant, rows, []string{"0"})
+	if !errors.Is(err, pickuplocations.ErrPreviewOutdated) || len(done.Fates) != len(rows) || w.rows != 0 {
+		t.Fatalf("%v, %+v; %d rows written", err, done.Fates, w.rows)
+	}
+	if _, err := s.ImportPreviewed(t.Context(), by, s.tenant, rows, []string{done.Fates[0].Mark, done.Fates[1].Mark}); err != nil || w.rows != 2 {
+		t.Errorf("as previewed: %v; %d rows written", err, w.rows)
 	}
 }
 

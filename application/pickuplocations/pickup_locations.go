@@ -18,12 +18,12 @@ type PickupLocations struct {
 	clock   ports.Clock
 	ids     ports.Identifiers
 
-	importing chan struct{} // holds the one import that stores something now
+	turns *turns // of imports
 }
 
 // New makes the use cases of saved pickup locations.
 func New(s ports.Storage, g *idempotency.Gate, c ports.Clock, ids ports.Identifiers) *PickupLocations {
-	return &PickupLocations{storage: s, log: audit.New(s, c, ids), gate: g, clock: c, ids: ids, importing: make(chan struct{}, 1)}
+	return &PickupLocations{storage: s, log: audit.New(s, c, ids), gate: g, clock: c, ids: ids, turns: newTurns()}
 }
 
 // Get is NOT_FOUND for what is not the business's.

@@ -87,11 +87,7 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 	check func([]Fate) error, each func()) (Imported, error) {
 	var done Imported
 	if dryRun {
-		there, err := existing(ctx, p.storage.Read().Tenancy.Business, p.storage.Read().PickupLocations, t)
-		if err != nil {
-			return done, err
-		}
-		err = p.merge(ctx, rows, there, nil, t, &done, nil, each)
+		err := p.tell(ctx, t, rows, &done, each)
 		return done, err
 	}
 	end, err := p.turns.begin(ctx, t)
@@ -99,6 +95,14 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 		return done, err
 	}
 	defer end()
+	if check != nil { // on SQLite a transaction blocks all writers
+		if err := p.tell(ctx, t, rows, &done, nil); err != nil {
+			return done, err
+		}
+		if err := check(done.Fates); err != nil {
+			return done, err
+		}
+	}
 	err = p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		done = Imported{}
 		there, err := existing(ctx, tx.Tenancy.LockBusiness, tx.PickupLocations, t)
@@ -117,6 +121,15 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 		return d, nil
 	})
 	return done, err
+}
+
+// tell finds out what would become of each row.
+func (p *PickupLocations) tell(ctx context.Context, t domain.Tenant, rows []domain.PickupLocationRow, done *Imported, each func()) error {
+	there, err := existing(ctx, p.storage.Read().Tenancy.Business, p.storage.Read().PickupLocations, t)
+	if err != nil {
+		return err
+	}
+	return p.merge(ctx, rows, there, nil, t, done, nil, each)
 }
 
 // writer is where rows go.

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	goredis.SetLogger(quiet{}) // it tells what these tests do on purpose
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
 type quiet struct{}

@@ -202,7 +202,7 @@ func samples() [][]byte {
 	}
 }
 
-func TestNoByteOfAFileMakesItsReaderPanic(t *testing.T) {
+func TestLongNoByteOfAFileMakesItsReaderPanic(t *testing.T) {
 	t.Parallel()
 	path := write(t, nil)
 	for _, sample := range samples() {

@@ -45,13 +45,6 @@ func readRequest(conn net.Conn) { _, _ = conn.Read(make([]byte, 4096)) }
 // untilGone blocks until the client has closed the connection.
 func untilGone(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// untilLeft blocks until the client has gone. The server notices only once the
-// question has been read.
-func untilLeft(r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	<-r.Context().Done()
-}
-
 // drip writes the text byte by byte until it ends or the client has gone.
 func drip(conn net.Conn, text string) {
 	for i := range len(text) {

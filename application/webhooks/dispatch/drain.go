@@ -18,6 +18,7 @@ import (
 type drain struct {
 	*Drainer
 	endpoint    domain.WebhookEndpoint
+	owner       owner // never changes, as the endpoint may
 	secrets     [][]byte
 	lease       keptLease // its tries are 0 as soon as something was read
 	lowPriority bool
@@ -46,7 +47,7 @@ type drain struct {
 
 func newDrain(d *Drainer, e domain.WebhookEndpoint, lease keptLease, lowPriority bool, leased time.Time) *drain {
 	return &drain{
-		Drainer: d, endpoint: e, lease: lease, lowPriority: lowPriority, sure: leased.Add(leaseSure), health: e.Health,
+		Drainer: d, endpoint: e, owner: ownerOf(e), lease: lease, lowPriority: lowPriority, sure: leased.Add(leaseSure), health: e.Health,
 		paused: e.Health.OpenUntil,
 		more:   make(chan struct{}, 1), freed: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
 		taken: map[domain.ID]bool{}, busy: map[domain.ID]bool{}, began: map[domain.ID]time.Time{}, share: share{fairShare: d.fair},

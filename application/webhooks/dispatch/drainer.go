@@ -40,6 +40,9 @@ const (
 	// mostUnattended bounds the drains that go on without a worker, and with them the
 	// connections that receivers can keep open by not answering.
 	mostUnattended = 1024
+	// drainsOfOwner are the most drains that a business has at a time in an environment. Receivers
+	// that hang keep them, and the drains of all others shall find room.
+	drainsOfOwner = 128
 	// hangs is after how long without an answer an endpoint is left to the handler of low priority.
 	hangs = 2 * time.Second
 	// readTimeout ends a read that has to be over long before the lease is, and
@@ -76,6 +79,8 @@ type Drainer struct {
 
 	mu     sync.Mutex
 	active map[domain.ID]*drain
+	// waiting are endpoints that were given back because their owner had as many drains as may be.
+	waiting map[domain.ID]owner
 	// kept are leases that may be this process's and have no drain.
 	kept         map[domain.ID]*keptLease
 	keptOutcomes int            // in all of them
@@ -84,6 +89,14 @@ type Drainer struct {
 	close        func()
 }
 
+// owner is whose an endpoint is.
+type owner struct {
+	business    domain.ID
+	environment domain.Environment
+}
+
+func ownerOf(e domain.WebhookEndpoint) owner { return owner{e.Tenant.BusinessID, e.Tenant.Environment} }
+
 // NewDrainer makes a drainer. Close it after use.
 func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Sealer, r ports.EventRenderer, q ports.Queue,
 	c ports.Clock, ids ports.Identifiers, schedules webhooks.Schedules, observer Observer, log *slog.Logger,
@@ -91,7 +104,7 @@ func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Seale
 	closed := make(chan struct{})
 	return &Drainer{
 		outbox: o, sender: s, sealer: sealer, renderer: r, queue: q, clock: c, ids: ids,
-		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{}, kept: map[domain.ID]*keptLease{},
+		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{}, waiting: map[domain.ID]owner{}, kept: map[domain.ID]*keptLease{},
 		fair:       newFairShare(processors(), closed),
 		unattended: make(chan struct{}, mostUnattended), closed: closed, close: sync.OnceFunc(func() { close(closed) }),
 	}
@@ -123,7 +136,7 @@ func (d *Drainer) Close() {
 // when there is nothing to do but to wait for the receiver: the rest ends without
 // a worker.
 func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, lowPriority bool) {
-	if d.joins(endpoint) {
+	if d.joins(endpoint) || d.waits(endpoint) {
 		return
 	}
 	lease, ok := d.takeLease(endpoint)
@@ -141,7 +154,11 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, lowPriority boo
 		return // the owner looks again before it leaves, and the Sweeper after it
 	}
 	work := newDrain(d, e, lease, lowPriority, asked)
-	if !d.enter(work) {
+	switch entered, full := d.enter(work); {
+	case full:
+		d.release(ctx, e.ID, lease.token) // the Sweeper notifies again
+		return
+	case !entered:
 		d.giveBack(ctx, e, lease.token)
 		return
 	}
@@ -202,15 +219,11 @@ func (d *Drainer) own(ctx context.Context, work *drain) {
 // could do nothing but give the endpoint back again.
 func (d *Drainer) giveBack(ctx context.Context, e domain.WebhookEndpoint, token string) {
 	endpoint := e.ID
+	if !d.release(ctx, endpoint, token) || d.halted.has(e.Tenant.Environment) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	if err := d.outbox.Release(ctx, endpoint, token); err != nil {
-		d.log.WarnContext(ctx, "webhook endpoint not released; its lease ends by itself", "endpoint", endpoint, "error", err)
-		return
-	}
-	if d.halted.has(e.Tenant.Environment) {
-		return
-	}
 	waiting, err := d.outbox.WaitingFor(ctx, endpoint, d.clock.Now(), LookEvery)
 	if err != nil || waiting == nil {
 		return // nothing, or the Sweeper finds it
@@ -220,6 +233,17 @@ func (d *Drainer) giveBack(ctx context.Context, e domain.WebhookEndpoint, token 
 	} else {
 		d.notify(ctx, jobOf(*waiting), endpoint)
 	}
+}
+
+// release ends the lease, and reports whether it could.
+func (d *Drainer) release(ctx context.Context, endpoint domain.ID, token string) bool {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	if err := d.outbox.Release(ctx, endpoint, token); err != nil {
+		d.log.WarnContext(ctx, "webhook endpoint not released; its lease ends by itself", "endpoint", endpoint, "error", err)
+		return false
+	}
+	return true
 }
 
 // notifyIn notifies once a while is over, unless Close was called.
@@ -263,15 +287,47 @@ func (d *Drainer) joins(endpoint domain.ID) bool {
 
 func (d *Drainer) isClosed() bool { return d.fair.isClosed() }
 
-func (d *Drainer) enter(work *drain) bool {
+// enter begins a drain, unless Close was called, or its owner has as many as may be: full.
+func (d *Drainer) enter(work *drain) (entered, full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.isClosed() {
-		return false
+		return false, false
+	}
+	if d.isFull(work.owner) {
+		d.waiting[work.endpoint.ID] = work.owner
+		return false, true
 	}
 	d.active[work.endpoint.ID] = work
 	d.running.Add(1)
-	return true
+	return true, false
+}
+
+// waits reports whether an endpoint that was given back has to wait for its owner's drains yet.
+// So the storage is not asked for its lease each time it is notified of.
+func (d *Drainer) waits(endpoint domain.ID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o, waiting := d.waiting[endpoint]
+	if waiting && d.isFull(o) {
+		return true
+	}
+	delete(d.waiting, endpoint)
+	return false
+}
+
+// isFull reports whether an owner has as many drains as may be. The lock is held.
+func (d *Drainer) isFull(o owner) bool {
+	if len(d.active) < drainsOfOwner {
+		return false
+	}
+	n := 0
+	for _, work := range d.active {
+		if work.owner == o {
+			n++
+		}
+	}
+	return n >= drainsOfOwner
 }
 
 // leave comes before the lease ends: a notification from then on is seen by the look

@@ -110,6 +110,46 @@ func TestADrainThatWaitsForItsReceiverGoesOnWithoutAWorker(t *testing.T) {
 	}
 }
 
+// A business that has hundreds of endpoints whose receivers hang keeps no other waiting, and gets
+// its own turn when some of them have ended.
+func TestABusinessHasSoManyDrainsAtATimeAndOthersTheirOwn(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		const most = 128
+		var many []domain.ID
+		for n := range most + 10 {
+			many = append(many, w.addEndpoint(n+1))
+			w.add(many[n], 0, 0)
+		}
+		other := w.addEndpoint(1000)
+		w.endpoints[other].Tenant.BusinessID = "biz_2"
+		w.add(other, 0, 0)
+		w.always(hangs())
+		d := w.drainer()
+		defer d.Close()
+		handlers := d.Handlers()
+		for _, id := range many {
+			callHandler(t, w, handlers, ports.JobWebhook, id)
+		}
+		leases := w.count("Lease")
+		for range 3 { // as the Sweeper does
+			callHandler(t, w, handlers, ports.JobWebhook, many[most])
+		}
+		if n := len(w.sent()); n != most || w.count("Lease") != leases {
+			t.Errorf("%d attempts of one business, want %d; leased %d times more", n, most, w.count("Lease")-leases)
+		}
+		callHandler(t, w, handlers, ports.JobWebhook, other)
+		if n := len(w.sent()); n != most+1 {
+			t.Errorf("%d attempts: the other business waits", n)
+		}
+		time.Sleep(attemptLasts)
+		callHandler(t, w, handlers, ports.JobWebhook, many[most])
+		if n := len(w.sent()); n != most+2 {
+			t.Errorf("%d attempts: the business gets no turn", n)
+		}
+	})
+}
+
 func TestALowPriorityHandlerStaysUntilAllIsDone(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

@@ -238,8 +238,20 @@ func withProvider(ctx context.Context, url string, use func(*dialect, *sql.DB, *
 	if err != nil {
 		return fmt.Errorf("prepare the migrations: %w", err)
 	}
-	if err := refuseEarlierBuild(ctx, e, db); err != nil {
-		return noConnection(e, err)
+	// SQLite answers that it is busy at once where another runner has just made the file.
+	for try := 1; ; try++ {
+		err := refuseEarlierBuild(ctx, e, db)
+		if err == nil {
+			break
+		}
+		if !e.transient(err) || try == migrationTries {
+			return noConnection(e, err)
+		}
+		select {
+		case <-ctx.Done():
+			return noConnection(e, err)
+		case <-time.After(migrationPause):
+		}
 	}
 	return noConnection(e, use(e, db, provider))
 }

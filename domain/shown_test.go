@@ -29,6 +29,10 @@ func TestARefusedAddressIsToldByWhatIsWrongWithIt(t *testing.T) {
 			t.Errorf("%s: %v, want %s at its end", address, e, want)
 		}
 	}
+	key := domain.MakeAPIKey(domain.Live, [32]byte{1})
+	if e := domain.CheckWebhookURL("https://shop.example.com/hooks?token="+key, domain.Live, true); e == nil || strings.Contains(e.Message, key[20:]) {
+		t.Errorf("an API key in it: %v", e)
+	}
 	for want, c := range map[string]struct {
 		env     domain.Environment
 		lenient bool

@@ -142,6 +142,9 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	if len(address) > MaxWebhookURL {
 		return webhookURLNotAllowed(WebhookURLLength(len(address)))
 	}
+	if fault := SecretFault(address); fault != "" {
+		return webhookURLNotAllowed("It " + fault + ".")
+	}
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Opaque != "" || u.Host == "" || u.Hostname() == "":

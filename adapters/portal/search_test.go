@@ -143,7 +143,8 @@ func TestASecretIsNeitherKeptInTheAddressNorShown(t *testing.T) {
 	hook, token := domain.FormatSigningSecret(make([]byte, domain.SigningSecretBytes)), domain.MakeOperatorToken([32]byte{1})
 	key, link := s.house.key[domain.Live].Secret, domain.MakeBearerSecret(sha256.Sum256([]byte("link")))
 	for _, secret := range []string{hook, "secret: " + strings.ToUpper(hook), "Bearer " + key, key[:30], hook + strings.Repeat("x", 300),
-		"https://x.example/" + hook, token, "token=" + token, link, " " + link + " ", s.url + "/enter/" + link, "/view/" + link + "?x"} {
+		"https://x.example/" + hook, token, "token=" + token, link, " " + link + " ", s.url + "/enter/" + link, "/view/" + link + "?x",
+		"waybill_portal=" + link, `"` + link + `".`} {
 		for _, at := range []string{"/search?q=", "/requests?environment=live&q=", "/requests?request_id=", "/deliveries?q=",
 			"/pickup-locations?q=", "/audit?person=", "/nowhere?whatever="} {
 			p := r.ask(question{method: http.MethodGet, path: at + url.QueryEscape(secret)})

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -49,7 +50,10 @@ func (s *Site) withoutSecrets(c *gin.Context) bool {
 // secretLink is a link that lets in once.
 var secretLink = regexp.MustCompile(`/(enter|view)/[A-Za-z0-9_-]{43}`)
 
-// isSecret reports whether a text has a secret in it, or is that of a link or a session.
+// word is a part of a text that may be the secret of a link or a session.
+var word = regexp.MustCompile(`[A-Za-z0-9_-]+`)
+
+// isSecret reports whether a text has a secret in it, also that of a link or a session.
 func isSecret(text string) bool {
-	return domain.HoldsSecret(text) || secretLink.MatchString(text) || domain.IsBearerSecret(strings.TrimSpace(text))
+	return domain.HoldsSecret(text) || secretLink.MatchString(text) || slices.ContainsFunc(word.FindAllString(text, -1), domain.IsBearerSecret)
 }

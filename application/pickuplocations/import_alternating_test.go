@@ -3,6 +3,7 @@ package pickuplocations_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,17 +17,26 @@ import (
 // stuck is a storage whose transactions end when they are told to.
 type stuck struct {
 	ports.Storage
+	end chan struct{}
+
+	mu    sync.Mutex
 	under int
 	most  int
-	end   chan struct{}
 }
 
 func (s *stuck) InTx(context.Context, func(context.Context, ports.Stores) error) error {
-	s.under++
-	s.most = max(s.most, s.under)
+	s.count(1)
 	<-s.end
-	s.under--
+	s.count(-1)
 	return nil
+}
+
+func (s *stuck) count(more int) (under, most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.under += more
+	s.most = max(s.most, s.under)
+	return s.under, s.most
 }
 
 func TestImportsAlternateAndNoneWaitsForLong(t *testing.T) {
@@ -52,8 +62,8 @@ func TestImportsAlternateAndNoneWaitsForLong(t *testing.T) {
 		if took := time.Since(begun); !errorIsBusy(err) || took != 20*time.Second {
 			t.Errorf("the second one: %v after %v", err, took)
 		}
-		if s.most != 1 {
-			t.Errorf("%d at once", s.most)
+		if _, most := s.count(0); most != 1 {
+			t.Errorf("%d at once", most)
 		}
 		elsewhere := make(chan error, 1)
 		go func() {
@@ -61,7 +71,7 @@ func TestImportsAlternateAndNoneWaitsForLong(t *testing.T) {
 			elsewhere <- err
 		}()
 		synctest.Wait()
-		if s.under != 2 {
+		if under, _ := s.count(0); under != 2 {
 			t.Error("the sandbox waits for live")
 		}
 		close(s.end)

@@ -34,7 +34,7 @@ export GOFLAGS := $(GOFLAGS) -tags=nomsgpack -gcflags=all=-dwarf=false
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run day build test check long long-folders race pgbouncer citus fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
+.PHONY: help run day build packages test check long long-folders race pgbouncer citus fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -50,9 +50,11 @@ build: ## build .bin/waybill
 	@echo 'building .bin/waybill; the first time takes a minute or two'
 	@go build -ldflags '-s -w' -o .bin/waybill ./cmd/waybill
 
-test: fmt vet openapi verify $(GOTESTSUM) ## what to run before a commit: format, vet, generated files, descriptions of the APIs, and the tests, with their servers
-	@.tools/packages.sh
+test: packages fmt vet openapi verify $(GOTESTSUM) ## what to run before a commit: format, vet, generated files, descriptions of the APIs, and the tests, with their servers
 	$(QUICKLY) -skip '^TestLong' -timeout 20m $(QUICK)
+
+packages: ## install what the tests use beside Go, where root may
+	@.tools/packages.sh
 
 check: ## the rest, which takes longer: every page in every look, faults, samples, PgBouncer, the race detector, lint, vulnerabilities
 	@.tools/check.sh

@@ -1,6 +1,5 @@
 // Package batch carries out items of several callers together when they arrive at
-// the same time: bookings in one transaction, rows in one lookup, commands in one
-// pipeline.
+// the same time: bookings in one transaction, rows in one lookup.
 //
 // No item waits for others. An item that arrives while nothing is under way starts
 // at once; items that arrive meanwhile form the next batch. Another batch starts beside

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/application/moves"
+	"waybill/application/bulk"
 	"waybill/domain"
 	"waybill/test/sample"
 )
@@ -81,7 +81,7 @@ func TestARunGoesOnWhenItsPersonLosesTheRole(t *testing.T) {
 	s := newScene(t)
 	r, kofi := s.signedIn(t, domain.RoleDispatcher), s.staff[domain.RoleDispatcher]
 	form := url.Values{"status": {"assigned"}, "reason_code": {""}, "once": {string(s.IDs.ID(domain.PrefixMoveRun))}}
-	var items []moves.Order
+	var items []bulk.MoveOrder
 	var booked []*domain.Delivery
 	for range 2 {
 		w := sample.BookingWrite(s.delivery.Tenant, func(b *domain.Booking) { b.CreatedAt = s.Clock.Now() })
@@ -89,12 +89,12 @@ func TestARunGoesOnWhenItsPersonLosesTheRole(t *testing.T) {
 			t.Fatal(err)
 		}
 		booked = append(booked, w.Delivery)
-		items = append(items, moves.Order{Name: string(w.Delivery.ID), To: domain.Assigned})
+		items = append(items, bulk.MoveOrder{Name: string(w.Delivery.ID), To: domain.Assigned})
 		form.Add("references", string(w.Delivery.ID))
 	}
 	form.Set("references", strings.Join(form["references"], "\n"))
 	id := domain.ID(form.Get("once"))
-	_, _, err := s.moves().Advance(t.Context(), moves.Orders{Run: id, Key: "console-" + string(id), Items: items,
+	_, _, err := s.moves().Advance(t.Context(), bulk.MoveOrders{Run: id, Key: "console-" + string(id), Items: items,
 		By: domain.AuditActor{ID: kofi.ID, Name: kofi.Name}}) // without patience: it ends behind the first one, as a process that dies
 	if !domain.HasCode(err, domain.CodeIdempotencyInProgress) {
 		t.Fatalf("the run has ended: %v", err)

@@ -13,7 +13,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/board"
+	"waybill/application/reports"
 	"waybill/domain"
 )
 
@@ -118,7 +118,7 @@ type boards struct {
 const mostBoards = 64
 
 // of draws the work unless that was done.
-func (b *boards) of(w *board.Work, l looked) *drawn {
+func (b *boards) of(w *reports.Work, l looked) *drawn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if d := b.made[l]; d != nil && d.at.Equal(w.At) {
@@ -132,7 +132,7 @@ func (b *boards) of(w *board.Work, l looked) *drawn {
 	return d
 }
 
-func draw(w *board.Work, l looked) *drawn {
+func draw(w *reports.Work, l looked) *drawn {
 	d := &drawn{at: w.At}
 	numbers := map[string]int{}
 	cell := func(key, label string, n int, f domain.WorkFilter) boardCell {
@@ -276,7 +276,7 @@ func (p *Console) streamBoard(c *call) error {
 	return p.Stream(c, func(ctx context.Context) (string, error) {
 		if last != nil {
 			select {
-			case <-time.After(board.RefreshEvery):
+			case <-time.After(reports.RefreshEvery):
 			case <-ctx.Done():
 				return "", ctx.Err()
 			}
@@ -300,7 +300,7 @@ func (p *Console) streamBoard(c *call) error {
 				return "event: stale\ndata: " + domain.FormatTime(w.At) + "\n\n", nil
 			}
 			select {
-			case <-time.After(board.RefreshEvery):
+			case <-time.After(reports.RefreshEvery):
 			case <-ctx.Done():
 				return "", ctx.Err()
 			}

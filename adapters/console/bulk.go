@@ -14,7 +14,7 @@ import (
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
 	"waybill/adapters/web"
-	"waybill/application/moves"
+	"waybill/application/bulk"
 	"waybill/domain"
 )
 
@@ -149,7 +149,7 @@ const notFound = "Nothing has this reference or ID. An external_id is looked for
 func spaced(code string) string { return site.Spaced(code) }
 
 // bulkOrders reads the form; false: c.Faults tells what is wrong with it.
-func bulkOrders(c *call) (orders []moves.Order, sound bool) {
+func bulkOrders(c *call) (orders []bulk.MoveOrder, sound bool) {
 	c.Faults = map[string]string{}
 	names := sentNames(c)
 	to, reason := domain.Status(c.Form.Get("status")), domain.ReasonCode(c.Form.Get("reason_code"))
@@ -177,7 +177,7 @@ func bulkOrders(c *call) (orders []moves.Order, sound bool) {
 		c.Faults["reason_code"] = "Choose one of the list."
 	}
 	for _, name := range names {
-		orders = append(orders, moves.Order{Name: name, To: to, Reason: reason})
+		orders = append(orders, bulk.MoveOrder{Name: name, To: to, Reason: reason})
 	}
 	return orders, len(c.Faults) == 0
 }
@@ -231,7 +231,7 @@ func staysFirst(lines []lineView) {
 }
 
 // foreseen is what a move would come to now.
-func foreseen(l moves.Line, to domain.Status) (v lineView) {
+func foreseen(l bulk.MoveLine, to domain.Status) (v lineView) {
 	d := l.Delivery
 	if d == nil {
 		return lineView{Fate: "not found", Tone: "bad", Why: notFound}
@@ -269,7 +269,7 @@ func (p *Console) moveBulk(c *call) error {
 	}
 	id := p.OnceSent(c, domain.PrefixMoveRun)
 	key := "console-" + string(id)
-	_, _, err := p.Moves.Advance(c.Ctx(), moves.Orders{Run: id, Key: key, By: c.Actor(), Items: orders, Patience: bulkPatience})
+	_, _, err := p.Moves.Advance(c.Ctx(), bulk.MoveOrders{Run: id, Key: key, By: c.Actor(), Items: orders, Patience: bulkPatience})
 	p.Board.Moved()
 	if domain.HasCode(err, domain.CodeIdempotencyConflict) {
 		if run, unread := p.Moves.Run(c.Ctx(), id); unread == nil && run.Key != key { // begun by a program

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"waybill/application/moves"
+	"waybill/application/bulk"
 	"waybill/domain"
 )
 
@@ -86,7 +86,7 @@ func namedForm(names []string) string {
 }
 
 // formAgain leads to the form as it was sent.
-func formAgain(names []string, o moves.Order) string {
+func formAgain(names []string, o bulk.MoveOrder) string {
 	to := namedForm(names)
 	if to == bulkAt {
 		return to

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"waybill/adapters/console"
-	"waybill/application/moves"
-	"waybill/application/operations"
+	"waybill/application/bulk"
+	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/browser"
@@ -18,15 +18,15 @@ import (
 	"waybill/test/stage"
 )
 
-func (s *scene) moves() *moves.Moves {
-	return moves.New(s.Store, operations.New(s.Store, s.Clock, s.IDs, stage.Renderer{}), s.Clock, s.IDs,
+func (s *scene) moves() *bulk.Moves {
+	return bulk.NewMoves(s.Store, deliveries.NewOperations(s.Store, s.Clock, s.IDs, stage.Renderer{}), s.Clock, s.IDs,
 		slog.New(slog.NewTextHandler(&s.log, nil)))
 }
 
 func init() {
 	equip = append(equip, func(_ *testing.T, s *scene, u *console.UseCases) { u.Moves = s.moves() })
 	furnish = append(furnish, func(t *testing.T, s *scene) {
-		run, _, err := s.moves().Advance(t.Context(), moves.Orders{Key: "dispatch-0001", By: operator, Patience: 1e9, Items: []moves.Order{
+		run, _, err := s.moves().Advance(t.Context(), bulk.MoveOrders{Key: "dispatch-0001", By: operator, Patience: 1e9, Items: []bulk.MoveOrder{
 			{Name: string(s.delivery.Reference), To: domain.Delivered}, {Name: "=1+1", To: domain.Delivered},
 		}})
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
@@ -103,7 +103,7 @@ func (p *Console) toBusiness(c *call, done string) error {
 }
 
 func (p *Console) renameBusiness(c *call) error {
-	_, err := p.Tenants.ChangeBusiness(c.Ctx(), c.Actor(), c.Business(), tenancy.BusinessChange{Name: new(c.Form.Get("name"))})
+	_, err := p.Tenants.ChangeBusiness(c.Ctx(), c.Actor(), c.Business(), access.BusinessChange{Name: new(c.Form.Get("name"))})
 	if c.Wrong(err) {
 		return p.businessPage(c, http.StatusUnprocessableEntity, nil)
 	}
@@ -118,7 +118,7 @@ const maxWindow = 3600
 
 func (p *Console) limitBusiness(c *call) error {
 	number, per := strings.TrimSpace(c.Form.Get("limit")), strings.TrimSpace(c.Form.Get("window_seconds"))
-	change := tenancy.BusinessChange{DefaultLimit: number == "" && per == ""}
+	change := access.BusinessChange{DefaultLimit: number == "" && per == ""}
 	if !change.DefaultLimit {
 		faults := map[string]string{}
 		limit := whole(number, domain.MaxRateLimit, "limit", faults)

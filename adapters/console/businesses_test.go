@@ -19,13 +19,11 @@ import (
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
 	"waybill/adapters/site"
-	"waybill/application/endpoints"
-	"waybill/application/handling"
+	"waybill/application/access"
+	"waybill/application/deliveries"
+	"waybill/application/directory"
+	"waybill/application/monitoring"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/readiness"
-	"waybill/application/requestlog"
-	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -99,13 +97,13 @@ func (s *scene) newPortal(t *testing.T, at string) *portal.Portal {
 	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
 	return portal.New(portal.UseCases{Access: s.access, Passkeys: people.NewPasskeys(s.access, party),
 		Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
-		Requests: requestlog.NewRequests(s.Store, s.Clock), Handling: handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}),
-		PickupLocations: pickuplocations.New(s.Store, nil, s.Clock, s.IDs), Endpoints: endpoints.New(s.Store,
+		Requests: monitoring.NewRequests(s.Store, s.Clock), Handling: deliveries.NewHandling(s.Store, s.Clock, s.IDs, stage.Renderer{}),
+		PickupLocations: directory.NewPickupLocations(s.Store, nil, s.Clock, s.IDs), Endpoints: webhooks.NewEndpoints(s.Store,
 			webhooks.New(s.Store, nil, nil, nil, stage.Renderer{}, s.Clock, s.IDs, false), s.Clock, s.IDs),
-		Readiness: readiness.New(s.Store, s.Clock),
+		Readiness: monitoring.NewReadiness(s.Store, s.Clock),
 	}, portal.Options{BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1",
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Normalizer: stage.FoldCase{},
-		RequestLog: site.RequestLog{Mode: requestlog.All},
+		RequestLog: site.RequestLog{Mode: monitoring.LogAll},
 		PerKey:     domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 	})
 }
@@ -130,9 +128,9 @@ func servePortal(t *testing.T, s *scene) {
 func furnishCustomer(t *testing.T, s *scene) {
 	t.Helper()
 	ctx, tenant := t.Context(), domain.Tenant{BusinessID: s.business.ID, ApplicationID: s.app.ID, Environment: domain.Sandbox}
-	key := must[tenancy.IssuedKey](t)(s.tenants.IssueKey(ctx, operator, s.app.ID, domain.Sandbox, domain.AllScopes(), nil))
-	place := must[domain.PickupLocation](t)(pickuplocations.New(s.Store, nil, s.Clock, s.IDs).Add(ctx, operator, tenant,
-		pickuplocations.Form{Name: "Tema depot", Address: "1 Depot Road", Contact: "+233302000001", Active: true}))
+	key := must[access.IssuedKey](t)(s.tenants.IssueKey(ctx, operator, s.app.ID, domain.Sandbox, domain.AllScopes(), nil))
+	place := must[domain.PickupLocation](t)(directory.NewPickupLocations(s.Store, nil, s.Clock, s.IDs).Add(ctx, operator, tenant,
+		directory.PickupLocationForm{Name: "Tema depot", Address: "1 Depot Road", Contact: "+233302000001", Active: true}))
 	var e domain.WebhookEndpoint
 	var d domain.WebhookDelivery
 	s.Write(t, func(ctx context.Context, tx ports.Stores) (err error) {

@@ -9,16 +9,14 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
+	"waybill/application/access"
 	"waybill/application/audit"
-	"waybill/application/board"
-	"waybill/application/endpoints"
-	"waybill/application/machinery"
-	"waybill/application/moves"
-	"waybill/application/operations"
+	"waybill/application/bulk"
+	"waybill/application/deliveries"
+	"waybill/application/monitoring"
 	"waybill/application/people"
 	"waybill/application/reports"
-	"waybill/application/requestlog"
-	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -35,17 +33,17 @@ type UseCases struct {
 	Refusals   *people.Refusals
 	Directory  *people.Directory
 	Audit      *audit.Log
-	Moves      *moves.Moves
-	Machinery  *machinery.Machinery
-	Endpoints  *endpoints.Endpoints
+	Moves      *bulk.Moves
+	Machinery  *monitoring.Machinery
+	Endpoints  *webhooks.Endpoints
 	Reports    *reports.Reports
 	Map        *reports.Map
-	Tenants    *tenancy.Tenants
+	Tenants    *access.Tenants
 	Passkeys   *people.Passkeys `wire:"-"` // those of the console's host
 	Company    *people.Company  `wire:"-"`
-	Operations *operations.Operations
-	Requests   *requestlog.Requests
-	Board      *board.Board
+	Operations *deliveries.Operations
+	Requests   *monitoring.Requests
+	Board      *reports.Board
 }
 
 // Options are what the console needs to know about where it is.

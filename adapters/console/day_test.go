@@ -16,9 +16,9 @@ import (
 
 	"waybill/adapters/console"
 	"waybill/adapters/normalizer/international"
-	"waybill/application/board"
-	"waybill/application/operations"
-	"waybill/application/requestlog"
+	"waybill/application/deliveries"
+	"waybill/application/monitoring"
+	"waybill/application/reports"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
@@ -27,9 +27,9 @@ import (
 
 func init() {
 	equip = append(equip, func(t *testing.T, s *scene, u *console.UseCases) {
-		u.Operations = operations.New(s.Store, s.Clock, drawn{s.IDs}, stage.Renderer{})
-		u.Requests = requestlog.NewRequests(s.Store, s.Clock)
-		u.Board = board.New(refusing{s.Store, &s.refuses}, s.Clock, s.services...)
+		u.Operations = deliveries.NewOperations(s.Store, s.Clock, drawn{s.IDs}, stage.Renderer{})
+		u.Requests = monitoring.NewRequests(s.Store, s.Clock)
+		u.Board = reports.NewBoard(refusing{s.Store, &s.refuses}, s.Clock, s.services...)
 	})
 	furnish = append(furnish, func(_ *testing.T, s *scene) {
 		s.ids[":delivery"] = string(s.delivery.ID)

@@ -12,7 +12,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/operations"
+	"waybill/application/deliveries"
 	"waybill/domain"
 )
 
@@ -65,7 +65,7 @@ func rowOf(d *domain.Delivery, names map[domain.ID]string) deliveryRow {
 
 // asked is what the address of the list asks for.
 type asked struct {
-	typed  operations.Typed
+	typed  deliveries.Typed
 	search domain.DeliverySearch
 	age    domain.Age
 	at     *time.Time // of which the ages are; nil: of now

@@ -11,7 +11,6 @@ import (
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
 	"waybill/application/deliveries"
-	"waybill/application/operations"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -134,7 +133,7 @@ func reasonsFor(next []domain.Status) (options []pages.Option) {
 }
 
 func (p *Console) moveDelivery(c *call) error {
-	m := operations.Move{DeliveryID: domain.ID(c.Param("delivery")), To: domain.Status(c.Form.Get("status")),
+	m := deliveries.Move{DeliveryID: domain.ID(c.Param("delivery")), To: domain.Status(c.Form.Get("status")),
 		Reason: domain.ReasonCode(c.Form.Get("reason_code"))}
 	var fields []domain.FieldError
 	if !slices.Contains(domain.Statuses()[1:], m.To) {
@@ -187,7 +186,7 @@ func (p *Console) requestsOf(c *call, d *domain.Delivery) (requests []domain.Req
 }
 
 // timeline is everything that became of a delivery, with the person or program behind it.
-func timeline(c *call, s operations.Story, requests []domain.RequestRecord) []site.Step {
+func timeline(c *call, s deliveries.Story, requests []domain.RequestRecord) []site.Step {
 	left := slices.Clone(s.Changes)
 	slices.Reverse(left) // oldest first, as events are
 	return site.Timeline{

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"waybill/adapters/console"
-	"waybill/application/endpoints"
-	"waybill/application/machinery"
+	"waybill/application/monitoring"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -55,8 +54,8 @@ func (r *redis) Drop(_ context.Context, job, id string) error {
 func init() {
 	furnish = append(furnish, furnishMachinery)
 	equip = append(equip, func(_ *testing.T, s *scene, u *console.UseCases) {
-		u.Machinery = machinery.New(s.Store, s.queue, s.Clock, s.IDs)
-		u.Endpoints = endpoints.New(s.Store, s.hooks, s.Clock, s.IDs)
+		u.Machinery = monitoring.NewMachinery(s.Store, s.queue, s.Clock, s.IDs)
+		u.Endpoints = webhooks.NewEndpoints(s.Store, s.hooks, s.Clock, s.IDs)
 	})
 	repair := func(form ...string) row { return row{may: admins, form: sent(form...)} }
 	read := row{may: everybody}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/application/board"
+	"waybill/application/reports"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
@@ -179,7 +179,7 @@ func TestWhatStandsInTheWayNeedsAttention(t *testing.T) {
 
 	s = newScene(t)
 	heal(t, s)
-	s.services = []board.Service{
+	s.services = []reports.PriceService{
 		{Name: "Pricing", Check: func(context.Context) error { return errors.New("refused") }},
 		{Name: "Routing", Check: func(context.Context) error { return nil }},
 	}

@@ -25,7 +25,7 @@ import (
 func init() {
 	equip = append(equip, func(t *testing.T, s *scene, u *console.UseCases) {
 		s.countReports(t)
-		u.Reports, u.Map = reports.New(s.Store, s.Clock), reports.NewMap(s.Store, s.Clock, square{})
+		u.Reports, u.Map = reports.NewReports(s.Store, s.Clock), reports.NewMap(s.Store, s.Clock, square{})
 	})
 	add(map[string]row{
 		"GET /reports": {may: everybody}, "GET /reports.csv": {may: everybody},

@@ -8,7 +8,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/requestlog"
+	"waybill/application/monitoring"
 	"waybill/domain"
 )
 
@@ -69,7 +69,7 @@ func (p *Console) listErrors(c *call) error {
 	a.Values.Set("created_after", domain.FormatTime(t.From))
 	a.Values.Set("created_before", domain.FormatTime(t.Until))
 	v := errorsView{Fields: []pages.Field{site.WithChosen(period), site.WithChosen(environment), business}, From: t.From, Until: t.Until,
-		Cut: t.Cut, Most: requestlog.MostFailures, More: t.More, All: c.At(a.With("", "")), Kept: p.options.API.RequestLog.Kept()}
+		Cut: t.Cut, Most: monitoring.MostFailures, More: t.More, All: c.At(a.With("", "")), Kept: p.options.API.RequestLog.Kept()}
 	var ids []domain.ID
 	for _, sum := range t.Sums {
 		ids = append(ids, sum.BusinessID)

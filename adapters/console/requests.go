@@ -7,7 +7,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/requestlog"
+	"waybill/application/monitoring"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -94,7 +94,7 @@ func (p *Console) listRequests(c *call) error {
 	}
 	switch {
 	case v.Further != "":
-		v.Empty = pages.Notice{Title: "None of these fits", Lines: []string{"The newest " + pages.Count(requestlog.MostLooked) +
+		v.Empty = pages.Notice{Title: "None of these fits", Lines: []string{"The newest " + pages.Count(monitoring.MostLooked) +
 			" records were looked at. Look further back, or choose a time above."}}
 	case v.Newest != "":
 		v.Empty = pages.Notice{Title: "No older requests", Lines: []string{"The list ends here."},

@@ -12,7 +12,7 @@ import (
 
 	"waybill/adapters/console"
 	"waybill/adapters/site"
-	"waybill/application/requestlog"
+	"waybill/application/monitoring"
 	"waybill/domain"
 	"waybill/test/sample"
 )
@@ -23,7 +23,7 @@ func init() {
 			Operations: func() []site.Operation {
 				return []site.Operation{{Route: "POST /v1/deliveries", Summary: "Book a delivery", Sample: "{}"}, {Route: "GET /v1/deliveries"}}
 			},
-			RequestLog: site.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 72 * time.Hour,
+			RequestLog: site.RequestLog{Mode: monitoring.LogAll, Keeping: domain.RequestLogKeeping{Successes: 72 * time.Hour,
 				Failures: 720 * time.Hour}}}
 	})
 	furnish = append(furnish, func(t *testing.T, s *scene) {

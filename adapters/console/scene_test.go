@@ -20,10 +20,10 @@ import (
 	"waybill/adapters/console"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/passkeys/gowebauthn"
+	"waybill/application/access"
 	"waybill/application/audit"
-	"waybill/application/board"
 	"waybill/application/people"
-	"waybill/application/tenancy"
+	"waybill/application/reports"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -58,7 +58,7 @@ type scene struct {
 	*stage.Stage
 	directory   *people.Directory
 	access      *people.Access
-	tenants     *tenancy.Tenants
+	tenants     *access.Tenants
 	audit       *audit.Log
 	guard       guard
 	log         stage.Log
@@ -72,8 +72,8 @@ type scene struct {
 	delivery *domain.Delivery
 	token    string // of an operator
 
-	services []board.Service // behind prices, of the processes that are served from now on
-	refuses  atomic.Bool     // the database counts no work
+	services []reports.PriceService // behind prices, of the processes that are served from now on
+	refuses  atomic.Bool            // the database counts no work
 
 	providerGone bool // that of the company's accounts
 
@@ -102,7 +102,7 @@ func newScene(t *testing.T) *scene {
 	ctx := t.Context()
 	s := &scene{Stage: stage.New(t), staff: map[domain.Role]domain.Person{}}
 	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs, false)
-	s.tenants = tenancy.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	s.tenants = access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	s.access = people.NewAccess(s.Store, &s.guard, &s.guard, s.Clock, s.IDs)
 	s.audit = audit.New(s.Store, s.Clock, s.IDs)
 	for _, role := range domain.Roles(domain.Console) {
@@ -117,7 +117,7 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	s.delivery = w.Delivery
-	s.token = must[tenancy.IssuedOperatorToken](t)(s.tenants.IssueOperatorToken(ctx, operator, "Dispatch system", domain.OperatorAdmin,
+	s.token = must[access.IssuedOperatorToken](t)(s.tenants.IssueOperatorToken(ctx, operator, "Dispatch system", domain.OperatorAdmin,
 		nil)).Secret
 	s.ids = map[string]string{":person": string(s.staff[domain.RoleDispatcher].ID), ":passkey": string(s.IDs.ID(domain.PrefixPasskey)),
 		":link": strings.Repeat("x", 43)}

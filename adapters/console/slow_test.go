@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"waybill/adapters/console"
-	"waybill/application/machinery"
+	"waybill/application/monitoring"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -30,7 +30,7 @@ func (silentSending) Pauses(context.Context) ([]domain.SendingPause, error) { se
 func TestAPageDoesNotWaitForPausesThatTheDatabaseDoesNotTell(t *testing.T) {
 	before := equip
 	equip = append(equip[:len(equip):len(equip)], func(_ *testing.T, s *scene, u *console.UseCases) {
-		u.Machinery = machinery.New(silent{s.Store}, s.queue, s.Clock, s.IDs)
+		u.Machinery = monitoring.NewMachinery(silent{s.Store}, s.queue, s.Clock, s.IDs)
 	})
 	s := newScene(t)
 	equip = before

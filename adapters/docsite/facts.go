@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
@@ -90,7 +90,7 @@ func newFacts(o Options, d *description, root string) *facts {
 		Samples: samples(), Vector: d.vector, Operations: d.operations,
 		PageDefault: d.limit.Default, PageMost: d.limit.Maximum, KeyLife: duration(o.IdempotencyRetention),
 		MostBulk: domain.MaxBulkItems, MostSimulations: domain.MaxRunningSimulations,
-		BulksAtWork: admission.MaxBulks, BulksWaiting: admission.MaxWaitingBulks, BulkPatience: duration(admission.BulkPatience),
+		BulksAtWork: access.MaxBulks, BulksWaiting: access.MaxWaitingBulks, BulkPatience: duration(access.BulkPatience),
 		StepDefault: domain.DefaultStepSeconds, StepMost: domain.MaxStepSeconds, RecoverableFor: duration(domain.RecoverableFor),
 		WarnAfter: duration(domain.WarnAfter),
 		Forced:    d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
@@ -178,11 +178,11 @@ func limitRows(o Options, d *description) []limitRow {
 		{"Requests of one key", rate(o.PerKey)},
 		{"Requests of one business, in each environment", rate(o.PerBusiness)},
 		{"Failed authentications from one address; a valid key still works", rate(o.PerAddress)},
-		{"Requests in flight of one application, in each environment", strconv.Itoa(admission.MaxInFlight)},
-		{"Lists, searches and pages of events among them", fmt.Sprintf("%d; the next one waits, for %s", admission.MaxLists,
-			duration(admission.ListPatience))},
-		{"Bulk creates in progress beside them", fmt.Sprintf("%d; %d more wait for their turn, each for up to %s", admission.MaxBulks,
-			admission.MaxWaitingBulks, duration(admission.BulkPatience))},
+		{"Requests in flight of one application, in each environment", strconv.Itoa(access.MaxInFlight)},
+		{"Lists, searches and pages of events among them", fmt.Sprintf("%d; the next one waits, for %s", access.MaxLists,
+			duration(access.ListPatience))},
+		{"Bulk creates in progress beside them", fmt.Sprintf("%d; %d more wait for their turn, each for up to %s", access.MaxBulks,
+			access.MaxWaitingBulks, duration(access.BulkPatience))},
 		{"Orders in one bulk create, which counts as one request", strconv.Itoa(domain.MaxBulkItems)},
 		{"Rows on one page of a list", fmt.Sprintf("%d, and %d by default", d.limit.Maximum, d.limit.Default)},
 		{"Running simulations of one application", strconv.Itoa(domain.MaxRunningSimulations)},

@@ -13,13 +13,11 @@ import (
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
-	"waybill/application/pickuplocations"
-	"waybill/application/quotes"
-	"waybill/application/recipients"
-	"waybill/application/requestlog"
+	"waybill/application/directory"
+	"waybill/application/monitoring"
 	"waybill/application/sandbox"
 	"waybill/application/webhooks"
 	"waybill/domain"
@@ -47,17 +45,17 @@ const (
 
 // UseCases is all that the API can do.
 type UseCases struct {
-	Admission       *admission.Admission
-	Quotes          *quotes.Quotes
-	Recipients      *recipients.Recipients
-	PickupLocations *pickuplocations.PickupLocations
+	Admission       *access.Admission
+	Quotes          *deliveries.Quotes
+	Recipients      *directory.Recipients
+	PickupLocations *directory.PickupLocations
 	Deliveries      *deliveries.Deliveries
 	Bulk            *bulk.Bulk
 	Sandbox         *sandbox.Sandbox
 	Webhooks        *webhooks.Webhooks
 	Listeners       *webhooks.Listeners
 	Feed            *webhooks.Feed
-	Recorder        *requestlog.Recorder // nil: requests are not recorded
+	Recorder        *monitoring.Recorder // nil: requests are not recorded
 
 	// The forms need these two to judge single fields.
 	Normalizer  ports.Normalizer

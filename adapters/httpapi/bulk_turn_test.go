@@ -11,7 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"waybill/adapters/web"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -37,13 +37,13 @@ func TestABulkWaitsForItsTurnInNoneOfItsTime(t *testing.T) {
 		"its turn comes":     {func(turnOver, _, _ func()) { turnOver() }, 3 * time.Second, 0},
 		"its caller leaves":  {func(_, leave, _ func()) { leave() }, 3 * time.Second, 429},
 		"the server stops":   {func(_, _, stop func()) { stop() }, 3 * time.Second, 503},
-		"no other bulk ends": {func(_, _, _ func()) {}, admission.BulkPatience, 429},
+		"no other bulk ends": {func(_, _, _ func()) {}, access.BulkPatience, 429},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			limiter := &charged{}
-			a := &API{UseCases: UseCases{Admission: admission.New(nil, limiter, nil, nil, admission.Limits{})}, closing: make(chan struct{})}
+			a := &API{UseCases: UseCases{Admission: access.NewAdmission(nil, limiter, nil, nil, access.Limits{})}, closing: make(chan struct{})}
 			first := aBulkCall(t)
-			for range admission.MaxBulks - 1 {
+			for range access.MaxBulks - 1 {
 				if _, _, err := a.awaitBulkTurn(aBulkCall(t)); err != nil {
 					t.Fatal(err)
 				}

@@ -10,7 +10,7 @@ import (
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/views"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/domain"
@@ -49,7 +49,7 @@ func (a *API) awaitBulkTurn(c *call) (work context.Context, done func(), err err
 	if deadline, limited := c.Request.Context().Deadline(); limited {
 		left = time.Until(deadline)
 	}
-	ctx, stop := a.patience(c, admission.BulkPatience)
+	ctx, stop := a.patience(c, access.BulkPatience)
 	defer stop()
 	done, err = a.Admission.AwaitBulkTurn(ctx, &c.grant)
 	c.giveTime(left)

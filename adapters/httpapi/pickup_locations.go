@@ -7,7 +7,7 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/adapters/web/views"
-	"waybill/application/pickuplocations"
+	"waybill/application/directory"
 	"waybill/domain"
 )
 
@@ -51,7 +51,7 @@ func (a *API) pickupLocationExists(ctx context.Context, t domain.Tenant, id doma
 
 func (a *API) createPickupLocation(c *call) (reply, error) {
 	return replyOf(a.PickupLocations.Create(c.Request.Context(), c.once(),
-		func() (pickuplocations.Form, error) { return a.readPickupLocation(c.body) },
+		func() (directory.PickupLocationForm, error) { return a.readPickupLocation(c.body) },
 		func(stored domain.PickupLocation) domain.Answer {
 			return answer(http.StatusCreated, a.BaseURL+"/pickup-locations/"+string(stored.ID),
 				"Pickup location created.", views.NewPickupLocation(stored))
@@ -60,9 +60,9 @@ func (a *API) createPickupLocation(c *call) (reply, error) {
 
 // readPickupLocation takes a location that may still lack its contact or its
 // coordinates; it cannot be used until a PATCH completes it.
-func (a *API) readPickupLocation(body *strictjson.Value) (pickuplocations.Form, error) {
+func (a *API) readPickupLocation(body *strictjson.Value) (directory.PickupLocationForm, error) {
 	r := strictjson.NewReader(body)
-	form := pickuplocations.Form{
+	form := directory.PickupLocationForm{
 		Name:    name(r, strictjson.Required),
 		Contact: a.phoneNumber(r, "contact", strictjson.Optional),
 		Address: addressText(r, strictjson.Required),

@@ -11,7 +11,7 @@ import (
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/idempotency"
 	"waybill/domain"
 )
@@ -23,7 +23,7 @@ type call struct {
 	environment   domain.Environment
 	requestID     web.RequestID
 	client        string // its address, once clientIP was asked
-	grant         admission.Grant
+	grant         access.Grant
 	leave         func() // nil: not among the application's requests in flight
 	releasePermit func() // nil: none of the places of bulks and lists
 	begun         time.Time
@@ -125,8 +125,8 @@ func (a *API) admit(_ route, c *call) error {
 	return err
 }
 
-func (a *API) credentials(c *call) admission.Credentials {
-	credentials := admission.Credentials{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
+func (a *API) credentials(c *call) access.Credentials {
+	credentials := access.Credentials{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
 	credentials.Key, credentials.Malformed = web.Bearer(c.Request.Header)
 	return credentials
 }

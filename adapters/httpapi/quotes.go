@@ -6,7 +6,7 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/adapters/web/views"
-	"waybill/application/quotes"
+	"waybill/application/deliveries"
 	"waybill/domain"
 )
 
@@ -31,9 +31,9 @@ func (a *API) quote(c *call) (reply, error) {
 	return ok("Quote calculated.", views.NewQuote(c.environment, question.VehicleType, q)), nil
 }
 
-func (a *API) readQuestion(body *strictjson.Value) (quotes.Question, error) {
+func (a *API) readQuestion(body *strictjson.Value) (deliveries.QuoteQuestion, error) {
 	r := strictjson.NewReader(body)
-	var q quotes.Question
+	var q deliveries.QuoteQuestion
 	if pickup := r.Object("pickup", strictjson.Optional); pickup != nil {
 		at := a.servedPoint(r, pickup, "pickup")
 		q.Pickup = &at

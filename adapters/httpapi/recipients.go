@@ -10,7 +10,7 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/adapters/web/views"
-	"waybill/application/recipients"
+	"waybill/application/directory"
 	"waybill/domain"
 )
 
@@ -24,9 +24,9 @@ var addressShape = strictjson.Object{
 
 func (a *API) createRecipient(c *call) (reply, error) {
 	return replyOf(a.Recipients.Create(c.Request.Context(), c.once(),
-		func() (recipients.Person, error) {
+		func() (directory.Person, error) {
 			r := strictjson.NewReader(c.body)
-			person := recipients.Person{
+			person := directory.Person{
 				PhoneNumber: a.phoneNumber(r, "phone_number", strictjson.Required),
 				Name:        name(r, strictjson.Optional),
 			}
@@ -82,7 +82,7 @@ func (a *API) recipientExists(ctx context.Context, t domain.Tenant, id domain.ID
 
 func (a *API) addAddress(c *call) (reply, error) {
 	return replyOf(a.Recipients.AddAddress(c.Request.Context(), c.once(), c.id,
-		func() (recipients.Place, error) {
+		func() (directory.Place, error) {
 			r := strictjson.NewReader(c.body)
 			place, _ := readPlace(r)
 			return place, web.Problems(r)
@@ -124,7 +124,7 @@ func (a *API) addressExists(ctx context.Context, t domain.Tenant, id domain.ID) 
 
 // readPlace reads an address, of the directory or inline, and tells whether
 // its coordinates are sound.
-func readPlace(r *strictjson.Reader) (p recipients.Place, located bool) {
+func readPlace(r *strictjson.Reader) (p directory.Place, located bool) {
 	p.Label, _ = web.Text(r, "label", strictjson.Optional, domain.LabelRule)
 	p.Text = addressText(r, strictjson.Required)
 	p.Coordinates, located = point(r)

@@ -3,17 +3,17 @@ package httpapi
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/application/requestlog"
+	"waybill/application/monitoring"
 	"waybill/domain"
 )
 
 // RegisterRecorder shows what the recorder of an environment left out.
-func RegisterRecorder(e domain.Environment, recorder *requestlog.Recorder, r prometheus.Registerer) {
-	for reason, of := range map[string]func(requestlog.Dropped) uint64{
-		"full":    func(d requestlog.Dropped) uint64 { return d.Full },
-		"bounded": func(d requestlog.Dropped) uint64 { return d.Bounded },
-		"sampled": func(d requestlog.Dropped) uint64 { return d.Sampled },
-		"lost":    func(d requestlog.Dropped) uint64 { return d.Lost },
+func RegisterRecorder(e domain.Environment, recorder *monitoring.Recorder, r prometheus.Registerer) {
+	for reason, of := range map[string]func(monitoring.DroppedRecords) uint64{
+		"full":    func(d monitoring.DroppedRecords) uint64 { return d.Full },
+		"bounded": func(d monitoring.DroppedRecords) uint64 { return d.Bounded },
+		"sampled": func(d monitoring.DroppedRecords) uint64 { return d.Sampled },
+		"lost":    func(d monitoring.DroppedRecords) uint64 { return d.Lost },
 	} {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "waybill_request_log_dropped_total", ConstLabels: prometheus.Labels{"env": string(e), "reason": reason},

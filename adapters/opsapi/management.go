@@ -11,13 +11,12 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/pickupcsv"
 	"waybill/adapters/web/strictjson"
-	"waybill/application/admission"
-	"waybill/application/moves"
-	"waybill/application/operations"
+	"waybill/application/access"
+	"waybill/application/bulk"
+	"waybill/application/deliveries"
+	"waybill/application/directory"
+	"waybill/application/monitoring"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/requestlog"
-	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -27,20 +26,20 @@ const base = "/ops/v1"
 
 // UseCases are what operators ask for.
 type UseCases struct {
-	Operators       *admission.Operators // nil: the database is waited for, and every call but the open ones is told to come back
-	Tenants         *tenancy.Tenants
-	PickupLocations *pickuplocations.PickupLocations
-	Operations      *operations.Operations
-	Moves           *moves.Moves
+	Operators       *access.Operators // nil: the database is waited for, and every call but the open ones is told to come back
+	Tenants         *access.Tenants
+	PickupLocations *directory.PickupLocations
+	Operations      *deliveries.Operations
+	Moves           *bulk.Moves
 	People          *people.Directory
-	Requests        *requestlog.Requests
+	Requests        *monitoring.Requests
 	Normalizer      ports.Normalizer
 	Identifiers     ports.Identifiers
 }
 
 // NewUseCases collects them.
-func NewUseCases(o *admission.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations, m *moves.Moves,
-	d *people.Directory, r *requestlog.Requests, n ports.Normalizer, ids ports.Identifiers) UseCases {
+func NewUseCases(o *access.Operators, t *access.Tenants, l *directory.PickupLocations, p *deliveries.Operations, m *bulk.Moves,
+	d *people.Directory, r *monitoring.Requests, n ports.Normalizer, ids ports.Identifiers) UseCases {
 	return UseCases{
 		Operators: o, Tenants: t, PickupLocations: l, Operations: p, Moves: m, People: d, Requests: r, Normalizer: n, Identifiers: ids,
 	}
@@ -157,7 +156,7 @@ func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) 
 	if m.Operators == nil {
 		return ports.ErrStorageGone
 	}
-	credentials := admission.OperatorCredentials{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Drawn, Kinds: kinds}
+	credentials := access.OperatorCredentials{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Drawn, Kinds: kinds}
 	credentials.Token, credentials.Malformed = web.Bearer(c.Request.Header)
 	c.by, err = m.Operators.Identify(c.Request.Context(), credentials)
 	return err

@@ -16,12 +16,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/opsapi"
-	"waybill/application/admission"
-	"waybill/application/moves"
-	"waybill/application/operations"
+	"waybill/application/access"
+	"waybill/application/bulk"
+	"waybill/application/deliveries"
+	"waybill/application/directory"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/contract"
@@ -33,7 +32,7 @@ import (
 type scene struct {
 	*stage.Stage
 	server  *httptest.Server
-	tenants *tenancy.Tenants
+	tenants *access.Tenants
 	token   string
 	id      domain.ID // of the token
 	logged  *stage.Log
@@ -67,27 +66,27 @@ func (w windows) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
 	return nil
 }
 
-var everyMinute = admission.FailedOperators{Limit: 60, Window: time.Minute}
+var everyMinute = access.FailedOperators{Limit: 60, Window: time.Minute}
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	d := &scene{Stage: stage.New(t), logged: &stage.Log{}}
-	d.tenants = tenancy.NewTenants(d.Store, stage.Digester{}, d.Clock, d.IDs, stage.Unheard{})
+	d.tenants = access.NewTenants(d.Store, stage.Digester{}, d.Clock, d.IDs, stage.Unheard{})
 	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.token, d.id = issued.Secret, issued.ID
-	operated := operations.New(d.Store, d.Clock, d.IDs, stage.Renderer{})
+	operated := deliveries.NewOperations(d.Store, d.Clock, d.IDs, stage.Renderer{})
 	api := opsapi.New(opsapi.Options{
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(d.logged, nil)),
 		Management: &opsapi.Management{
 			UseCases: opsapi.UseCases{
-				Operators:       admission.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
+				Operators:       access.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
 				Tenants:         d.tenants,
-				PickupLocations: pickuplocations.New(d.Store, d.Gate(d.Store), d.Clock, d.IDs),
+				PickupLocations: directory.NewPickupLocations(d.Store, d.Gate(d.Store), d.Clock, d.IDs),
 				Operations:      operated,
-				Moves:           moves.New(d.Store, operated, d.Clock, d.IDs, slog.New(slog.NewTextHandler(d.logged, nil))),
+				Moves:           bulk.NewMoves(d.Store, operated, d.Clock, d.IDs, slog.New(slog.NewTextHandler(d.logged, nil))),
 				People:          people.NewDirectory(d.Store, d.Clock, d.IDs, false),
 				Normalizer:      ghana{}, Identifiers: d.IDs,
 			},

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/opsapi"
-	"waybill/application/admission"
-	"waybill/application/operations"
+	"waybill/application/access"
+	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -50,9 +50,9 @@ func searching(t *testing.T, s *ailing) *scene {
 		Management: &opsapi.Management{
 			CursorKeys: [][32]byte{{1}},
 			UseCases: opsapi.UseCases{
-				Operators:  admission.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
+				Operators:  access.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
 				Tenants:    d.tenants,
-				Operations: operations.New(s, d.Clock, d.IDs, stage.Renderer{}), Identifiers: d.IDs,
+				Operations: deliveries.NewOperations(s, d.Clock, d.IDs, stage.Renderer{}), Identifiers: d.IDs,
 			},
 		},
 	})

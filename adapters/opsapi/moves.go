@@ -7,7 +7,7 @@ import (
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
-	"waybill/application/moves"
+	"waybill/application/bulk"
 	"waybill/domain"
 )
 
@@ -72,7 +72,7 @@ func (m *Management) advanceDeliveries(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	run, replayed, err := m.Moves.Advance(c.Request.Context(), moves.Orders{Key: key, By: c.by, Items: orders, Patience: movePatience})
+	run, replayed, err := m.Moves.Advance(c.Request.Context(), bulk.MoveOrders{Key: key, By: c.by, Items: orders, Patience: movePatience})
 	if err != nil {
 		return reply{}, err
 	}
@@ -88,12 +88,12 @@ func (m *Management) advanceDeliveries(c *call) (reply, error) {
 
 // readMoves takes status and reason_code of the whole request where an item has none
 // of its own. The reason of the whole goes only to items whose status may have one.
-func readMoves(r *strictjson.Reader) ([]moves.Order, error) {
+func readMoves(r *strictjson.Reader) ([]bulk.MoveOrder, error) {
 	statuses, reasons := web.Texts(domain.Statuses()[1:]), web.Texts(domain.PlatformReasonCodes())
 	wholeStatus, _ := r.Enum("status", strictjson.Optional, statuses)
 	wholeReason, _ := r.Enum("reason_code", strictjson.Optional, reasons)
 	items := r.Array("items", strictjson.Required, strictjson.Count(1, domain.MaxMoves))
-	var orders []moves.Order
+	var orders []bulk.MoveOrder
 	for i := range items.Len() {
 		item := items.Object(i)
 		id, _ := item.Text("delivery_id", strictjson.Optional, strictjson.Length(1, domain.MaxTypedID))
@@ -114,7 +114,7 @@ func readMoves(r *strictjson.Reader) ([]moves.Order, error) {
 		if !item.Has("reason_code") && (domain.Status(status).TakesReason() || status == wholeStatus) {
 			reason = wholeReason
 		}
-		orders = append(orders, moves.Order{Name: id + reference, To: domain.Status(status), Reason: domain.ReasonCode(reason)})
+		orders = append(orders, bulk.MoveOrder{Name: id + reference, To: domain.Status(status), Reason: domain.ReasonCode(reason)})
 	}
 	return orders, web.Problems(r)
 }

@@ -9,7 +9,7 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/pickupcsv"
 	"waybill/adapters/web/strictjson"
-	"waybill/application/pickuplocations"
+	"waybill/application/directory"
 	"waybill/domain"
 )
 
@@ -83,7 +83,7 @@ func (m *Management) createPickupLocation(c *call) (reply, error) {
 	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
-	form := pickuplocations.Form{Name: *given.Name, Address: *given.Address, Active: given.Active == nil || *given.Active}
+	form := directory.PickupLocationForm{Name: *given.Name, Address: *given.Address, Active: given.Active == nil || *given.Active}
 	if given.Contact != nil {
 		form.Contact = *given.Contact
 	}
@@ -172,7 +172,7 @@ func (m *Management) importPickupLocations(c *call) (reply, error) {
 	}
 	v := importView{
 		DryRun: dryRun, Created: done.Created, Updated: done.Updated, Unchanged: done.Unchanged,
-		Incomplete: web.Each(done.Incomplete, func(r pickuplocations.IncompleteRow) incompleteView {
+		Incomplete: web.Each(done.Incomplete, func(r directory.IncompleteRow) incompleteView {
 			shown := showPickup(r.Location)
 			if dryRun {
 				shown.ID = ""

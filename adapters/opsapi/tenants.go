@@ -6,7 +6,7 @@ import (
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
@@ -93,7 +93,7 @@ func (m *Management) changeBusiness(c *call) (reply, error) {
 	}
 	r := strictjson.NewReader(c.body)
 	web.NeedOne(r, "name", "rate_limit", "disabled")
-	change := tenancy.BusinessChange{Name: readName(r, strictjson.Optional)}
+	change := access.BusinessChange{Name: readName(r, strictjson.Optional)}
 	change.RateLimit, change.DefaultLimit = readLimit(r)
 	disabled, switched := r.Bool("disabled", strictjson.Optional)
 	if err := web.Problems(r); err != nil {

@@ -3,8 +3,8 @@ package opsapi
 import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/views"
-	"waybill/application/operations"
-	"waybill/application/tenancy"
+	"waybill/application/access"
+	"waybill/application/deliveries"
 	"waybill/domain"
 )
 
@@ -67,7 +67,7 @@ type issuedKeyView struct {
 	Key string `json:"key"`
 }
 
-func showIssued(k tenancy.IssuedKey) issuedKeyView {
+func showIssued(k access.IssuedKey) issuedKeyView {
 	return issuedKeyView{keyView: showKey(k.APIKey), Key: k.Secret}
 }
 
@@ -110,7 +110,7 @@ type caseView struct {
 	AllowedStatuses []string        `json:"allowed_statuses"`
 }
 
-func (m *Management) showCase(c operations.Case) caseView {
+func (m *Management) showCase(c deliveries.Case) caseView {
 	return caseView{
 		deliveryView: m.showDelivery(c.Delivery), Business: showBusiness(c.Business), Application: showApplication(c.Application),
 		Timeline: web.Each(c.Timeline, views.NewEvent), AllowedStatuses: web.Texts(c.Next),

@@ -13,7 +13,6 @@ import (
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
 	"waybill/application/deliveries"
-	"waybill/application/handling"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -122,7 +121,7 @@ const logTimeout = time.Second
 const requestsTold = 50
 
 // timeline is everything that became of a delivery, in its order.
-func timeline(s handling.Story, requests []domain.RequestRecord) []site.Step {
+func timeline(s deliveries.BusinessStory, requests []domain.RequestRecord) []site.Step {
 	return site.Timeline{
 		Events: s.Events, Webhooks: s.Webhooks, Requests: requests,
 		By: func(e domain.Event) string {

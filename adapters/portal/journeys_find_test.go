@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"waybill/application/pickuplocations"
+	"waybill/application/directory"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/browser"
@@ -86,7 +86,7 @@ func importTable(w *walk) {
 	p.want("Import 4 rows into sandbox") // of 5, one of which is refused
 	// Another person is faster: nothing is imported, and the page says what is different now.
 	w.wait(time.Second)
-	use := pickuplocations.New(w.storage, nil, w.Clock, w.IDs)
+	use := directory.NewPickupLocations(w.storage, nil, w.Clock, w.IDs)
 	must[domain.PickupLocation](w.T)(use.Amend(w.Context(), operator, w.house.tenant(domain.Sandbox), w.house.pickup[domain.Sandbox],
 		domain.PickupLocationChange{Contact: new(domain.PhoneNumber("+233302000003"))}))
 	p.Page.Click(w.T, "main form button")

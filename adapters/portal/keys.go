@@ -12,7 +12,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
@@ -328,7 +328,7 @@ type newKeyView struct {
 }
 
 // showNewKey is the one answer that has the key.
-func (p *Portal) showNewKey(c *call, app domain.Application, k tenancy.IssuedKey, old *keyView) error {
+func (p *Portal) showNewKey(c *call, app domain.Application, k access.IssuedKey, old *keyView) error {
 	at := "/apps/" + string(app.ID) + "/" + string(k.Environment) + "/keys"
 	base := p.options.SandboxBaseURL
 	if k.Environment == domain.Live {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"waybill/adapters/portal"
-	"waybill/application/handling"
+	"waybill/application/deliveries"
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/test/stage"
@@ -291,7 +291,7 @@ func (s *scene) state(t *testing.T, h house) string {
 			fmt.Fprintln(&b, l.ID, l.Name, l.Address, l.Contact, l.Active)
 		}
 	}
-	d := must[*domain.Delivery](t)(handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}).Get(t.Context(), h.business.ID, h.delivery))
+	d := must[*domain.Delivery](t)(deliveries.NewHandling(s.Store, s.Clock, s.IDs, stage.Renderer{}).Get(t.Context(), h.business.ID, h.delivery))
 	fmt.Fprintln(&b, d.ID, d.Lifecycle())
 	s.webhookState(t, &b, h)
 	for _, m := range must[[]domain.Member](t)(s.directory.Members(t.Context(), h.business.ID)) {

@@ -11,7 +11,7 @@ import (
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
 	"waybill/adapters/web/pickupcsv"
-	"waybill/application/pickuplocations"
+	"waybill/application/directory"
 	"waybill/domain"
 )
 
@@ -55,8 +55,8 @@ type fateView struct {
 }
 
 // fateTones are the colours of what becomes of a row.
-var fateTones = map[pickuplocations.Outcome]string{
-	pickuplocations.RowCreated: "good", pickuplocations.RowUpdated: "me", pickuplocations.RowUnchanged: "over",
+var fateTones = map[directory.Outcome]string{
+	directory.RowCreated: "good", directory.RowUpdated: "me", directory.RowUnchanged: "over",
 }
 
 var tooManyRows = "There are more than " + strconv.Itoa(mostImported) + " rows. Send the table in parts."
@@ -186,7 +186,7 @@ func (p *Portal) importPickups(c *call) error {
 	}
 	marks := strings.FieldsFunc(c.Form.Get("preview"), func(r rune) bool { return r == ',' })
 	done, err := p.PickupLocations.ImportPreviewed(c.Ctx(), c.Actor(), t, rows, marks)
-	if errors.Is(err, pickuplocations.ErrPreviewOutdated) {
+	if errors.Is(err, directory.ErrPreviewOutdated) {
 		return p.importPage(c, http.StatusConflict, previewOf(text, done.Fates, refused, marks), "", &pages.Notice{Tone: "warn",
 			Title: "Nothing was imported: the pickup locations have changed since the preview",
 			Lines: []string{"This is what the table would come to now. Rows with another fate than before are marked."}})
@@ -200,7 +200,7 @@ func (p *Portal) importPickups(c *call) error {
 
 // previewOf shows the fates of all rows by their lines. before are the marks of the
 // preview that was sent; nil: there was none.
-func previewOf(text string, fates []pickuplocations.Fate, refused pickupcsv.Errors, before []string) *pickupPreview {
+func previewOf(text string, fates []directory.Fate, refused pickupcsv.Errors, before []string) *pickupPreview {
 	v := &pickupPreview{Text: text}
 	marks := make([]string, len(fates))
 	for i := range fates {
@@ -215,11 +215,11 @@ func previewOf(text string, fates []pickuplocations.Fate, refused pickupcsv.Erro
 			row.Lines = append(row.Lines, "cannot be used yet: no "+strings.Join(missing, ", "))
 		}
 		switch f.Outcome {
-		case pickuplocations.RowCreated:
+		case directory.RowCreated:
 			v.Created++
-		case pickuplocations.RowUpdated:
+		case directory.RowUpdated:
 			v.Updated++
-		case pickuplocations.RowUnchanged:
+		case directory.RowUnchanged:
 			v.Unchanged++
 		}
 		v.Rows = append(v.Rows, row)

@@ -13,7 +13,7 @@ import (
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
 	"waybill/adapters/web/pickupcsv"
-	"waybill/application/pickuplocations"
+	"waybill/application/directory"
 	"waybill/domain"
 )
 
@@ -188,7 +188,7 @@ func (p *Portal) createPickup(c *call) error {
 	if c.Wrong(err) {
 		return p.pickupsPage(c, http.StatusUnprocessableEntity, nil)
 	}
-	made, err := p.PickupLocations.AddOnce(c.Ctx(), c.Actor(), p.OnceSent(c, domain.PrefixPickupLocation), t, pickuplocations.Form{
+	made, err := p.PickupLocations.AddOnce(c.Ctx(), c.Actor(), p.OnceSent(c, domain.PrefixPickupLocation), t, directory.PickupLocationForm{
 		Name: row.Name, Contact: row.Contact, Address: row.Address, Coordinates: row.Coordinates, Active: row.Active == nil || *row.Active,
 	})
 	if domain.HasCode(err, domain.CodeFormAlreadySent) {
@@ -255,7 +255,7 @@ func (p *Portal) changePickup(c *call) error {
 	} else {
 		l, err = p.PickupLocations.AmendShown(c.Ctx(), c.Actor(), t, id, c.VersionSent(), change)
 	}
-	if errors.Is(err, pickuplocations.ErrChangedSince) {
+	if errors.Is(err, directory.ErrPickupLocationChanged) {
 		if l, err = p.PickupLocations.Get(c.Ctx(), t, id); err != nil {
 			return err
 		}

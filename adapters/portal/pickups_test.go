@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/application/pickuplocations"
+	"waybill/application/directory"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -28,8 +28,8 @@ func (numbers) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
 // placed is a pickup location of a house.
 func (s *scene) placed(t *testing.T, h house, e domain.Environment, name string) domain.ID {
 	t.Helper()
-	return must[domain.PickupLocation](t)(pickuplocations.New(s.storage, nil, s.Clock, s.IDs).Add(t.Context(), operator, h.tenant(e),
-		pickuplocations.Form{Name: name, Address: "1 Depot Road", Contact: "+233302000001", Active: true,
+	return must[domain.PickupLocation](t)(directory.NewPickupLocations(s.storage, nil, s.Clock, s.IDs).Add(t.Context(), operator, h.tenant(e),
+		directory.PickupLocationForm{Name: name, Address: "1 Depot Road", Contact: "+233302000001", Active: true,
 			Coordinates: &domain.Coordinates{Latitude: 5.5571, Longitude: -0.1818}})).ID
 }
 
@@ -144,7 +144,7 @@ func TestAnImportAfterRowsHaveChangedWritesNothingAndSaysWhich(t *testing.T) {
 		t.Fatalf("the preview tells %s", got)
 	}
 	s.wait(time.Second)
-	use := pickuplocations.New(s.storage, nil, s.Clock, s.IDs)
+	use := directory.NewPickupLocations(s.storage, nil, s.Clock, s.IDs)
 	must[domain.PickupLocation](t)(use.Amend(t.Context(), operator, s.house.tenant(domain.Sandbox), s.house.pickup[domain.Sandbox],
 		domain.PickupLocationChange{Contact: new(domain.PhoneNumber("+233302000003"))}))
 	s.placed(t, s.house, domain.Sandbox, "Kaneshie depot")

@@ -11,16 +11,12 @@ import (
 
 	"waybill/adapters/site"
 	"waybill/adapters/web/connections"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/audit"
 	"waybill/application/deliveries"
-	"waybill/application/endpoints"
-	"waybill/application/handling"
+	"waybill/application/directory"
+	"waybill/application/monitoring"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/readiness"
-	"waybill/application/requestlog"
-	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -35,18 +31,18 @@ type UseCases struct {
 	Refusals        *people.Refusals
 	Passkeys        *people.Passkeys
 	Directory       *people.Directory
-	Tenants         *tenancy.Tenants
+	Tenants         *access.Tenants
 	Audit           *audit.Log
-	Handling        *handling.Handling
-	Requests        *requestlog.Requests
-	PickupLocations *pickuplocations.PickupLocations
-	Endpoints       *endpoints.Endpoints
-	Readiness       *readiness.Readiness
+	Handling        *deliveries.Handling
+	Requests        *monitoring.Requests
+	PickupLocations *directory.PickupLocations
+	Endpoints       *webhooks.Endpoints
+	Readiness       *monitoring.Readiness
 
 	// Of the sandbox.
 	Deliveries *deliveries.Deliveries `wire:"-"`
 	Listeners  *webhooks.Listeners    `wire:"-"`
-	Admission  *admission.Admission   `wire:"-"` // AdmitPerson is for both environments
+	Admission  *access.Admission      `wire:"-"` // AdmitPerson is for both environments
 }
 
 // Options are what the portal needs to know about where it is.
@@ -77,7 +73,7 @@ type Portal struct {
 	UseCases
 	options Options
 	server  *connections.Server
-	samples *handling.Samples
+	samples *deliveries.Samples
 	inboxes *webhooks.Inboxes
 }
 
@@ -103,7 +99,7 @@ var members = site.People{
 // New makes the portal; Serve answers on a listener.
 func New(u UseCases, o Options) *Portal {
 	p := &Portal{UseCases: u, options: o,
-		samples: handling.NewSamples(u.Handling, u.Deliveries), inboxes: webhooks.NewInboxes(u.Listeners, u.Audit, o.Log)}
+		samples: deliveries.NewSamples(u.Handling, u.Deliveries), inboxes: webhooks.NewInboxes(u.Listeners, u.Audit, o.Log)}
 	p.Site = site.New(site.Options{
 		Site: domain.Portal, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(), Records: records, Done: done,
 		FindsKeys: searchPath, Businesses: p.businesses, BusinessName: func(ctx context.Context, id domain.ID) (string, error) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/application/readiness"
+	"waybill/application/monitoring"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -90,7 +90,7 @@ func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*re
 	}
 	ctx, cancel := context.WithTimeout(c.Ctx(), logTimeout)
 	defer cancel()
-	shown, unused, err := p.Readiness.Of(ctx, c.Business(), app.ID, readiness.API{
+	shown, unused, err := p.Readiness.Of(ctx, c.Business(), app.ID, monitoring.API{
 		ReadFeed: "GET /v1/events", Scopes: p.scopesOf,
 	})
 	if ports.StorageUnavailable(err) {

@@ -13,7 +13,6 @@ import (
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
 	"waybill/application/deliveries"
-	"waybill/application/handling"
 	"waybill/domain"
 )
 
@@ -242,7 +241,7 @@ func (p *Portal) bookSample(c *call) error {
 	if err != nil {
 		return domain.Internal(err)
 	}
-	sample := handling.Sample{
+	sample := deliveries.Sample{
 		Application: domain.ID(c.Form.Get("application")), Key: "portal-" + string(once), Fingerprint: sha256.Sum256(body),
 		Order: func() (deliveries.Order, error) { return p.options.ReadOrder(body) },
 	}
@@ -288,7 +287,7 @@ const (
 
 // bookOrWait books a sample. Where the same form is being booked, it waits for the outcome
 // of that and returns it, or the last IDEMPOTENCY_IN_PROGRESS.
-func (p *Portal) bookOrWait(ctx context.Context, by domain.AuditActor, sample handling.Sample) (domain.ID, error) {
+func (p *Portal) bookOrWait(ctx context.Context, by domain.AuditActor, sample deliveries.Sample) (domain.ID, error) {
 	until := time.Now().Add(bookingPatience)
 	for {
 		id, err := p.samples.Book(ctx, by, sample)

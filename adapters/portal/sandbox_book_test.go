@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/application/admission"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
@@ -17,7 +16,7 @@ func TestWhatIsDoneByHandCountsAgainstTheAllowanceOfTheAPI(t *testing.T) {
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
 	const allowed = 3
 	must[domain.Business](t)(s.tenants.ChangeBusiness(t.Context(), operator, s.house.business.ID,
-		tenancy.BusinessChange{RateLimit: &domain.RateLimit{Limit: allowed, Window: time.Hour}}))
+		access.BusinessChange{RateLimit: &domain.RateLimit{Limit: allowed, Window: time.Hour}}))
 	before := len(s.sandboxDeliveries(t, s.house))
 	for i := range allowed {
 		if p := r.post("/sandbox/book", s.sampleForm(s.house)); p.status != http.StatusOK {
@@ -46,12 +45,12 @@ func TestWhatIsDoneByHandCountsAgainstTheAllowanceOfTheAPI(t *testing.T) {
 		t.Errorf("%d were booked", n)
 	}
 	key := s.house.key[domain.Sandbox]
-	_, err := s.admission().Admit(t.Context(), admission.Credentials{Environment: domain.Sandbox, Address: "192.0.2.1", Key: key.Secret})
+	_, err := s.admission().Admit(t.Context(), access.Credentials{Environment: domain.Sandbox, Address: "192.0.2.1", Key: key.Secret})
 	if !domain.HasCode(err, domain.CodeRateLimitExceeded) {
 		t.Errorf("the API has an allowance of its own: %v", err)
 	}
 	live := s.house.key[domain.Live]
-	if _, err := s.admission().Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: "192.0.2.1",
+	if _, err := s.admission().Admit(t.Context(), access.Credentials{Environment: domain.Live, Address: "192.0.2.1",
 		Key: live.Secret}); err != nil {
 		t.Errorf("live is charged too: %v", err)
 	}

@@ -13,11 +13,10 @@ import (
 	"waybill/adapters/httpapi"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/portal"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/deliveries"
+	"waybill/application/directory"
 	"waybill/application/idempotency"
-	"waybill/application/pickuplocations"
-	"waybill/application/quotes"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -50,10 +49,10 @@ func (i webhookIDs) ID(p domain.Prefix) domain.ID {
 // playground adds the use cases of the sandbox, those of a process of its own.
 func (s *scene) playground(t *testing.T, u *portal.UseCases) {
 	t.Helper()
-	u.PickupLocations = pickuplocations.New(s.storage, s.Gate(s.storage), s.Clock, s.IDs)
+	u.PickupLocations = directory.NewPickupLocations(s.storage, s.Gate(s.storage), s.Clock, s.IDs)
 	gate := idempotency.NewGate(s.storage, s.Clock, s.IDs, slog.New(slog.DiscardHandler),
 		idempotency.Retention(stage.Retention))
-	u.Deliveries = deliveries.New(s.storage, &s.busy, gate, quotes.New(s.storage, tariff{}, tariff{}), s.Clock, webhookIDs{s.IDs}, stage.FoldCase{},
+	u.Deliveries = deliveries.New(s.storage, &s.busy, gate, deliveries.NewQuotes(s.storage, tariff{}, tariff{}), s.Clock, webhookIDs{s.IDs}, stage.FoldCase{},
 		stage.Renderer{})
 	u.Admission = s.admission()
 	u.Listeners = webhooks.NewListeners(s.storage, s.Store.Outbox(), s.Gate(s.storage), mask{}, s.Clock, webhookIDs{s.IDs},
@@ -61,9 +60,9 @@ func (s *scene) playground(t *testing.T, u *portal.UseCases) {
 }
 
 // admission is that of the API, whose allowances all processes share.
-func (s *scene) admission() *admission.Admission {
+func (s *scene) admission() *access.Admission {
 	perMinute := func(n int) domain.RateLimit { return domain.RateLimit{Limit: n, Window: time.Minute} }
-	return admission.New(s.storage, s.rates, stage.Digester{}, s.Clock, admission.Limits{PerKey: perMinute(100_000),
+	return access.NewAdmission(s.storage, s.rates, stage.Digester{}, s.Clock, access.Limits{PerKey: perMinute(100_000),
 		PerBusiness: perMinute(100_000), PerAddress: perMinute(100_000)})
 }
 

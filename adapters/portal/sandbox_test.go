@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"waybill/adapters/portal"
-	"waybill/application/handling"
+	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/test/stage"
 )
@@ -17,7 +17,7 @@ import (
 // sandboxDeliveries are those of a house in its sandbox, newest first.
 func (s *scene) sandboxDeliveries(t *testing.T, h house) []*domain.Delivery {
 	t.Helper()
-	return must[[]*domain.Delivery](t)(handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}).List(t.Context(), h.tenant(domain.Sandbox),
+	return must[[]*domain.Delivery](t)(deliveries.NewHandling(s.Store, s.Clock, s.IDs, stage.Renderer{}).List(t.Context(), h.tenant(domain.Sandbox),
 		domain.DeliveryFilter{NewestFirst: true}, domain.PageRequest{Limit: 100}))
 }
 

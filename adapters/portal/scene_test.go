@@ -24,12 +24,11 @@ import (
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
 	"waybill/adapters/site"
+	"waybill/application/access"
 	"waybill/application/audit"
-	"waybill/application/handling"
+	"waybill/application/deliveries"
+	"waybill/application/monitoring"
 	"waybill/application/people"
-	"waybill/application/readiness"
-	"waybill/application/requestlog"
-	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -87,7 +86,7 @@ type scene struct {
 	*stage.Stage
 	directory    *people.Directory
 	access       *people.Access
-	tenants      *tenancy.Tenants
+	tenants      *access.Tenants
 	audit        *audit.Log
 	storage      *breakable
 	log          stage.Log
@@ -178,7 +177,7 @@ type house struct {
 	sent     domain.ID              // a webhook for it that has failed
 }
 
-type tenancyKey = tenancy.IssuedKey
+type tenancyKey = access.IssuedKey
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
@@ -186,7 +185,7 @@ func newScene(t *testing.T) *scene {
 	s.busy.Bookings = s.Store
 	s.storage, s.rates = &breakable{Storage: s.Store}, &counting{now: s.Clock.Now, taken: map[string][]time.Time{}}
 	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs, false)
-	s.tenants = tenancy.NewTenants(s.storage, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	s.tenants = access.NewTenants(s.storage, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	s.access = people.NewAccess(s.storage, &s.guard, &s.guard, s.Clock, s.IDs)
 	s.audit = audit.New(s.storage, s.Clock, s.IDs)
 	s.url, s.second = s.serve(t), s.serve(t)
@@ -209,9 +208,9 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 	at := "http://" + net.JoinHostPort(host, port)
 	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
 	u := portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
-		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock),
-		Handling:  handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{}),
-		Endpoints: s.endpoints(), Readiness: readiness.New(s.storage, s.Clock)}
+		Tenants: s.tenants, Audit: s.audit, Requests: monitoring.NewRequests(s.storage, s.Clock),
+		Handling:  deliveries.NewHandling(s.storage, s.Clock, s.IDs, stage.Renderer{}),
+		Endpoints: s.endpoints(), Readiness: monitoring.NewReadiness(s.storage, s.Clock)}
 	s.playground(t, &u)
 	refusals, end := people.NewRefusals(s.storage, s.Clock, s.IDs, slog.New(slog.NewTextHandler(&s.log, nil)))
 	u.Refusals = refusals
@@ -227,7 +226,7 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 		TrackingBaseURL: "http://live.example/track",
 		Normalizer:      numbers{},
 		Log:             slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true, Operations: operations,
-		RequestLog: site.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
+		RequestLog: site.RequestLog{Mode: monitoring.LogAll, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
 			Failures: 30 * 24 * time.Hour}},
 		Metrics: site.NewMetrics(registry),
 		PerKey:  domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},

@@ -10,7 +10,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/handling"
+	"waybill/application/deliveries"
 	"waybill/domain"
 )
 
@@ -47,7 +47,7 @@ func (p *Portal) search(c *call) error {
 	if len(typed) > maxSought {
 		return p.Show(c, http.StatusOK, "search", "Search", searchView{Text: typed[:40] + "…", Long: true})
 	}
-	text := handling.Sought(typed)
+	text := deliveries.Sought(typed)
 	if text != typed {
 		return c.Lead(searchPath + "?" + url.Values{"q": {text}}.Encode())
 	}
@@ -76,7 +76,7 @@ func (p *Portal) search(c *call) error {
 var errorCode = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$`)
 
 // hits are the groups that have any.
-func (p *Portal) hits(c *call, f *handling.Found) (groups []hitGroup, err error) {
+func (p *Portal) hits(c *call, f *deliveries.FoundOfBusiness) (groups []hitGroup, err error) {
 	names := map[domain.ID]string{}
 	if len(f.Requests)+len(f.Endpoints)+len(f.Sent)+len(f.Keys) > 0 {
 		apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
@@ -156,7 +156,7 @@ func listed(texts ...string) string {
 func searchBox(c *call) *pages.Search {
 	box := &pages.Search{Action: searchPath, Label: "Search for an ID, a reference, an external_id or the last four of a key"}
 	if c.FullPath() == box.Action {
-		box.Value = handling.Sought(c.Query("q"))
+		box.Value = deliveries.Sought(c.Query("q"))
 		box.Value = box.Value[:min(len(box.Value), maxSought)]
 	}
 	return box

@@ -12,7 +12,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/endpoints"
+	"waybill/application/webhooks"
 	"waybill/domain"
 )
 
@@ -53,7 +53,7 @@ func rowOfSent(d domain.WebhookDelivery) sentRow {
 }
 
 // oneEndpoint is that of the address, with its application.
-func (p *Portal) oneEndpoint(c *call) (v endpointPage, shown endpoints.Shown, err error) {
+func (p *Portal) oneEndpoint(c *call) (v endpointPage, shown webhooks.Shown, err error) {
 	if shown, err = p.Endpoints.Get(c.Ctx(), c.Business(), domain.ID(c.Param("endpoint"))); err != nil {
 		return v, shown, err
 	}
@@ -95,7 +95,7 @@ func (p *Portal) endpointPage(c *call, status int, n *pages.Notice) error {
 }
 
 // sentFilter is which webhooks the address asks for, and its form.
-func (p *Portal) sentFilter(c *call, v *endpointPage, shown endpoints.Shown) (f domain.WebhookDeliveryFilter, page domain.PageRequest,
+func (p *Portal) sentFilter(c *call, v *endpointPage, shown webhooks.Shown) (f domain.WebhookDeliveryFilter, page domain.PageRequest,
 	err error) {
 	f = domain.WebhookDeliveryFilter{Status: domain.WebhookStatus(c.Query("status")), EventType: domain.EventType(c.Query("event_type")),
 		CreatedAfter: site.MomentOf(c.Query("created_after")), CreatedBefore: site.MomentOf(c.Query("created_before"))}
@@ -179,7 +179,7 @@ func (p *Portal) editEndpoint(c *call) error {
 	if c.Wrong(err) {
 		return p.editPage(c, http.StatusUnprocessableEntity)
 	}
-	if errors.Is(err, endpoints.ErrChangedSince) {
+	if errors.Is(err, webhooks.ErrEndpointChanged) {
 		return p.editPage(c, http.StatusConflict)
 	}
 	return p.hookChanged(c, err, "webhook-saved")
@@ -215,7 +215,7 @@ func (p *Portal) rotateSecret(c *call) error {
 	if err == nil && version == nil {
 		version = &time.Time{}
 	}
-	var made endpoints.Secret
+	var made webhooks.Secret
 	if err == nil {
 		made, err = p.Endpoints.Rotate(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), *version, time.Duration(seconds)*time.Second)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/endpoints"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
@@ -43,7 +42,7 @@ func (p *Portal) recoverWebhooks(c *call) error {
 			return err
 		})
 	}
-	if domain.HasCode(err, endpoints.CodeCountChanged) {
+	if domain.HasCode(err, webhooks.CodeCountChanged) {
 		return p.RecoverPage(c, r, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "The number has changed",
 			Lines: []string{site.MessageOf(err)}})
 	}

@@ -9,8 +9,7 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/endpoints"
-	"waybill/application/signatures"
+	"waybill/application/webhooks"
 	"waybill/domain"
 )
 
@@ -26,7 +25,7 @@ var languages = []struct{ name, file string }{
 var sectionMark = regexp.MustCompile(`(?m)^[ \t]*(?://|#) (headers|timestamp|body|secret|end)\b.*\n`)
 
 // mend is how a step is done in a language.
-func mend(s signatures.Step, file string) string {
+func mend(s webhooks.SignatureStep, file string) string {
 	text, err := samples.ReadFile("samples/" + file)
 	if err != nil {
 		panic(err) // it is a part of the program
@@ -71,9 +70,9 @@ type benchMend struct {
 }
 
 var (
-	stepNames = map[signatures.Step]string{signatures.StepHeaders: "Headers", signatures.StepTimestamp: "Timestamp",
-		signatures.StepSecret: "Secret", signatures.StepBody: "Body"}
-	outcomeTones = map[signatures.Outcome]string{signatures.Passed: "good", signatures.Failed: "bad"}
+	stepNames = map[webhooks.SignatureStep]string{webhooks.StepHeaders: "Headers", webhooks.StepTimestamp: "Timestamp",
+		webhooks.StepSecret: "Secret", webhooks.StepBody: "Body"}
+	outcomeTones = map[webhooks.StepOutcome]string{webhooks.StepPassed: "good", webhooks.StepFailed: "bad"}
 )
 
 func (p *Portal) showBench(c *call) error { return p.benchPage(c, http.StatusOK, nil) }
@@ -156,7 +155,7 @@ func (p *Portal) examineWebhook(c *call) error {
 	if err != nil {
 		return err
 	}
-	r := endpoints.Received{BySecrets: c.May(domain.ActManageWebhooks)}
+	r := webhooks.Received{BySecrets: c.May(domain.ActManageWebhooks)}
 	r.Headers, r.Body, r.At = c.Form.Get("headers"), []byte(c.Form.Get("body")), p.options.Clock.Now()
 	if at := site.MomentOf(c.Form.Get("received_at")); at != nil {
 		r.At = *at
@@ -187,11 +186,11 @@ func (p *Portal) examineWebhook(c *call) error {
 	}
 	verdict := &benchVerdict{}
 	if typed := c.Form.Get("secret"); typed != "" {
-		secret, problem := signatures.ParseSecret(typed)
+		secret, problem := webhooks.ParseSecret(typed)
 		if verdict.Problem = problem; secret == nil {
 			c.Faults["secret"] = problem
 		}
-		r.Secrets = []signatures.Secret{{Bytes: secret, Name: "secret that was pasted", Pasted: true}}
+		r.Secrets = []webhooks.PossibleSecret{{Bytes: secret, Name: "secret that was pasted", Pasted: true}}
 	} else if r.Endpoint == "" && !r.Inbox {
 		c.Faults["secret"] = "Paste the secret, or choose an endpoint."
 	}
@@ -206,7 +205,7 @@ func (p *Portal) examineWebhook(c *call) error {
 	for _, s := range found.Results {
 		verdict.Steps = append(verdict.Steps, benchStep{Name: stepNames[s.Step], Outcome: string(s.Outcome), Tone: outcomeTones[s.Outcome],
 			Text: s.Text})
-		if s.Outcome != signatures.Failed || verdict.About != "" {
+		if s.Outcome != webhooks.StepFailed || verdict.About != "" {
 			continue
 		}
 		verdict.About = stepNames[s.Step]

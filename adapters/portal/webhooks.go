@@ -12,7 +12,6 @@ import (
 
 	"waybill/adapters/pages"
 	"waybill/adapters/site"
-	"waybill/application/endpoints"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
@@ -37,7 +36,7 @@ var disabledTexts = map[domain.DisabledReason]string{
 	domain.DisabledFailing: "it failed for days",
 }
 
-func healthOf(s endpoints.Shown, now time.Time) health {
+func healthOf(s webhooks.Shown, now time.Time) health {
 	h := health{Tag: "works", Tone: "good"}
 	sum := s.Summary
 	switch {
@@ -90,7 +89,7 @@ type endpointView struct {
 	Version                                       string
 }
 
-func viewOf(s endpoints.Shown, now time.Time) endpointView {
+func viewOf(s webhooks.Shown, now time.Time) endpointView {
 	v := endpointView{
 		ID: string(s.ID), URL: site.ShownURL(s.URL), Host: s.Host(), Description: s.Description, Environment: string(s.Tenant.Environment),
 		Href: "/webhooks/" + string(s.ID), EventTypes: s.EventTypes, Enabled: s.Enabled, Health: healthOf(s, now), CreatedAt: s.CreatedAt,
@@ -241,7 +240,7 @@ func (p *Portal) createEndpoint(c *call) error {
 			Lines: []string{"The form was incomplete: a part that its page puts in did not arrive. Send it once more from here."}})
 	}
 	form, err := endpointForm(c)
-	var made endpoints.Secret
+	var made webhooks.Secret
 	if err == nil {
 		made, err = p.Endpoints.Create(c.Ctx(), c.Actor(), domain.ID(c.Form.Get("once")), t, form)
 	}
@@ -268,10 +267,10 @@ type newSecretView struct {
 }
 
 // showSecret is the one answer that has the secret.
-func (p *Portal) showSecret(c *call, s endpoints.Secret, rotated bool) error {
+func (p *Portal) showSecret(c *call, s webhooks.Secret, rotated bool) error {
 	title := map[bool]string{false: "The new endpoint", true: "The new secret"}[rotated]
 	return p.Show(c, http.StatusOK, "webhook_secret", title, newSecretView{
-		Endpoint: viewOf(endpoints.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated,
+		Endpoint: viewOf(webhooks.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated,
 		DocsURL: p.options.DocsURL,
 		Secret: pages.Secret{Title: "Copy the signing secret now", Note: "It is shown this once. Keep it where your program reads its secrets: " +
 			"with it the program tells our webhooks from those of anybody else.", Label: "The signing secret", Secret: s.Secret},

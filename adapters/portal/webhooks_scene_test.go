@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"waybill/application/endpoints"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -64,9 +63,9 @@ func (m mask) Open(purpose string, sealed []byte) ([]byte, error) {
 }
 
 // endpoints are the use cases of webhook endpoints, on the storage that may break.
-func (s *scene) endpoints() *endpoints.Endpoints {
+func (s *scene) endpoints() *webhooks.Endpoints {
 	ids := spacedIDs{s.IDs}
-	return endpoints.New(s.storage, webhooks.New(s.storage, s.Gate(s.storage), mask{}, &nowhere{}, stage.Renderer{}, s.Clock, ids, false),
+	return webhooks.NewEndpoints(s.storage, webhooks.New(s.storage, s.Gate(s.storage), mask{}, &nowhere{}, stage.Renderer{}, s.Clock, ids, false),
 		s.Clock, ids)
 }
 
@@ -74,7 +73,7 @@ func (s *scene) endpoints() *endpoints.Endpoints {
 func (s *scene) newEndpoint(t *testing.T, h house, address string) (e domain.WebhookEndpoint, sent domain.ID) {
 	t.Helper()
 	once := spacedIDs{s.IDs}.ID(domain.PrefixWebhookEndpoint)
-	made := must[endpoints.Secret](t)(s.endpoints().Create(t.Context(), h.actor(domain.RoleOwner), once, h.tenant(domain.Sandbox),
+	made := must[webhooks.Secret](t)(s.endpoints().Create(t.Context(), h.actor(domain.RoleOwner), once, h.tenant(domain.Sandbox),
 		webhooks.Form{URL: address, EventTypes: []string{string(domain.EventEndpointDisabled)}, Enabled: true}))
 	d := s.sends(t, made.WebhookEndpoint)
 	s.settles(t, made.WebhookEndpoint, d, sample.Refused(s.Clock.Now()))

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"waybill/application/endpoints"
 	"waybill/application/people"
 	"waybill/application/webhooks"
 	"waybill/domain"
@@ -160,7 +159,7 @@ func everyWebhookState(t *testing.T, b *browser.Browser) {
 	tenant.ApplicationID = shop.ID
 	for i := range domain.MaxWebhookEndpoints {
 		once := s.IDs.ID(domain.PrefixWebhookEndpoint)
-		must[endpoints.Secret](t)(s.endpoints().Create(t.Context(), s.house.actor(domain.RoleOwner), once, tenant,
+		must[webhooks.Secret](t)(s.endpoints().Create(t.Context(), s.house.actor(domain.RoleOwner), once, tenant,
 			webhooks.Form{URL: fmt.Sprintf("https://%s.example/%s%d", strings.Repeat("n", 60), strings.Repeat("p", 200), i),
 				Description: hostile[i%len(hostile)], EventTypes: domain.EventPatterns(), Enabled: true}))
 	}

@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/application/endpoints"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
 
 // Recovery is what the page for sending again a period of webhooks is made of.
 type Recovery struct {
-	Endpoints *endpoints.Endpoints
+	Endpoints *webhooks.Endpoints
 	Endpoint  domain.WebhookEndpoint
 	Href      string // of the endpoint's page
 	List      string // of all endpoints
@@ -91,7 +90,7 @@ func (s *Site) RecoverPage(c *Call, r Recovery, status int, n *pages.Notice) err
 	v := recoverView{Notice: n, Endpoint: r.Endpoint, Host: r.Endpoint.Host(), URL: ShownURL(r.Endpoint.URL), Href: r.Href, List: r.List,
 		May: r.May}
 	span, err := r.spanOf(c)
-	var counted endpoints.Recoverable
+	var counted webhooks.Recoverable
 	if err == nil {
 		counted, err = r.Endpoints.Recoverable(c.Ctx(), r.Endpoint.Tenant.BusinessID, r.Endpoint.ID, span)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/application/requestlog"
+	"waybill/application/monitoring"
 	"waybill/domain"
 )
 
@@ -22,7 +22,7 @@ type Operation struct {
 
 // RequestLog is what a site knows about the log that it shows.
 type RequestLog struct {
-	Mode    requestlog.Mode
+	Mode    monitoring.LogMode
 	Keeping domain.RequestLogKeeping
 }
 
@@ -37,9 +37,9 @@ type KeepingView struct {
 func (l RequestLog) Kept() KeepingView {
 	const day = 24 * time.Hour
 	return KeepingView{
-		Off: l.Mode == requestlog.Nothing, FailuresOnly: l.Mode == requestlog.Failures,
+		Off: l.Mode == monitoring.LogNothing, FailuresOnly: l.Mode == monitoring.LogFailures,
 		SuccessDays: int(l.Keeping.Successes / day), FailureDays: int(l.Keeping.Failures / day),
-		FailuresASecond: requestlog.FailuresPerSecond, OneInTen: requestlog.SampleEvery,
+		FailuresASecond: monitoring.FailuresPerSecond, OneInTen: monitoring.SampleEvery,
 	}
 }
 

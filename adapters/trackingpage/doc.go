@@ -10,7 +10,7 @@
 //
 // Decisions that bind this package:
 //
-//   - It shows domain.Tracking and nothing more; application/tracking decides
+//   - It shows domain.Tracking and nothing more; application/deliveries decides
 //     what a reference opens.
 //   - A reference that does not exist and a text that is none get the same bytes.
 //   - Neither reference nor address of a client is logged: a reader of logs must

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/trackingpage"
-	"waybill/application/tracking"
+	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
@@ -65,7 +65,7 @@ func streamOf(ctx context.Context, status domain.Status, client *open) (took tim
 	shown := domain.Tracking{Sender: "Adom Foods", Status: status, Sequence: 1,
 		Events: []domain.TrackedEvent{{Status: status, OccurredAt: sample.Now}}}
 	storage, log := still{shown: shown}, slog.New(slog.DiscardHandler)
-	pages := trackingpage.New(tracking.New(storage, &countingLimiter{used: map[string]int{}}), tracking.NewWatches(storage, log),
+	pages := trackingpage.New(deliveries.NewTracking(storage, &countingLimiter{used: map[string]int{}}), deliveries.NewWatches(storage, log),
 		trackingpage.Options{
 			Log: log, Metrics: trackingpage.NewMetrics(prometheus.NewRegistry()),
 		})

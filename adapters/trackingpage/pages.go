@@ -18,7 +18,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"waybill/adapters/web"
-	"waybill/application/tracking"
+	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -41,8 +41,8 @@ type Options struct {
 // Pages serves tracking pages.
 type Pages struct {
 	options  Options
-	tracking *tracking.Tracking
-	watches  *tracking.Watches
+	tracking *deliveries.Tracking
+	watches  *deliveries.Watches
 
 	render *renderer
 	assets map[string]asset
@@ -50,7 +50,7 @@ type Pages struct {
 }
 
 // New makes the pages; At serves them.
-func New(t *tracking.Tracking, w *tracking.Watches, o Options) *Pages {
+func New(t *deliveries.Tracking, w *deliveries.Watches, o Options) *Pages {
 	p := &Pages{options: o, tracking: t, watches: w}
 	var names assetNames
 	names, p.assets = loadAssets()

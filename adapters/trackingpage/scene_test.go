@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/trackingpage"
-	"waybill/application/tracking"
+	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
@@ -38,7 +38,7 @@ func newScene(t *testing.T) *scene {
 	s := &scene{Stage: stage.New(t), limiter: &countingLimiter{used: map[string]int{}}, metrics: prometheus.NewRegistry(), log: &stage.Log{}}
 	s.storage = &countingStorage{Storage: s.Store}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
-	s.pages = trackingpage.New(tracking.New(s.storage, s.limiter), tracking.NewWatches(s.storage, log), trackingpage.Options{
+	s.pages = trackingpage.New(deliveries.NewTracking(s.storage, s.limiter), deliveries.NewWatches(s.storage, log), trackingpage.Options{
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
 		Log:            log, Metrics: trackingpage.NewMetrics(s.metrics),
 	})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"waybill/application/tracking"
+	"waybill/application/deliveries"
 	"waybill/domain"
 )
 
@@ -39,7 +39,7 @@ func (p *Pages) stream(c *gin.Context) {
 		return
 	}
 	watch, err := p.watches.Watch(clientAddress(c), domain.Reference(reference), found)
-	if errors.Is(err, tracking.ErrCrowded) {
+	if errors.Is(err, deliveries.ErrTooManyWatches) {
 		c.Header("Retry-After", "60")
 		send(c, http.StatusServiceUnavailable, "text/plain; charset=utf-8",
 			[]byte("Too many pages are open; this one does not update by itself. Refresh it.\n"))
@@ -81,7 +81,7 @@ func seen(c *gin.Context) int {
 type stream struct {
 	pages     *Pages
 	reference domain.Reference
-	watch     *tracking.Watch
+	watch     *deliveries.Watch
 	writer    gin.ResponseWriter
 	control   *http.ResponseController
 }

@@ -1,6 +1,3 @@
-// Package deliveries books, finds and cancels deliveries on behalf of the
-// application that owns them. What a delivery may do is decided in domain;
-// that a create happens once is idempotency's promise.
 package deliveries
 
 import (
@@ -9,7 +6,6 @@ import (
 	"time"
 
 	"waybill/application/idempotency"
-	"waybill/application/quotes"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -19,7 +15,7 @@ type Deliveries struct {
 	storage    ports.Storage
 	bookings   ports.Bookings
 	gate       *idempotency.Gate
-	quotes     *quotes.Quotes
+	quotes     *Quotes
 	clock      ports.Clock
 	ids        ports.Identifiers
 	normalizer ports.Normalizer
@@ -28,7 +24,7 @@ type Deliveries struct {
 }
 
 // New makes the use cases of deliveries.
-func New(s ports.Storage, b ports.Bookings, g *idempotency.Gate, q *quotes.Quotes,
+func New(s ports.Storage, b ports.Bookings, g *idempotency.Gate, q *Quotes,
 	c ports.Clock, ids ports.Identifiers, n ports.Normalizer, r ports.EventRenderer,
 ) *Deliveries {
 	return &Deliveries{storage: s, bookings: b, gate: g, quotes: q, clock: c, ids: ids, normalizer: n, renderer: r}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"waybill/application/quotes"
 	"waybill/domain"
 )
 
@@ -90,8 +89,8 @@ func (d *Deliveries) collect(ctx context.Context, t domain.Tenant, draft *Draft)
 	return err
 }
 
-func (f *Draft) trip() quotes.Trip {
-	return quotes.Trip{
+func (f *Draft) trip() Trip {
+	return Trip{
 		Trip: domain.Trip{
 			BusinessID: f.tenant.BusinessID, Environment: f.tenant.Environment, VehicleType: f.order.VehicleType,
 			Pickup: f.pickup.Coordinates, Dropoff: f.to.dropoff.Coordinates,

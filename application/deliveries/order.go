@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"waybill/application/quotes"
 	"waybill/domain"
 )
 
@@ -74,7 +73,7 @@ func (o *Order) recipientShape() error {
 }
 
 func (o *Order) pickupShape() error {
-	return quotes.ExactlyOnePickup(o.Pickup != nil, o.PickupLocationID != nil)
+	return ExactlyOnePickup(o.Pickup != nil, o.PickupLocationID != nil)
 }
 
 // destination is the recipient and the address of an order, and which of them are

@@ -9,7 +9,6 @@ import (
 
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
-	"waybill/application/quotes"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -66,7 +65,7 @@ func (s *scene) build() { s.buildWith(s.IDs) }
 
 func (s *scene) buildWith(ids ports.Identifiers) {
 	gate := s.Gate(s.storage)
-	s.Deliveries = deliveries.New(s.storage, s.bookings, gate, quotes.New(s.storage, s.price, s.serves), s.Clock, ids, stage.FoldCase{},
+	s.Deliveries = deliveries.New(s.storage, s.bookings, gate, deliveries.NewQuotes(s.storage, s.price, s.serves), s.Clock, ids, stage.FoldCase{},
 		stage.Renderer{})
 }
 

@@ -1,12 +1,14 @@
-// Package people lets people in: Directory keeps who belongs to a business or to the
-// staff of the delivery company, Access signs them in and keeps their sessions, Passkeys
-// sign them in by a device. What a role may do is the table in domain/permissions.go; an
+// Package people lets people in and writes to them. Directory keeps who belongs to a business
+// or to the staff of the delivery company, Access signs them in and keeps their sessions,
+// Passkeys sign them in by a device, and MailSender sends what they are told.
+//
+// What a role may do is the table in domain/permissions.go; an
 // edge asks domain.Principal.Allows before it calls a use case for a person.
 //
 // Sessions are looked up with each page and not remembered: people turn pages by the
 // second, and so a session that was ended, a membership that was removed and a person
 // who was disabled are out of every process at once. To remember them for two seconds
-// and to announce changes, as tenancy does for keys, was rejected: it would save one
+// and to announce changes, as package access does for keys, was rejected: it would save one
 // read by a unique index. An open connection checks again every second.
 //
 // # One account, several businesses
@@ -65,4 +67,34 @@
 // digests, and no email addresses.
 //
 // Refusals keeps what was refused in the audit log.
+//
+// # Mails
+//
+// The outbox holds mails to people about their sign-ins, keys and webhook endpoints. A use
+// case that has something to tell calls
+// ports.MailStore.Tell in the transaction of its change; the MailSender of any worker does
+// the rest, tries again with growing pauses, and gives up when a mail is of no use any
+// more. TellExpiring and TellFailing tell of what is to come: keys that expire soon, and
+// endpoints that will be disabled.
+//
+//   - The outbox holds the kind of a mail and the IDs of what it is about, and no text.
+//     A link is made when its mail is sent: its digest is stored, its secret is in this
+//     process and in the mail alone. To keep the secret in the outbox until it is sent,
+//     sealed or not, was rejected: a stolen table, or one of its backups, would open
+//     accounts, and a link that waited for a mail server would be half over.
+//   - So each attempt carries a link of its own. A server that failed may have taken the
+//     mail all the same, and so links of earlier attempts work on; the first one that is
+//     used ends the others.
+//   - The recipient is checked twice: when the mail is made, and when it is sent. A
+//     person who left meanwhile is told nothing, but for what lets them in: the account is
+//     theirs.
+//   - Mails that people cause are bounded by budgets of the business, see domain.MailBudget.
+//     They are counted in the outbox itself, under a lock of the transaction that tells, so
+//     that all processes count together. A limiter in Redis was rejected: it admits all where
+//     Redis is away. Notices beyond a budget are joined into a summary of the hour by the
+//     clock. The summary reads the audit log when it is sent, so that nothing else is stored.
+//   - The number of an attempt is its lease. A sender that loses its lease may have sent
+//     the mail: only then is it sent twice, and under the same Message-ID.
+//   - A mail server that is gone holds up nothing else: mails wait, links are on screens
+//     and in the answers of commands.
 package people

@@ -35,7 +35,7 @@ type lastReport struct {
 }
 
 // New makes the use cases.
-func New(s ports.Storage, c ports.Clock) *Reports {
+func NewReports(s ports.Storage, c ports.Clock) *Reports {
 	return &Reports{storage: s, clock: c, reading: make(chan struct{}, 1)}
 }
 

@@ -149,7 +149,7 @@ func TestOneQueryServesAllThatAskForTheNamesOfCustomersWithinFiveSeconds(t *test
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &storage{}
-		r := reports.New(s, clock{})
+		r := reports.NewReports(s, clock{})
 		for n := range 2 {
 			var all sync.WaitGroup
 			for range 50 {
@@ -172,7 +172,7 @@ func TestAReportIsReadOnceInFiveSecondsWhereTheSameIsAskedForAgain(t *testing.T)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &storage{}
-		r := reports.New(s, clock{})
+		r := reports.NewReports(s, clock{})
 		first := domain.ReportDay(time.Now())
 		for i, step := range []struct {
 			days  int
@@ -199,7 +199,7 @@ func TestReportsAreReadOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &storage{reader: reader{lasts: time.Second}}
-		r := reports.New(s, clock{})
+		r := reports.NewReports(s, clock{})
 		first := domain.ReportDay(time.Now())
 		ask := func(days int, patience time.Duration) error {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -288,7 +288,7 @@ func TestAReportByDayHasALineForEachDay(t *testing.T) {
 			Booked: 1, Failed: map[domain.ReasonCode]int64{domain.ReasonOther: 3}, ToDeliver: domain.Durations{8: 2},
 		}},
 	}}}
-	r := reports.New(s, &stage.Clock{})
+	r := reports.NewReports(s, &stage.Clock{})
 	got, err := r.Report(t.Context(), domain.ReportQuery{
 		Environment: domain.Live, From: first, Until: first.AddDate(0, 0, 4), Each: domain.ReportEachDay,
 	})
@@ -308,7 +308,7 @@ func TestAReportByDayHasALineForEachDay(t *testing.T) {
 func TestAReportIsAboutOneTo400DaysAndTellsWhenItReadsTooMuch(t *testing.T) {
 	t.Parallel()
 	s := &storage{}
-	r := reports.New(s, &stage.Clock{})
+	r := reports.NewReports(s, &stage.Clock{})
 	first := domain.ReportDay(sample.Now)
 	for days, fine := range map[int]bool{-1: false, 0: false, 1: true, reports.MaxDays: true, reports.MaxDays + 1: false} {
 		_, err := r.Report(t.Context(), domain.ReportQuery{From: first, Until: first.AddDate(0, 0, days), Each: domain.ReportEachVehicle})

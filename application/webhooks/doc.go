@@ -11,4 +11,20 @@
 // the key (secret_key.go), and no process that works for customers starts without
 // a key that opens it. The key can be changed: secrets under the former one are
 // sealed anew.
+//
+// # People of a business
+//
+// Endpoints shows and changes the webhook endpoints of one business, in all its
+// applications and both environments. Programs name their tenant by a key; people name an endpoint, and whose it is has to be
+// found first. What another business has is domain.ErrNotFound, as is what does not exist.
+// Changes are those of Webhooks, within a transaction that keeps the person in the
+// audit log. No endpoint is made twice by a form that is sent twice, no secret is rotated
+// twice, and nothing is recovered that the person was not shown the number of.
+//
+// # Signatures
+//
+// ExamineSignature finds out why the signature of a webhook does not verify. A receiver goes through steps: it reads three headers, looks at the time, takes its
+// secret and compares signatures over the body as it came. It goes through the same
+// and, where the signatures differ, tries what usually happens on the way: other secrets,
+// and bodies as they were before a framework changed them. It keeps nothing.
 package webhooks

@@ -11,7 +11,7 @@ import (
 )
 
 // The changes below happen within a transaction of their caller, who keeps a record
-// there: the API its answer under an Idempotency-Key, and application/endpoints the
+// there: the API its answer under an Idempotency-Key, and Endpoints (endpoints_of_business.go) the
 // person in the audit log. A listener is domain.ErrNotFound to all of them.
 
 // MayHave tells whether an endpoint of the tenant may have the address. It asks the DNS,

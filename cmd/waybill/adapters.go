@@ -38,12 +38,11 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/views"
 	"waybill/adapters/webhooksend/httpsender"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
-	"waybill/application/mails"
+	"waybill/application/monitoring"
 	"waybill/application/people"
-	"waybill/application/requestlog"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"
@@ -145,9 +144,9 @@ func newMailer(c *configs.Config, log *slog.Logger) ports.Mailer {
 }
 
 func newSender(d ports.Database, c *configs.Config, clock ports.Clock, ids ports.Identifiers, urls settings.PublicURLs,
-	r prometheus.Registerer, log *slog.Logger) *mails.Sender {
-	return mails.NewSender(d, d.Mails(), newMailer(c, log), letters.Renderer{}, clock, ids,
-		mails.Sites{Portal: urls.Portal, Console: urls.Console + settings.ConsolePath}, gauges.NewMails(r), log)
+	r prometheus.Registerer, log *slog.Logger) *people.MailSender {
+	return people.NewMailSender(d, d.Mails(), newMailer(c, log), letters.Renderer{}, clock, ids,
+		people.MailSites{Portal: urls.Portal, Console: urls.Console + settings.ConsolePath}, gauges.NewMails(r), log)
 }
 
 // newDatabase opens what the URL of the database names.
@@ -386,8 +385,8 @@ func newSchedules(c *configs.Config) webhooks.Schedules {
 	return schedules
 }
 
-func newLimits(c *configs.Config) admission.Limits {
-	return admission.Limits{
+func newLimits(c *configs.Config) access.Limits {
+	return access.Limits{
 		PerKey:      rateLimit(c.RateLimitPerKey),
 		PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		PerAddress:  limitPerAddress,
@@ -402,7 +401,7 @@ func newRetention(c *configs.Config) idempotency.Retention {
 	return idempotency.Retention(c.IdempotencyRetention)
 }
 
-func newRequestLogMode(c *configs.Config) requestlog.Mode { return requestlog.Mode(c.RequestLog) }
+func newRequestLogMode(c *configs.Config) monitoring.LogMode { return monitoring.LogMode(c.RequestLog) }
 
 func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }
 

@@ -12,10 +12,10 @@ import (
 	"waybill/adapters/logging/safelog"
 	"waybill/adapters/storage/gormstore"
 	"waybill/adapters/webhooksend/httpsender"
-	"waybill/application/operations"
+	"waybill/application/access"
+	"waybill/application/deliveries"
+	"waybill/application/directory"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
@@ -23,9 +23,9 @@ import (
 
 // adminParts are what wire makes for the operators' commands.
 type adminParts struct {
-	tenants    *tenancy.Tenants
-	pickups    *pickuplocations.PickupLocations
-	operations *operations.Operations
+	tenants    *access.Tenants
+	pickups    *directory.PickupLocations
+	operations *deliveries.Operations
 	webhooks   *webhooks.Webhooks
 	people     *people.Directory
 	store      ports.Database

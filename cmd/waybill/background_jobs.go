@@ -10,8 +10,8 @@ import (
 	"waybill/adapters/cli/term"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/periodic"
-	"waybill/application/mails"
-	"waybill/application/moves"
+	"waybill/application/bulk"
+	"waybill/application/people"
 	"waybill/application/sandbox"
 	"waybill/application/webhooks/dispatch"
 	"waybill/ports"
@@ -24,8 +24,8 @@ type backgroundJobs struct {
 	simulator *sandbox.Simulator
 	sweeper   *dispatch.Sweeper
 	drainer   *dispatch.Drainer
-	mails     *mails.Sender
-	moves     *moves.Moves
+	mails     *people.MailSender
+	moves     *bulk.Moves
 	jobs      *periodic.Jobs
 }
 

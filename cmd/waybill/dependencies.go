@@ -8,7 +8,7 @@ import (
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/upstream"
-	"waybill/application/board"
+	"waybill/application/reports"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -31,12 +31,12 @@ func newDependencies(c *configs.Config, routing routingEngine) dependencies {
 }
 
 // newBoard tells people also which of these do not answer.
-func newBoard(s ports.Storage, c ports.Clock, beside dependencies) *board.Board {
-	var services []board.Service
+func newBoard(s ports.Storage, c ports.Clock, beside dependencies) *reports.Board {
+	var services []reports.PriceService
 	for _, check := range beside {
-		services = append(services, board.Service{Name: check.Name, Check: check.Run})
+		services = append(services, reports.PriceService{Name: check.Name, Check: check.Run})
 	}
-	return board.New(s, c, services...)
+	return reports.NewBoard(s, c, services...)
 }
 
 // warn logs, a line each, which services do not answer as a process starts. The

@@ -9,7 +9,7 @@ import (
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/redis/connect"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"
@@ -31,7 +31,7 @@ func (p *commands) doctor() *doctor.Commands {
 			all, _ := open.background.Replicas()
 			return all, nil
 		},
-		Secrets: func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error) {
+		Secrets: func(s ports.Storage, c *configs.Config) (*access.Tenants, *webhooks.SecretKey, error) {
 			digest, err := newKeyDigester(c)
 			if err != nil {
 				return nil, nil, err
@@ -41,7 +41,7 @@ func (p *commands) doctor() *doctor.Commands {
 				return nil, nil, err
 			}
 			clock := systemclock.New()
-			return tenancy.NewTenants(s, digest, clock, newIdentifiers(clock), local.New()), webhooks.NewSecretKey(s, sealer), nil
+			return access.NewTenants(s, digest, clock, newIdentifiers(clock), local.New()), webhooks.NewSecretKey(s, sealer), nil
 		},
 		Redis: func(c *configs.Config) (doctor.Redis, func(), error) {
 			client, closeClient, err := redisOf(c, openRedis)

@@ -16,7 +16,7 @@ import (
 	"waybill/adapters/portal"
 	"waybill/adapters/site"
 	"waybill/adapters/web/connections"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/people"
 	"waybill/configs"
 	"waybill/domain"
@@ -24,8 +24,8 @@ import (
 )
 
 // newFailedOperators is how often an address may present no valid operator token.
-func newFailedOperators() admission.FailedOperators {
-	return admission.FailedOperators{Limit: 60, Window: time.Minute}
+func newFailedOperators() access.FailedOperators {
+	return access.FailedOperators{Limit: 60, Window: time.Minute}
 }
 
 // newManagement is what the operations API of a server works with.

@@ -4,10 +4,10 @@ import (
 	"log/slog"
 
 	"waybill/adapters/httpapi"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
-	"waybill/application/requestlog"
+	"waybill/application/monitoring"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -19,7 +19,7 @@ import (
 // waits for the other's.
 type parts struct {
 	Limiter       ports.RateLimiter
-	Limits        admission.Limits
+	Limits        access.Limits
 	Digest        ports.KeyDigester
 	Clock         ports.Clock
 	Identifiers   ports.Identifiers
@@ -29,7 +29,7 @@ type parts struct {
 	BulkThrottles bulkThrottles
 
 	RequestLog     ports.RequestLog
-	RequestLogMode requestlog.Mode
+	RequestLogMode monitoring.LogMode
 
 	Pricing     ports.Pricing
 	ServiceArea ports.ServiceArea

@@ -7,14 +7,14 @@ import (
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/trackingpage"
-	"waybill/application/tracking"
+	"waybill/application/deliveries"
 	"waybill/configs"
 )
 
 // trackingSites are the tracking pages on a listener of the API.
 type trackingSites []httpapi.Site
 
-func newTrackingPages(t *tracking.Tracking, w *tracking.Watches, c *configs.Config, log *slog.Logger,
+func newTrackingPages(t *deliveries.Tracking, w *deliveries.Watches, c *configs.Config, log *slog.Logger,
 	m *trackingpage.Metrics) *trackingpage.Pages {
 	return trackingpage.New(t, w, trackingpage.Options{TrustedProxies: c.TrustedProxies, Log: log, Metrics: m})
 }

@@ -22,26 +22,16 @@ import (
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/site"
 	"waybill/adapters/trackingpage"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/audit"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
-	"waybill/application/endpoints"
-	"waybill/application/handling"
+	"waybill/application/directory"
 	"waybill/application/idempotency"
-	"waybill/application/machinery"
-	"waybill/application/moves"
-	"waybill/application/operations"
+	"waybill/application/monitoring"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/quotes"
-	"waybill/application/readiness"
-	"waybill/application/recipients"
 	"waybill/application/reports"
-	"waybill/application/requestlog"
 	"waybill/application/sandbox"
-	"waybill/application/tenancy"
-	"waybill/application/tracking"
 	"waybill/application/webhooks"
 	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
@@ -59,8 +49,8 @@ var foundation = wire.NewSet(
 
 // The use cases of operators.
 var management = wire.NewSet(
-	tenancy.NewTenants, operations.New, moves.New, newEventRenderer, people.NewDirectory, newMailed,
-	pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests,
+	access.NewTenants, deliveries.NewOperations, bulk.NewMoves, newEventRenderer, people.NewDirectory, newMailed,
+	directory.NewPickupLocations, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, monitoring.NewRequests,
 )
 
 // What sends webhooks.
@@ -68,8 +58,8 @@ var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
 var product = wire.NewSet(
-	admission.New, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New,
-	webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, requestlog.NewRecorder,
+	access.NewAdmission, deliveries.NewQuotes, directory.NewRecipients, directory.NewPickupLocations, deliveries.New, bulk.New, sandbox.New,
+	webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, monitoring.NewRecorder,
 	wire.Struct(new(httpapi.UseCases), "*"),
 )
 
@@ -93,16 +83,16 @@ var duties = wire.NewSet(
 // The listeners.
 var edges = wire.NewSet(
 	newAPIs, newCursorKeys, httpapi.NewMetrics,
-	tracking.New, tracking.NewWatches, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
+	deliveries.NewTracking, deliveries.NewWatches, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, site.NewMetrics, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New,
-	machinery.New, newSharedQueue,
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, site.NewMetrics, deliveries.NewHandling, webhooks.NewEndpoints, audit.New, argon2id.New, monitoring.NewReadiness,
+	monitoring.NewMachinery, newSharedQueue,
 	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
-	wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap, newBoard,
-	admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
+	wire.Struct(new(console.UseCases), "*"), newConsole, reports.NewReports, reports.NewMap, newBoard,
+	access.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(
@@ -131,7 +121,7 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
 	wire.Build(openTraced, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis,
-		newEventRenderer, settings.RequestLogKeeping, moves.New, operations.New,
+		newEventRenderer, settings.RequestLogKeeping, bulk.NewMoves, deliveries.NewOperations,
 		sending, duties, control, wire.Value(dependencies(nil)), wire.Value((*opsapi.Management)(nil)), wire.Value((*console.Console)(nil)),
 		wire.Struct(new(worker), "*"))
 	return nil, nil, nil

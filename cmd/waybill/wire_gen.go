@@ -24,26 +24,16 @@ import (
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/site"
 	"waybill/adapters/trackingpage"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/audit"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
-	"waybill/application/endpoints"
-	"waybill/application/handling"
+	"waybill/application/directory"
 	"waybill/application/idempotency"
-	"waybill/application/machinery"
-	"waybill/application/moves"
-	"waybill/application/operations"
+	"waybill/application/monitoring"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/quotes"
-	"waybill/application/readiness"
-	"waybill/application/recipients"
 	"waybill/application/reports"
-	"waybill/application/requestlog"
 	"waybill/application/sandbox"
-	"waybill/application/tenancy"
-	"waybill/application/tracking"
 	"waybill/application/webhooks"
 	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
@@ -87,7 +77,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	lease := newBulkLease(c)
 	mainBulkThrottles := newBulkThrottles(c)
 	requestLog := requestLogIn(mainDatabases)
-	mode := newRequestLogMode(c)
+	logMode := newRequestLogMode(c)
 	outages := gauges.NewOutages(registry, log)
 	mainRoutingEngine, cleanup5, err := tracedRoutingEngine(c, mainTracing, outages)
 	if err != nil {
@@ -157,7 +147,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Lease:          lease,
 		BulkThrottles:  mainBulkThrottles,
 		RequestLog:     requestLog,
-		RequestLogMode: mode,
+		RequestLogMode: logMode,
 		Pricing:        pricing,
 		ServiceArea:    area,
 		Normalizer:     normalizer,
@@ -179,10 +169,10 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		return nil, nil, err
 	}
 	portsStorage := storageIn(database)
-	trackingTracking := tracking.New(portsStorage, rateLimiter)
-	watches := tracking.NewWatches(portsStorage, log)
+	tracking := deliveries.NewTracking(portsStorage, rateLimiter)
+	watches := deliveries.NewWatches(portsStorage, log)
 	metrics := trackingpage.NewMetrics(registry)
-	pages := newTrackingPages(trackingTracking, watches, c, log, metrics)
+	pages := newTrackingPages(tracking, watches, c, log, metrics)
 	mainTrackingSites := newTrackingSites(pages, urls)
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	proxyWatch := newProxyWatch(c, registry, log)
@@ -201,42 +191,42 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	mainDependencies := newDependencies(c, mainRoutingEngine)
 	failedOperators := newFailedOperators()
-	operators := admission.NewOperators(portsStorage, rateLimiter, keyDigester, clock, failedOperators)
+	operators := access.NewOperators(portsStorage, rateLimiter, keyDigester, clock, failedOperators)
 	invalidations := newInvalidations(client, log)
-	tenants := tenancy.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
+	tenants := access.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
 	gate := idempotency.NewGate(portsStorage, clock, identifiers, log, retention)
-	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
-	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
-	movesMoves := moves.New(portsStorage, operationsOperations, clock, identifiers, log)
+	pickupLocations := directory.NewPickupLocations(portsStorage, gate, clock, identifiers)
+	operations := deliveries.NewOperations(portsStorage, clock, identifiers, eventRenderer)
+	moves := bulk.NewMoves(portsStorage, operations, clock, identifiers, log)
 	mailed := newMailed(c)
-	directory := people.NewDirectory(portsStorage, clock, identifiers, mailed)
-	requests := requestlog.NewRequests(portsStorage, clock)
-	useCases := opsapi.NewUseCases(operators, tenants, pickupLocations, operationsOperations, movesMoves, directory, requests, normalizer, identifiers)
+	peopleDirectory := people.NewDirectory(portsStorage, clock, identifiers, mailed)
+	requests := monitoring.NewRequests(portsStorage, clock)
+	useCases := opsapi.NewUseCases(operators, tenants, pickupLocations, operations, moves, peopleDirectory, requests, normalizer, identifiers)
 	opsapiManagement := newManagement(useCases, mainCursorKeys, urls)
 	hasher := argon2id.New()
-	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
+	peopleAccess := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
 	refusals, cleanup8 := people.NewRefusals(portsStorage, clock, identifiers, log)
 	auditLog := audit.New(portsStorage, clock, identifiers)
 	queue := newQueue(mainQueueRedis, log)
 	sharedQueue := newSharedQueue(queue)
-	machineryMachinery := machinery.New(database, sharedQueue, clock, identifiers)
+	machinery := monitoring.NewMachinery(database, sharedQueue, clock, identifiers)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
-	endpointsEndpoints := endpoints.New(portsStorage, webhooksWebhooks, clock, identifiers)
-	reportsReports := reports.New(portsStorage, clock)
+	endpoints := webhooks.NewEndpoints(portsStorage, webhooksWebhooks, clock, identifiers)
+	reportsReports := reports.NewReports(portsStorage, clock)
 	reportsMap := reports.NewMap(portsStorage, clock, area)
 	board := newBoard(portsStorage, clock, mainDependencies)
 	consoleUseCases := console.UseCases{
-		Access:     access,
+		Access:     peopleAccess,
 		Refusals:   refusals,
-		Directory:  directory,
+		Directory:  peopleDirectory,
 		Audit:      auditLog,
-		Moves:      movesMoves,
-		Machinery:  machineryMachinery,
-		Endpoints:  endpointsEndpoints,
+		Moves:      moves,
+		Machinery:  machinery,
+		Endpoints:  endpoints,
 		Reports:    reportsReports,
 		Map:        reportsMap,
 		Tenants:    tenants,
-		Operations: operationsOperations,
+		Operations: operations,
 		Requests:   requests,
 		Board:      board,
 	}
@@ -252,21 +242,21 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	peoplePasskeys := people.NewPasskeys(access, passkeys)
-	handlingHandling := handling.New(portsStorage, clock, identifiers, eventRenderer)
-	readinessReadiness := readiness.New(portsStorage, clock)
+	peoplePasskeys := people.NewPasskeys(peopleAccess, passkeys)
+	handling := deliveries.NewHandling(portsStorage, clock, identifiers, eventRenderer)
+	readiness := monitoring.NewReadiness(portsStorage, clock)
 	portalUseCases := portal.UseCases{
-		Access:          access,
+		Access:          peopleAccess,
 		Refusals:        refusals,
 		Passkeys:        peoplePasskeys,
-		Directory:       directory,
+		Directory:       peopleDirectory,
 		Tenants:         tenants,
 		Audit:           auditLog,
-		Handling:        handlingHandling,
+		Handling:        handling,
 		Requests:        requests,
 		PickupLocations: pickupLocations,
-		Endpoints:       endpointsEndpoints,
-		Readiness:       readinessReadiness,
+		Endpoints:       endpoints,
+		Readiness:       readiness,
 	}
 	siteMetrics := site.NewMetrics(registry)
 	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, siteMetrics, log)
@@ -290,7 +280,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clock, log)
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
-	sender := newSender(database, c, clock, identifiers, urls, registry, log)
+	mailSender := newSender(database, c, clock, identifiers, urls, registry, log)
 	jobs := periodic.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
@@ -298,8 +288,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		simulator: simulator,
 		sweeper:   sweeper,
 		drainer:   drainer,
-		mails:     sender,
-		moves:     movesMoves,
+		mails:     mailSender,
+		moves:     moves,
 		jobs:      jobs,
 	}
 	fanoutNews := newFanoutNews(client, log)
@@ -310,7 +300,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Clock:   clock,
 		Tenants: tenants,
 		Pickups: pickupLocations,
-		People:  directory,
+		People:  peopleDirectory,
 	}
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
@@ -359,20 +349,20 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 	keyDigester := p.Digest
 	clock := p.Clock
 	limits := p.Limits
-	admissionAdmission := admission.New(portsStorage, rateLimiter, keyDigester, clock, limits)
+	admission := access.NewAdmission(portsStorage, rateLimiter, keyDigester, clock, limits)
 	pricing := p.Pricing
 	portsServiceArea := p.ServiceArea
-	quotesQuotes := quotes.New(portsStorage, pricing, portsServiceArea)
+	quotes := deliveries.NewQuotes(portsStorage, pricing, portsServiceArea)
 	identifiers := p.Identifiers
 	logger := p.Log
 	retention := p.Retention
 	gate := idempotency.NewGate(portsStorage, clock, identifiers, logger, retention)
 	normalizer := p.Normalizer
-	recipientsRecipients := recipients.New(portsStorage, gate, clock, identifiers, normalizer)
-	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
+	recipients := directory.NewRecipients(portsStorage, gate, clock, identifiers, normalizer)
+	pickupLocations := directory.NewPickupLocations(portsStorage, gate, clock, identifiers)
 	bookings := bookingsIn(store)
 	eventRenderer := p.Renderer
-	deliveriesDeliveries := deliveries.New(portsStorage, bookings, gate, quotesQuotes, clock, identifiers, normalizer, eventRenderer)
+	deliveriesDeliveries := deliveries.New(portsStorage, bookings, gate, quotes, clock, identifiers, normalizer, eventRenderer)
 	lease := p.Lease
 	bulkBulk := bulk.New(portsStorage, gate, deliveriesDeliveries, identifiers, logger, lease, throttle)
 	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
@@ -385,12 +375,12 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 	webhooksListeners := webhooks.NewListeners(portsStorage, webhookOutbox, gate, sealer, clock, identifiers, schedules)
 	feed := webhooks.NewFeed(portsStorage)
 	requestLog := p.RequestLog
-	mode := p.RequestLogMode
-	recorder := requestlog.NewRecorder(requestLog, clock, identifiers, mode)
+	logMode := p.RequestLogMode
+	recorder := monitoring.NewRecorder(requestLog, clock, identifiers, logMode)
 	useCases := httpapi.UseCases{
-		Admission:       admissionAdmission,
-		Quotes:          quotesQuotes,
-		Recipients:      recipientsRecipients,
+		Admission:       admission,
+		Quotes:          quotes,
+		Recipients:      recipients,
 		PickupLocations: pickupLocations,
 		Deliveries:      deliveriesDeliveries,
 		Bulk:            bulkBulk,
@@ -447,9 +437,9 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	schedules := newSchedules(c)
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
-	sender := newSender(database, c, clock, identifiers, urls, registry, log)
-	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
-	movesMoves := moves.New(portsStorage, operationsOperations, clock, identifiers, log)
+	mailSender := newSender(database, c, clock, identifiers, urls, registry, log)
+	operations := deliveries.NewOperations(portsStorage, clock, identifiers, eventRenderer)
+	moves := bulk.NewMoves(portsStorage, operations, clock, identifiers, log)
 	jobs := periodic.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
@@ -457,8 +447,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		simulator: simulator,
 		sweeper:   sweeper,
 		drainer:   drainer,
-		mails:     sender,
-		moves:     movesMoves,
+		mails:     mailSender,
+		moves:     moves,
 		jobs:      jobs,
 	}
 	v := onlyOne(database)
@@ -538,12 +528,12 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 		return nil, nil, err
 	}
 	invalidations := newInvalidations(client, log)
-	tenants := tenancy.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
+	tenants := access.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
 	retention := newRetention(c)
 	gate := idempotency.NewGate(portsStorage, clock, identifiers, log, retention)
-	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
+	pickupLocations := directory.NewPickupLocations(portsStorage, gate, clock, identifiers)
 	eventRenderer := newEventRenderer(urls)
-	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
+	operations := deliveries.NewOperations(portsStorage, clock, identifiers, eventRenderer)
 	sealer, err := newSealer(c)
 	if err != nil {
 		cleanup3()
@@ -555,13 +545,13 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 	allowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	mailed := newMailed(c)
-	directory := people.NewDirectory(portsStorage, clock, identifiers, mailed)
+	peopleDirectory := people.NewDirectory(portsStorage, clock, identifiers, mailed)
 	mainAdminParts := &adminParts{
 		tenants:    tenants,
 		pickups:    pickupLocations,
-		operations: operationsOperations,
+		operations: operations,
 		webhooks:   webhooksWebhooks,
-		people:     directory,
+		people:     peopleDirectory,
 		store:      database,
 	}
 	return mainAdminParts, func() {
@@ -620,13 +610,13 @@ var foundation = wire.NewSet(
 )
 
 // The use cases of operators.
-var management = wire.NewSet(tenancy.NewTenants, operations.New, moves.New, newEventRenderer, people.NewDirectory, newMailed, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests)
+var management = wire.NewSet(access.NewTenants, deliveries.NewOperations, bulk.NewMoves, newEventRenderer, people.NewDirectory, newMailed, directory.NewPickupLocations, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, monitoring.NewRequests)
 
 // What sends webhooks.
 var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
-var product = wire.NewSet(admission.New, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, requestlog.NewRecorder, wire.Struct(new(httpapi.UseCases), "*"))
+var product = wire.NewSet(access.NewAdmission, deliveries.NewQuotes, directory.NewRecipients, directory.NewPickupLocations, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, monitoring.NewRecorder, wire.Struct(new(httpapi.UseCases), "*"))
 
 // Where the company delivers.
 var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), new(*geojson.Area)), wire.Bind(new(ports.ServiceOutline), new(*geojson.Area)))
@@ -644,12 +634,12 @@ var duties = wire.NewSet(
 
 // The listeners.
 var edges = wire.NewSet(
-	newAPIs, newCursorKeys, httpapi.NewMetrics, tracking.New, tracking.NewWatches, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
+	newAPIs, newCursorKeys, httpapi.NewMetrics, deliveries.NewTracking, deliveries.NewWatches, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, site.NewMetrics, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, machinery.New, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.New, reports.NewMap, newBoard, admission.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, site.NewMetrics, deliveries.NewHandling, webhooks.NewEndpoints, audit.New, argon2id.New, monitoring.NewReadiness, monitoring.NewMachinery, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.NewReports, reports.NewMap, newBoard, access.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

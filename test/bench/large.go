@@ -19,7 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
@@ -254,7 +254,7 @@ func pageOf(path string) func(address, key string) []byte {
 
 // perKind is how many connections a kind has: of one application so many requests of all
 // kinds may be under way, and those behind them wait here, which counts.
-var perKind = admission.MaxInFlight / len(kinds)
+var perKind = access.MaxInFlight / len(kinds)
 
 const (
 	idMark   = "/dlv_"

@@ -30,14 +30,11 @@ import (
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
 	"waybill/adapters/web/views"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
+	"waybill/application/directory"
 	"waybill/application/idempotency"
-	"waybill/application/pickuplocations"
-	"waybill/application/quotes"
-	"waybill/application/recipients"
-	"waybill/application/tenancy"
 	"waybill/domain"
 )
 
@@ -188,9 +185,9 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 
 	clock, ids := systemclock.New(), uuidv7.New(systemclock.New())
 	gate := idempotency.NewGate(store, clock, ids, log, idempotency.Retention(time.Hour))
-	trips := quotes.New(store, price, area)
+	trips := deliveries.NewQuotes(store, price, area)
 	much := domain.RateLimit{Limit: 1_000_000, Window: time.Minute}
-	tenants := tenancy.NewTenants(store, digester, clock, ids, local.New())
+	tenants := access.NewTenants(store, digester, clock, ids, local.New())
 	business, err := tenants.CreateBusiness(f.Context(), domain.AuditActor{Name: "test"}, "Fuzz", &much)
 	must(err)
 	app, err := tenants.CreateApplication(f.Context(), domain.AuditActor{Name: "test"}, business.ID, "Fuzz")
@@ -199,10 +196,10 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 	must(err)
 	single := deliveries.New(store, store, gate, trips, clock, ids, normalizer, views.Events{})
 	return httpapi.New(httpapi.UseCases{
-		Admission: admission.New(store, memlimiter.New(clock.Now), digester, clock,
-			admission.Limits{PerKey: much, PerBusiness: much, PerAddress: much}),
-		Quotes: trips, Recipients: recipients.New(store, gate, clock, ids, normalizer),
-		PickupLocations: pickuplocations.New(store, gate, clock, ids),
+		Admission: access.NewAdmission(store, memlimiter.New(clock.Now), digester, clock,
+			access.Limits{PerKey: much, PerBusiness: much, PerAddress: much}),
+		Quotes: trips, Recipients: directory.NewRecipients(store, gate, clock, ids, normalizer),
+		PickupLocations: directory.NewPickupLocations(store, gate, clock, ids),
 		Deliveries:      single, Bulk: bulk.New(store, gate, single, ids, log, bulk.Lease(time.Minute), bulk.Throttle{Writers: 2}),
 		Normalizer: normalizer, ServiceArea: area, Identifiers: ids,
 	}, httpapi.Options{

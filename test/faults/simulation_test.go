@@ -20,7 +20,7 @@ import (
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/keydigest/hmacsha256"
 	"waybill/adapters/storage/gormstore"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
@@ -125,7 +125,7 @@ func (p *playground) enroll(t *testing.T, apps int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tenants := tenancy.NewTenants(store, digester, systemclock.New(), uuidv7.New(systemclock.New()), local.New())
+	tenants := access.NewTenants(store, digester, systemclock.New(), uuidv7.New(systemclock.New()), local.New())
 	business, err := tenants.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Stormy Foods", nil)
 	for range apps {
 		if err != nil {
@@ -135,7 +135,7 @@ func (p *playground) enroll(t *testing.T, apps int) {
 		if app, err = tenants.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, business.ID, "Web shop"); err != nil {
 			break
 		}
-		var key tenancy.IssuedKey
+		var key access.IssuedKey
 		key, err = tenants.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, app.ID, domain.Sandbox, domain.AllScopes(), nil)
 		p.apps = append(p.apps, &sender{
 			client: p.client, customer: customer{BusinessID: string(business.ID), AppID: string(app.ID), Key: key.Secret}, seen: map[string]int{},

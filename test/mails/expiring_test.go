@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"waybill/application/access"
 	"waybill/application/people"
-	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
@@ -53,7 +53,7 @@ func TestEachOwnerAndDeveloperIsToldOnceOfEachKeyThatExpiresSoon(t *testing.T) {
 	s.member(t, "ama@example.com", "owner")
 	s.member(t, "kofi@example.com", "developer")
 	s.member(t, "efua@example.com", "viewer")
-	tenants := tenancy.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	tenants := access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestEachOwnerAndDeveloperIsToldOnceOfAnEndpointBeforeItIsDisabled(t *testin
 	s.member(t, "ama@example.com", "owner")
 	s.member(t, "kofi@example.com", "developer")
 	s.member(t, "efua@example.com", "viewer")
-	tenants := tenancy.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	tenants := access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
 	if err != nil {
 		t.Fatal(err)

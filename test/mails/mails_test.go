@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/application/mails"
+	"waybill/application/access"
 	"waybill/application/people"
-	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -63,7 +62,7 @@ func (open) GiveBack(context.Context, ...ports.Bucket) error { return nil }
 type scene struct {
 	*stage.Stage
 	*post
-	sender    *mails.Sender
+	sender    *people.MailSender
 	directory *people.Directory
 	access    *people.Access
 	business  domain.ID
@@ -77,8 +76,8 @@ func newScene(t *testing.T) *scene {
 	s.business = s.NewTenant(t).BusinessID
 	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs, false)
 	s.access = people.NewAccess(s.Store, nil, open{}, s.Clock, s.IDs)
-	s.sender = mails.NewSender(s.Store, s.Store.Mails(), s.post, s.post, s.Clock, s.IDs,
-		mails.Sites{Portal: "https://portal.example", Console: "https://ops.example/console"},
+	s.sender = people.NewMailSender(s.Store, s.Store.Mails(), s.post, s.post, s.Clock, s.IDs,
+		people.MailSites{Portal: "https://portal.example", Console: "https://ops.example/console"},
 		s.observed, slog.New(slog.NewTextHandler(&s.log, nil)))
 	return s
 }
@@ -273,7 +272,7 @@ func TestAMailThatIsRefusedForGoodIsGivenUp(t *testing.T) {
 	s.run(t)
 	s.Clock.GoOn(24 * time.Hour)
 	s.run(t)
-	if len(s.tried) != 1 || strings.Join(s.outcomes, " ") != mails.GivenUp {
+	if len(s.tried) != 1 || strings.Join(s.outcomes, " ") != people.MailGivenUp {
 		t.Errorf("%d attempts, %v", len(s.tried), s.outcomes)
 	}
 }
@@ -287,7 +286,7 @@ func TestAMailIsGivenUpWhenItsTimeIsOver(t *testing.T) {
 		s.run(t)
 		s.Clock.GoOn(time.Hour)
 	}
-	if last := s.outcomes[len(s.outcomes)-1]; last != mails.GivenUp {
+	if last := s.outcomes[len(s.outcomes)-1]; last != people.MailGivenUp {
 		t.Errorf("the last outcome is %s after %d attempts", last, len(s.tried))
 	}
 }
@@ -372,14 +371,14 @@ func TestChangesOfKeysThatAreManyAreListedInOneMailBehindTheHour(t *testing.T) {
 	s := newScene(t)
 	s.Clock.GoOn(-s.Clock.Now().Sub(s.Clock.Now().Truncate(time.Hour))) // the begin of an hour
 	s.member(t, "ama@example.com", "owner")
-	tenants := tenancy.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	tenants := access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.all(t)
 	kofi := domain.AuditActor{ID: s.IDs.ID(domain.PrefixPerson), Name: "Kofi", BusinessID: s.business}
-	var last tenancy.IssuedKey
+	var last access.IssuedKey
 	issue := func(e domain.Environment) {
 		t.Helper()
 		if last, err = tenants.IssueKey(t.Context(), kofi, app.ID, e, domain.AllScopes(), nil); err != nil {
@@ -423,7 +422,7 @@ func TestNoSandboxKeysPushALiveKeyOutOfTheMailOfTheHour(t *testing.T) {
 	s := newScene(t)
 	s.Clock.GoOn(-s.Clock.Now().Sub(s.Clock.Now().Truncate(time.Hour))) // the begin of an hour
 	s.member(t, "ama@example.com", "owner")
-	tenants := tenancy.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	tenants := access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
 	if err != nil {
 		t.Fatal(err)

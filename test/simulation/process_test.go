@@ -15,12 +15,11 @@ import (
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/web/views"
-	"waybill/application/admission"
+	"waybill/application/access"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
+	"waybill/application/directory"
 	"waybill/application/idempotency"
-	"waybill/application/quotes"
-	"waybill/application/recipients"
 	"waybill/application/sandbox"
 	"waybill/domain"
 	"waybill/ports"
@@ -54,8 +53,8 @@ func (w *world) newProcess(n int) *process {
 	}
 	log, area, ids, s := slog.New(observer{w}), geojson.Default(), identifiers{w}, store{p}
 	renderer := views.Events{TrackingBaseURL: trackingURL}
-	admits := admission.New(s, limiter{memlimiter.New(time.Now), p}, digest, clock{p}, w.limits)
-	q := quotes.New(s, pricing{p}, area)
+	admits := access.NewAdmission(s, limiter{memlimiter.New(time.Now), p}, digest, clock{p}, w.limits)
+	q := deliveries.NewQuotes(s, pricing{p}, area)
 	gate := idempotency.NewGate(s, clock{p}, ids, log, idempotency.Retention(retention))
 	d := deliveries.New(s, s, gate, q, clock{p}, ids, normalizer, renderer)
 	p.bulk = bulk.New(s, gate, d, ids, log, bulk.Lease(w.lease), bulk.Throttle{Writers: 2})
@@ -68,7 +67,7 @@ func (w *world) newProcess(n int) *process {
 	metrics := httpapi.NewMetrics(prometheus.NewRegistry())
 	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
 		p.apis[e] = httpapi.New(httpapi.UseCases{
-			Admission: admits, Quotes: q, Recipients: recipients.New(s, gate, clock{p}, ids, normalizer),
+			Admission: admits, Quotes: q, Recipients: directory.NewRecipients(s, gate, clock{p}, ids, normalizer),
 			Deliveries: d, Bulk: p.bulk, Sandbox: sandbox.New(d, clock{p}, ids),
 			Normalizer: normalizer, ServiceArea: area, Identifiers: ids,
 		}, httpapi.Options{

@@ -21,8 +21,7 @@ import (
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/keydigest/hmacsha256"
 	"waybill/adapters/storage/gormstore"
-	"waybill/application/admission"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
@@ -85,7 +84,7 @@ type world struct {
 	width   int     // tasks at a time
 	faulty  float64 // the part of the calls that go wrong
 	lease   time.Duration
-	limits  admission.Limits
+	limits  access.Limits
 	jumpy   bool // days pass
 	crowded bool // the first client has all the simulations it may have
 	dear    bool // prices can hardly be had
@@ -129,7 +128,7 @@ func newWorld(dir string, seed uint64, p *mutant) (*world, error) {
 	w.crowded = w.rng.IntN(25) == 0
 	w.dear = w.rng.IntN(25) == 0
 	perKey := pick(w.rng, 600, 600, 600, 8)
-	w.limits = admission.Limits{
+	w.limits = access.Limits{
 		PerKey:      domain.RateLimit{Limit: perKey, Window: time.Minute},
 		PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 		PerAddress:  domain.RateLimit{Limit: 60, Window: time.Minute},
@@ -154,7 +153,7 @@ func (w *world) people() error {
 		return err
 	}
 	ctx, somewhere := context.Background(), &process{world: w}
-	tenants := tenancy.NewTenants(w.store, digest, clock{somewhere}, identifiers{w}, local.New())
+	tenants := access.NewTenants(w.store, digest, clock{somewhere}, identifiers{w}, local.New())
 	for _, programs := range []int{2, 1} {
 		business, err := tenants.CreateBusiness(ctx, domain.AuditActor{Name: "test"}, "Shop", nil)
 		if err != nil {

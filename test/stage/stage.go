@@ -30,7 +30,6 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
-	"waybill/application/quotes"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -66,7 +65,7 @@ func (s *Stage) Gate(storage ports.Storage) *idempotency.Gate {
 // tests of use cases on top of them.
 func (s *Stage) Deliveries(storage ports.Storage, b ports.Bookings, p ports.Pricing, a ports.ServiceArea,
 	n ports.Normalizer) *deliveries.Deliveries {
-	return deliveries.New(storage, b, s.Gate(storage), quotes.New(storage, p, a), s.Clock, s.IDs, n, Renderer{})
+	return deliveries.New(storage, b, s.Gate(storage), deliveries.NewQuotes(storage, p, a), s.Clock, s.IDs, n, Renderer{})
 }
 
 // NewTenant stores an application of a business of its own, in the sandbox.

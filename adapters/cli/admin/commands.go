@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/cli/settings"
-	"waybill/application/operations"
+	"waybill/application/access"
+	"waybill/application/deliveries"
+	"waybill/application/directory"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
@@ -18,9 +18,9 @@ import (
 // UseCases are what the operators' commands work with: the same use cases as in
 // the servers, on the same database.
 type UseCases struct {
-	Tenants    *tenancy.Tenants
-	Pickups    *pickuplocations.PickupLocations
-	Operations *operations.Operations
+	Tenants    *access.Tenants
+	Pickups    *directory.PickupLocations
+	Operations *deliveries.Operations
 	Webhooks   *webhooks.Webhooks
 	People     *people.Directory
 	Store      ports.Storage

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"waybill/application/access"
+	"waybill/application/directory"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
-	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -26,8 +26,8 @@ type Seeder struct {
 	Storage ports.Storage
 	Digest  ports.KeyDigester
 	Clock   ports.Clock
-	Tenants *tenancy.Tenants
-	Pickups *pickuplocations.PickupLocations
+	Tenants *access.Tenants
+	Pickups *directory.PickupLocations
 	People  *people.Directory
 }
 
@@ -108,7 +108,7 @@ func (s *Seeder) keepOperator(ctx context.Context, d *DemoCustomer, last string)
 		d.OpsToken = last
 		return err
 	}
-	issued, err := s.Tenants.IssueOperatorToken(ctx, d.by, demoOperator, domain.OperatorAdmin, new(tenancy.DefaultOperatorLifetime))
+	issued, err := s.Tenants.IssueOperatorToken(ctx, d.by, demoOperator, domain.OperatorAdmin, new(access.DefaultOperatorLifetime))
 	d.OpsToken, d.FreshToken = issued.Secret, true
 	return err
 }
@@ -175,7 +175,7 @@ func (s *Seeder) placePickups(ctx context.Context, d *DemoCustomer, before map[s
 		last string
 		env  domain.Environment
 		fits func(domain.PickupLocation) bool
-		form pickuplocations.Form
+		form directory.PickupLocationForm
 	}{
 		{&d.Pickup, "WAYBILL_PICKUP_ID", domain.Sandbox, usable, demoPickup("Demo branch", true)},
 		{&d.LivePickup, "WAYBILL_LIVE_PICKUP_ID", domain.Live, usable, demoPickup("Osu branch", true)},
@@ -183,7 +183,7 @@ func (s *Seeder) placePickups(ctx context.Context, d *DemoCustomer, before map[s
 			func(p domain.PickupLocation) bool { return !p.Active && p.Complete() }, demoPickup("Closed demo branch", false)},
 		{&d.Incomplete, "WAYBILL_PICKUP_INCOMPLETE_ID", domain.Sandbox,
 			func(p domain.PickupLocation) bool { return p.Active && !p.Complete() },
-			pickuplocations.Form{Name: "Unfinished demo branch", Address: "Spintex Road, Accra", Active: true}},
+			directory.PickupLocationForm{Name: "Unfinished demo branch", Address: "Spintex Road, Accra", Active: true}},
 	} {
 		tenant := domain.Tenant{BusinessID: d.Business.ID, Environment: want.env}
 		there, err := allPickups(ctx, s.Pickups, tenant)
@@ -207,15 +207,15 @@ func (s *Seeder) placePickups(ctx context.Context, d *DemoCustomer, before map[s
 	return nil
 }
 
-func demoPickup(name string, active bool) pickuplocations.Form {
-	return pickuplocations.Form{
+func demoPickup(name string, active bool) directory.PickupLocationForm {
+	return directory.PickupLocationForm{
 		Name: name, Contact: "+233302000001", Address: "12 Oxford Street, Osu, Accra",
 		Coordinates: &domain.Coordinates{Latitude: 5.5571, Longitude: -0.1818}, Active: active,
 	}
 }
 
 // allPickups reads every location, newest first.
-func allPickups(ctx context.Context, pickups *pickuplocations.PickupLocations, t domain.Tenant) ([]domain.PickupLocation, error) {
+func allPickups(ctx context.Context, pickups *directory.PickupLocations, t domain.Tenant) ([]domain.PickupLocation, error) {
 	var all []domain.PickupLocation
 	page := domain.PageRequest{Limit: listPage}
 	for {

@@ -9,7 +9,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
@@ -65,7 +65,7 @@ func (p *Commands) key() *cobra.Command {
 	return term.Group("key", "API keys: create, rotate, revoke, list", p.keyCreate(), p.keyRotate(), p.keyRevoke(), p.keyList())
 }
 
-func (p *Commands) showIssued(k tenancy.IssuedKey) error {
+func (p *Commands) showIssued(k access.IssuedKey) error {
 	v := issuedView{
 		ID: string(k.ID), Key: k.Secret, Environment: string(k.Environment),
 		Scopes: scopeNames(k.Scopes), ExpiresAt: term.Moment(k.ExpiresAt),

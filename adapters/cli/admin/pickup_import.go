@@ -11,7 +11,7 @@ import (
 
 	"waybill/adapters/cli/term"
 	"waybill/adapters/web/pickupcsv"
-	"waybill/application/pickuplocations"
+	"waybill/application/directory"
 )
 
 // importView is the result of an import.
@@ -31,7 +31,7 @@ type incompleteView struct {
 	Missing []string `json:"missing"`
 }
 
-func showImport(done pickuplocations.Imported, dryRun bool) importView {
+func showImport(done directory.Imported, dryRun bool) importView {
 	v := importView{DryRun: dryRun, Created: done.Created, Updated: done.Updated, Unchanged: done.Unchanged, Incomplete: []incompleteView{}}
 	for _, r := range done.Incomplete {
 		shown := incompleteView{Line: r.Line, ID: string(r.Location.ID), Name: r.Location.Name}

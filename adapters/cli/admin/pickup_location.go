@@ -9,7 +9,7 @@ import (
 
 	"waybill/adapters/cli/term"
 	"waybill/adapters/web/views"
-	"waybill/application/pickuplocations"
+	"waybill/application/directory"
 	"waybill/configs"
 	"waybill/domain"
 	"waybill/ports"
@@ -85,8 +85,8 @@ func (f *pickupForm) tenant(cmd *cobra.Command) (domain.Tenant, error) {
 
 // read holds the location to the rules of the API, all problems at once. The
 // numbering plans are loaded only where there is a number to read.
-func (f *pickupForm) read(c *configs.Config, normalizer func(*configs.Config) (ports.Normalizer, error)) (pickuplocations.Form, error) {
-	form := pickuplocations.Form{Name: strings.TrimSpace(f.name), Address: strings.TrimSpace(f.address), Active: !f.off}
+func (f *pickupForm) read(c *configs.Config, normalizer func(*configs.Config) (ports.Normalizer, error)) (directory.PickupLocationForm, error) {
+	form := directory.PickupLocationForm{Name: strings.TrimSpace(f.name), Address: strings.TrimSpace(f.address), Active: !f.off}
 	var wrong []domain.FieldError
 	refuse := func(field, code, message string) {
 		wrong = append(wrong, domain.FieldError{Field: field, Code: code, Message: message})

@@ -11,7 +11,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"
@@ -76,7 +76,7 @@ type Instruments struct {
 	// Replicas opens them, and looks how they do.
 	Replicas func(ctx context.Context, c *configs.Config) ([]domain.ReplicaState, error)
 	// Secrets are the use cases that hold the secrets against a database.
-	Secrets func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error)
+	Secrets func(s ports.Storage, c *configs.Config) (*access.Tenants, *webhooks.SecretKey, error)
 	Redis   func(c *configs.Config) (Redis, func(), error)
 	Pricing func(c *configs.Config) (ports.Pricing, error)
 	Mailer  func(c *configs.Config) ports.Mailer

@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"waybill/adapters/cli/term"
-	"waybill/application/tenancy"
+	"waybill/application/access"
 	"waybill/domain"
 )
 
 // pepperChange tells how far a change of the pepper has come.
-func (d *diagnosis) pepperChange(ctx context.Context, tenants *tenancy.Tenants) {
+func (d *diagnosis) pepperChange(ctx context.Context, tenants *access.Tenants) {
 	const check = "key pepper"
 	uses, err := tenants.OldPeppers(ctx)
 	if err != nil {

@@ -1,0 +1,199 @@
+package access
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// touchEvery is the precision of a token's time of last use.
+	touchEvery = time.Minute
+	// maxTrusted bounds the tokens that are trusted behind a locked-out address.
+	maxTrusted = 1000
+)
+
+// FailedOperators limits the failed authentications of one client address at
+// the operations API.
+type FailedOperators domain.RateLimit
+
+// Operators admits the operators to the operations API. A token is read from the
+// database with each request: operators are few, and one that was revoked stops
+// at once.
+type Operators struct {
+	storage ports.Storage
+	limiter ports.RateLimiter
+	digest  ports.KeyDigester
+	clock   ports.Clock
+	failed  domain.RateLimit
+
+	mu      sync.Mutex
+	trusted map[[32]byte]time.Time // when it worked last
+}
+
+// NewOperators makes the use cases of operator tokens.
+func NewOperators(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, failed FailedOperators) *Operators {
+	return &Operators{
+		storage: s, limiter: l, digest: d, clock: c,
+		failed: domain.RateLimit(failed), trusted: map[[32]byte]time.Time{},
+	}
+}
+
+// OperatorCredentials is what admission looks at of a request to the operations
+// API.
+type OperatorCredentials struct {
+	Address   string // of the client
+	Token     string // empty: none was sent
+	Malformed bool   // something was sent that is no bearer token
+	RequestID string
+	// Kinds are the kinds of operators that may make the call, beside admins,
+	// which may make any.
+	Kinds []domain.OperatorKind
+}
+
+// Identify tells which operator calls, or answers 401, 429, or 403 for a token
+// of another kind. Only failures of the token count against the client's address;
+// a token that worked in the last minutes is served also where its address is
+// locked out.
+func (o *Operators) Identify(ctx context.Context, c OperatorCredentials) (domain.AuditActor, error) {
+	token, err := o.authenticate(ctx, c)
+	if err != nil {
+		return domain.AuditActor{}, err
+	}
+	return domain.AuditActor{ID: token.ID, Name: token.Name, RequestID: c.RequestID}, token.Allows(c.Kinds...)
+}
+
+func (o *Operators) authenticate(ctx context.Context, c OperatorCredentials) (domain.OperatorToken, error) {
+	digest, err := o.read(c)
+	if err == nil && o.trusts(digest) {
+		token, err := o.find(ctx, c, digest)
+		if unauthenticated(err) {
+			o.distrust(digest)
+			return token, o.charge(ctx, c, err)
+		}
+		if err == nil {
+			o.trust(digest) // anew: an operator at work stays trusted
+		}
+		return token, err
+	}
+	if err != nil {
+		return domain.OperatorToken{}, o.charge(ctx, c, err)
+	}
+	// Charged before the look-up and given back after one that succeeds: so
+	// look-ups that fail are no more than the limit of the address, however many
+	// are sent at once.
+	if refused := o.charge(ctx, c, nil); refused != nil {
+		return domain.OperatorToken{}, refused
+	}
+	token, err := o.find(ctx, c, digest)
+	if unauthenticated(err) {
+		return token, err
+	}
+	if back := o.limiter.GiveBack(context.WithoutCancel(ctx), o.bucket(c)); back != nil && err == nil {
+		return token, domain.Internal(back)
+	}
+	if err == nil {
+		o.trust(digest)
+	}
+	return token, err
+}
+
+func (o *Operators) bucket(c OperatorCredentials) ports.Bucket {
+	return ports.Bucket{Scope: "operator_address", Name: c.Address, Limit: o.failed}
+}
+
+// charge counts a failure and returns it, or 429 where there were too many.
+func (o *Operators) charge(ctx context.Context, c OperatorCredentials, failure error) error {
+	allowance, err := o.limiter.Take(ctx, o.bucket(c))
+	switch {
+	case err != nil:
+		return domain.Internal(err)
+	case !allowance.Admitted:
+		allowance.Scope = "address"
+		return limited(allowance)
+	}
+	return failure
+}
+
+// read checks the form and checksum of a token, without the database.
+func (o *Operators) read(c OperatorCredentials) (digest [32]byte, err error) {
+	switch {
+	case c.Malformed:
+		return digest, badToken("malformed", "The Authorization header is not of the form: Bearer "+domain.OperatorTokenPrefix+
+			"... with exactly one space.")
+	case c.Token == "":
+		return digest, badToken("missing", "No operator token.")
+	case !strings.HasPrefix(c.Token, domain.OperatorTokenPrefix):
+		return digest, badToken("malformed", "This is no operator token: one begins with "+domain.OperatorTokenPrefix+
+			". Keys of customers open the public API only.")
+	case !domain.SoundOperatorToken(c.Token):
+		return digest, badToken("malformed", "The token is mistyped or cut off: its checksum does not match. Copy it again, whole.")
+	}
+	return o.digest.Digest(c.Token), nil
+}
+
+func badToken(reason, message string) error {
+	return &domain.Error{Kind: domain.KindUnauthenticated, Code: domain.CodeInvalidOperatorToken, Message: message,
+		Details: map[string]any{"reason": reason}}
+}
+
+func (o *Operators) find(ctx context.Context, c OperatorCredentials, digest [32]byte) (domain.OperatorToken, error) {
+	token, err := o.storage.Read().Operators.FindByDigest(ctx, append([][32]byte{digest}, o.digest.Previous(c.Token)...)...)
+	if domain.HasCode(err, domain.CodeNotFound) {
+		return domain.OperatorToken{}, badToken("unknown", "Unknown operator token ending "+c.Token[len(c.Token)-4:]+".")
+	}
+	if err != nil {
+		return domain.OperatorToken{}, domain.Internal(err)
+	}
+	now := o.clock.Now()
+	if err := token.Usable(now); err != nil {
+		return domain.OperatorToken{}, err
+	}
+	if token.LastUsedAt == nil || now.Sub(*token.LastUsedAt) >= touchEvery {
+		err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+			if token.Digest != digest {
+				found := FoundDigest{ID: token.ID, Stored: token.Digest, Current: digest, Pepper: token.Pepper}
+				changes, err := Redigestible(ctx, tx, o.digest, []FoundDigest{found})
+				if err != nil {
+					return err
+				}
+				for _, change := range changes {
+					if err := tx.Operators.Redigest(ctx, change); err != nil {
+						return err
+					}
+				}
+			}
+			return tx.Operators.Touch(ctx, token.ID, now)
+		})
+		if err != nil {
+			return domain.OperatorToken{}, domain.Internal(err)
+		}
+	}
+	return token, nil
+}
+
+func (o *Operators) trusts(digest [32]byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at, known := o.trusted[digest]
+	return known && o.clock.Now().Sub(at) < trustedFor
+}
+
+func (o *Operators) trust(digest [32]byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, known := o.trusted[digest]; !known && len(o.trusted) >= maxTrusted {
+		clear(o.trusted) // they earn it again with the next request
+	}
+	o.trusted[digest] = o.clock.Now()
+}
+
+func (o *Operators) distrust(digest [32]byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.trusted, digest)
+}

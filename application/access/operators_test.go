@@ -1,0 +1,164 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"waybill/application/access"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/ports/mocks"
+	"waybill/test/stage"
+)
+
+func (o *scene) operators(limiter ports.RateLimiter) *access.Operators {
+	return access.NewOperators(o.Store, limiter, stage.Digester{}, o.Clock, access.FailedOperators(limits.PerAddress))
+}
+
+func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
+	t.Parallel()
+	o := newScene(t)
+	operators := o.operators(&counter{taken: map[string]int{}})
+	issued, err := o.IssueOperatorToken(t.Context(), boss, "  Dispatch ", domain.OperatorAdmin, nil)
+	if err != nil || issued.Name != "Dispatch" || !domain.SoundOperatorToken(issued.Secret) {
+		t.Fatalf("%+v, %v", issued, err)
+	}
+	credentials := access.OperatorCredentials{Address: address, Token: issued.Secret, RequestID: "req_1"}
+	by, err := operators.Identify(t.Context(), credentials)
+	if want := (domain.AuditActor{ID: issued.ID, Name: "Dispatch", RequestID: "req_1"}); err != nil || by != want {
+		t.Errorf("%+v, %v", by, err)
+	}
+	for range 2 {
+		if revoked, err := o.RevokeOperatorToken(t.Context(), boss, issued.ID); err != nil || revoked.RevokedAt == nil {
+			t.Errorf("%+v, %v", revoked, err)
+		}
+	}
+	_, err = operators.Identify(t.Context(), credentials)
+	wantCode(t, err, domain.KindUnauthenticated, "OPERATOR_TOKEN_REVOKED")
+	if works, err := o.UsableOperatorToken(t.Context(), issued.Secret); works || err != nil {
+		t.Errorf("%t, %v", works, err)
+	}
+}
+
+func TestWhenATokenWasUsedIsKeptOnceAMinute(t *testing.T) {
+	t.Parallel()
+	o := newScene(t)
+	operators := o.operators(&counter{taken: map[string]int{}})
+	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := func() time.Time {
+		if _, err := operators.Identify(t.Context(), access.OperatorCredentials{Address: address, Token: issued.Secret}); err != nil {
+			t.Fatal(err)
+		}
+		tokens, err := o.OperatorTokens(t.Context())
+		if err != nil || len(tokens) != 1 || tokens[0].LastUsedAt == nil {
+			t.Fatalf("%+v, %v", tokens, err)
+		}
+		return *tokens[0].LastUsedAt
+	}
+	first := used()
+	o.Clock.GoOn(59 * time.Second)
+	if got := used(); !got.Equal(first) {
+		t.Errorf("used at %s, written at %s", first, got)
+	}
+	o.Clock.GoOn(time.Second)
+	if got := used(); !got.Equal(first.Add(time.Minute)) {
+		t.Errorf("used at %s, want a minute behind %s", got, first)
+	}
+}
+
+// noTokens is a table without tokens, which counts look-ups.
+type noTokens struct {
+	ports.OperatorReader
+	asked atomic.Int64
+}
+
+func (n *noTokens) FindByDigest(context.Context, ...[32]byte) (domain.OperatorToken, error) {
+	n.asked.Add(1)
+	time.Sleep(5 * time.Millisecond)
+	return domain.OperatorToken{}, domain.ErrNotFound
+}
+
+func TestGuessesAtTokensAtOneMomentReachTheStorageSixtyTimes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		table := &noTokens{}
+		storage := mocks.NewMockStorage(gomock.NewController(t))
+		storage.EXPECT().Read().Return(ports.Readers{Operators: table}).AnyTimes()
+		operators := access.NewOperators(storage, &counter{taken: map[string]int{}}, stage.Digester{}, &stage.Clock{},
+			access.FailedOperators(limits.PerAddress))
+		var all sync.WaitGroup
+		for i := range 500 {
+			all.Go(func() {
+				_, err := operators.Identify(t.Context(), access.OperatorCredentials{Address: address,
+					Token: domain.MakeOperatorToken([32]byte{byte(i), byte(i >> 8)})})
+				if !domain.HasCode(err, "INVALID_OPERATOR_TOKEN") && !domain.HasCode(err, "RATE_LIMIT_EXCEEDED") {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := table.asked.Load(); n != int64(limits.PerAddress.Limit) {
+			t.Errorf("%d look-ups, want %d", n, limits.PerAddress.Limit)
+		}
+	})
+}
+
+func TestAStorageThatFailsIsNotTheOperatorsFault(t *testing.T) {
+	t.Parallel()
+	ctrl := gomock.NewController(t)
+	table, storage := mocks.NewMockOperatorReader(ctrl), mocks.NewMockStorage(ctrl)
+	storage.EXPECT().Read().Return(ports.Readers{Operators: table}).AnyTimes()
+	table.EXPECT().FindByDigest(gomock.Any(), gomock.Any()).Return(domain.OperatorToken{}, errBroken).Times(100)
+	limiter := &counter{taken: map[string]int{}}
+	operators := access.NewOperators(storage, limiter, stage.Digester{}, &stage.Clock{}, access.FailedOperators(limits.PerAddress))
+	for range 100 {
+		_, err := operators.Identify(t.Context(), access.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{})})
+		var told *domain.Error
+		if !errors.As(err, &told) || told.Kind != domain.KindInternal || !errors.Is(err, errBroken) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An operator at work behind an address with many wrong guesses is not locked
+// out.
+func TestTrustInATokenIsRenewedWithEachUse(t *testing.T) {
+	t.Parallel()
+	o := newScene(t)
+	limiter := &counter{taken: map[string]int{}}
+	operators := o.operators(limiter)
+	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := func() error {
+		_, err := operators.Identify(t.Context(), access.OperatorCredentials{Address: address, Token: issued.Secret})
+		return err
+	}
+	if err := use(); err != nil {
+		t.Fatal(err)
+	}
+	for range limits.PerAddress.Limit + 1 {
+		_, _ = operators.Identify(t.Context(), access.OperatorCredentials{Address: address, Malformed: true})
+	}
+	for range 4 {
+		o.Clock.GoOn(9 * time.Minute)
+		if err := use(); err != nil {
+			t.Fatalf("nine minutes after the last use: %v", err)
+		}
+	}
+	o.Clock.GoOn(11 * time.Minute)
+	if err := use(); !domain.HasCode(err, domain.CodeRateLimitExceeded) {
+		t.Errorf("eleven minutes after it: %v", err)
+	}
+}

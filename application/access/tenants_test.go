@@ -1,0 +1,312 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/application/access"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/stage"
+)
+
+// scene is the operators' use cases on a real database.
+type tenancyScene struct {
+	*access.Tenants
+	*stage.Stage
+	grapevine grapevine
+}
+
+func tenancyNewScene(t *testing.T) *tenancyScene {
+	t.Helper()
+	o := &tenancyScene{Stage: stage.New(t)}
+	o.Clock.Step = 0 // it stands still
+	o.on(o.Store)
+	return o
+}
+
+// on makes the use cases anew on another storage.
+func (o *tenancyScene) on(s ports.Storage) {
+	o.Tenants = access.NewTenants(s, stage.Digester{}, o.Clock, o.IDs, &o.grapevine)
+}
+
+func (o *tenancyScene) newBusiness(t *testing.T) domain.Business {
+	t.Helper()
+	b, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (o *tenancyScene) newApplication(t *testing.T) domain.Application {
+	t.Helper()
+	a, err := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, o.newBusiness(t).ID, "App")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (o *tenancyScene) issue(t *testing.T, lifetime *time.Duration) access.IssuedKey {
+	t.Helper()
+	k, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.newApplication(t).ID, domain.Live,
+		[]domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesWrite}, lifetime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// use reports why a key does not work now.
+func (o *tenancyScene) use(t *testing.T, secret string) error {
+	t.Helper()
+	credential, err := o.Store.Read().Tenancy.Credential(t.Context(), stage.Digester{}.Digest(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return credential.Usable(o.Clock.Now())
+}
+
+func (o *tenancyScene) locations(t *testing.T, b domain.ID, e domain.Environment) []domain.PickupLocation {
+	t.Helper()
+	found, err := o.Store.Read().PickupLocations.List(t.Context(), domain.Tenant{BusinessID: b, Environment: e},
+		domain.PickupLocationFilter{}, domain.PageRequest{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestANewBusinessHasThreeSandboxLocations(t *testing.T) {
+	t.Parallel()
+	o := tenancyNewScene(t)
+	b, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "  Shop ", &domain.RateLimit{Limit: 5, Window: time.Second})
+	if err != nil || b.Name != "Shop" || !b.CreatedAt.Equal(tenancyNoon) {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	stored, err := o.Store.Read().Tenancy.Business(t.Context(), b.ID)
+	if err != nil || stored.Name != "Shop" || *stored.RateLimit != *b.RateLimit {
+		t.Errorf("stored %+v, %v", stored, err)
+	}
+	var outcomes []string
+	for _, p := range o.locations(t, b.ID, domain.Sandbox) {
+		_, err := p.Pickup()
+		var e *domain.Error
+		if errors.As(err, &e) {
+			outcomes = append(outcomes, e.Code)
+			continue
+		}
+		outcomes = append(outcomes, "good")
+	}
+	slices.Sort(outcomes)
+	if want := []string{"PICKUP_LOCATION_INACTIVE", "PICKUP_LOCATION_INCOMPLETE", "good"}; !slices.Equal(outcomes, want) {
+		t.Errorf("locations %v, want %v", outcomes, want)
+	}
+	for _, p := range o.locations(t, b.ID, domain.Sandbox) {
+		if !p.Active && !p.Complete() {
+			t.Errorf("%s is off and incomplete, so that nobody can tell why it fails", p.Name)
+		}
+	}
+	if live := o.locations(t, b.ID, domain.Live); len(live) != 0 {
+		t.Errorf("live locations %+v", live)
+	}
+}
+
+// shakyLocations fail the nth insert.
+type shakyLocations struct {
+	ports.PickupLocationStore
+	left *int
+}
+
+func (s shakyLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
+	if *s.left--; *s.left < 0 {
+		return tenancyErrBroken
+	}
+	return s.PickupLocationStore.Insert(ctx, t, p)
+}
+
+func TestABusinessIsThereWithItsLocationsOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	for inserts := range 3 {
+		o := tenancyNewScene(t)
+		left := inserts
+		o.on(stage.Between{Storage: o.Store, Change: func(tx *ports.Stores) {
+			tx.PickupLocations = shakyLocations{tx.PickupLocations, &left}
+		}})
+		if _, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil); !errors.Is(err, tenancyErrBroken) {
+			t.Errorf("got %v", err)
+		}
+		if all, err := o.Businesses(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("after %d locations: %+v, %v", inserts, all, err)
+		}
+	}
+}
+
+func TestNamesHaveOneToAHundredAndTwentyEightCharacters(t *testing.T) {
+	t.Parallel()
+	o := tenancyNewScene(t)
+	b := o.newBusiness(t)
+	for name, good := range map[string]bool{
+		"": false, "   ": false, "A": true, strings.Repeat("é", 128): true, strings.Repeat("é", 129): false,
+		" " + strings.Repeat("x", 128) + " ": true,
+	} {
+		_, business := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, name, nil)
+		_, app := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, b.ID, name)
+		for what, err := range map[string]error{"business": business, "application": app} {
+			if good != (err == nil) || !good && !domain.HasCode(err, "VALIDATION_ERROR") {
+				t.Errorf("%s %q: %v", what, name, err)
+			}
+		}
+	}
+}
+
+func TestAnApplicationBelongsToABusiness(t *testing.T) {
+	t.Parallel()
+	o := tenancyNewScene(t)
+	app := o.newApplication(t)
+	if all, err := o.Applications(t.Context(), app.BusinessID); err != nil || len(all) != 1 || all[0].ID != app.ID {
+		t.Errorf("%+v, %v", all, err)
+	}
+	nobody := o.IDs.ID(domain.PrefixBusiness)
+	if _, err := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, nobody, "App"); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("an application of nobody: %v", err)
+	}
+	if _, err := o.Applications(t.Context(), nobody); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("the applications of nobody: %v", err)
+	}
+}
+
+func TestAnIssuedKeyOpensAndItsSecretIsNotKept(t *testing.T) {
+	t.Parallel()
+	o := tenancyNewScene(t)
+	k := o.issue(t, nil)
+	if e, ok := domain.ParseAPIKey(k.Secret); !ok || e != domain.Live {
+		t.Errorf("secret %q", k.Secret)
+	}
+	stored, err := o.Store.Read().Tenancy.APIKey(t.Context(), k.ID)
+	if err != nil || stored.Digest != (stage.Digester{}).Digest(k.Secret) || stored.LastFour != k.Secret[len(k.Secret)-4:] ||
+		stored.ExpiresAt != nil || stored.RevokedAt != nil || stored.Environment != domain.Live ||
+		!slices.Equal(stored.Scopes, []domain.Scope{"quotes:read", "deliveries:write"}) {
+		t.Errorf("stored %+v, %v", stored, err)
+	}
+	if err := o.use(t, k.Secret); err != nil {
+		t.Errorf("refused: %v", err)
+	}
+}
+
+func TestAKeyLivesAsLongAsItWasMadeFor(t *testing.T) {
+	t.Parallel()
+	o := tenancyNewScene(t)
+	day := 24 * time.Hour
+	k := o.issue(t, &day)
+	if k.ExpiresAt == nil || !k.ExpiresAt.Equal(tenancyNoon.Add(day)) {
+		t.Errorf("expires %v", k.ExpiresAt)
+	}
+	for _, lifetime := range []time.Duration{0, -time.Second} {
+		if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, domain.Live, nil, &lifetime); !domain.HasCode(err,
+			"VALIDATION_ERROR") {
+			t.Errorf("a lifetime of %s: %v", lifetime, err)
+		}
+	}
+	if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil,
+		nil); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("a key of nobody: %v", err)
+	}
+	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := o.Keys(t.Context(), o.IDs.ID(domain.PrefixApplication)); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("the keys of nobody: %v", err)
+	}
+}
+
+func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
+	t.Parallel()
+	for name, lifetime := range map[string]*time.Duration{"that expires": new(10 * 24 * time.Hour), "that does not": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := tenancyNewScene(t)
+			old := o.issue(t, lifetime)
+			o.Clock.GoOn(9 * 24 * time.Hour)
+			next, err := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID)
+			if err != nil || next.ID == old.ID || next.Secret == old.Secret || next.ApplicationID != old.ApplicationID ||
+				next.Environment != old.Environment || !slices.Equal(next.Scopes, old.Scopes) || next.RevokedAt != nil {
+				t.Fatalf("%+v, %v", next, err)
+			}
+			if (lifetime == nil) != (next.ExpiresAt == nil) || lifetime != nil && !next.ExpiresAt.Equal(o.Clock.Now().Add(*lifetime)) {
+				t.Errorf("expires %v", next.ExpiresAt)
+			}
+			if a, b := o.use(t, old.Secret), o.use(t, next.Secret); a != nil || b != nil {
+				t.Errorf("old: %v, new: %v", a, b)
+			}
+			if all, err := o.Keys(t.Context(), old.ApplicationID); err != nil || len(all) != 2 || all[0].ID != old.ID {
+				t.Errorf("%+v, %v", all, err)
+			}
+		})
+	}
+	if _, err := tenancyNewScene(t).RotateKey(t.Context(), domain.AuditActor{Name: "test"},
+		domain.MakeID(domain.PrefixAPIKey, [16]byte{9})); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("an unknown key: %v", err)
+	}
+}
+
+func TestARevokedKeyHasNoSuccessor(t *testing.T) {
+	t.Parallel()
+	o := tenancyNewScene(t)
+	old := o.issue(t, nil)
+	if _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID); !domain.HasCode(err, "API_KEY_REVOKED") {
+		t.Errorf("rotated: %v", err)
+	}
+	if all, err := o.Keys(t.Context(), old.ApplicationID); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
+	t.Parallel()
+	o := tenancyNewScene(t)
+	k := o.issue(t, nil)
+	for range 2 {
+		revoked, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
+		if err != nil || revoked.ID != k.ID || revoked.RevokedAt == nil || !revoked.RevokedAt.Equal(tenancyNoon) {
+			t.Errorf("%+v, %v", revoked, err)
+		}
+		o.Clock.GoOn(time.Hour)
+	}
+	if err := o.use(t, k.Secret); !domain.HasCode(err, "API_KEY_REVOKED") {
+		t.Errorf("got %v", err)
+	}
+	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
+		t.Errorf("revoked keys are listed: %+v, %v", all, err)
+	}
+	if _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixAPIKey)); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("an unknown key: %v", err)
+	}
+}
+
+func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
+	t.Parallel()
+	o := tenancyNewScene(t)
+	k := o.issue(t, nil)
+	for _, disabled := range []bool{true, true, false} {
+		app, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, disabled)
+		if err != nil || app.ID != k.ApplicationID || app.Disabled != disabled {
+			t.Errorf("%+v, %v", app, err)
+		}
+		if err := o.use(t, k.Secret); disabled != domain.HasCode(err, "INVALID_API_KEY") || !disabled && err != nil {
+			t.Errorf("disabled %t: %v", disabled, err)
+		}
+	}
+	if _, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true); !domain.HasCode(err,
+		"NOT_FOUND") {
+		t.Errorf("an unknown application: %v", err)
+	}
+}

@@ -1,0 +1,197 @@
+package deliveries
+
+import (
+	"context"
+
+	"waybill/application/audit"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Handling shows and changes the deliveries of one business.
+type Handling struct {
+	storage  ports.Storage
+	log      *audit.Log
+	clock    ports.Clock
+	ids      ports.Identifiers
+	renderer ports.EventRenderer
+}
+
+// New makes the use cases.
+func NewHandling(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRenderer) *Handling {
+	return &Handling{storage: s, log: audit.New(s, c, ids), clock: c, ids: ids, renderer: r}
+}
+
+// List is deliveries.List, of an application of the business.
+func (h *Handling) List(
+	ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, p domain.PageRequest,
+) ([]*domain.Delivery, error) {
+	if err := h.owns(ctx, t); err != nil {
+		return nil, err
+	}
+	return h.storage.Read().Deliveries.List(ctx, t, f, p)
+}
+
+// owns answers domain.ErrNotFound unless the tenant's application is its business's.
+func (h *Handling) owns(ctx context.Context, t domain.Tenant) error {
+	app, err := h.storage.Read().Tenancy.Application(ctx, t.ApplicationID)
+	if err == nil && (t.BusinessID == "" || app.BusinessID != t.BusinessID) {
+		return domain.ErrNotFound
+	}
+	return err
+}
+
+// Get is a delivery of the business.
+func (h *Handling) Get(ctx context.Context, business, id domain.ID) (*domain.Delivery, error) {
+	t, err := h.Tenant(ctx, business, id)
+	if err != nil {
+		return nil, err
+	}
+	return h.storage.Read().Deliveries.Get(ctx, t, id)
+}
+
+// BusinessStory is a delivery with all that became of it.
+type BusinessStory struct {
+	Delivery *domain.Delivery
+	Events   []domain.Event
+	Webhooks []SentWebhook
+	Changes  []domain.AuditEntry // by people and operators, newest first
+	Next     []domain.Status     // to which a person may move it now: in the sandbox
+}
+
+// changesOfBusiness is of how many changes a story tells who made them.
+const changesOfBusiness = 50
+
+// Story is that of a delivery of the business.
+func (h *Handling) Story(ctx context.Context, business, id domain.ID) (s BusinessStory, err error) {
+	t, err := h.Tenant(ctx, business, id)
+	if err != nil {
+		return s, err
+	}
+	read := h.storage.Read()
+	if s.Delivery, err = read.Deliveries.Get(ctx, t, id); err != nil {
+		return s, err
+	}
+	if s.Events, err = read.Deliveries.Events(ctx, t, id); err != nil {
+		return s, err
+	}
+	if s.Delivery.Simulated() && !s.Delivery.Simulating() {
+		s.Next = s.Delivery.Next(domain.ActorHelper)
+	}
+	s.Changes, err = h.log.EntriesOfBusiness(ctx, business, domain.AuditFilter{Target: id}, domain.PageRequest{Limit: changesOfBusiness})
+	if err != nil {
+		return s, err
+	}
+	s.Webhooks, err = Webhooks(ctx, read, s.Delivery)
+	return s, err
+}
+
+// Tenant is the environment of a delivery of the business, and the application that
+// booked it.
+func (h *Handling) Tenant(ctx context.Context, business, id domain.ID) (domain.Tenant, error) {
+	t, err := h.storage.Read().Deliveries.Owner(ctx, id)
+	if err == nil && (business == "" || t.BusinessID != business) {
+		return domain.Tenant{}, domain.ErrNotFound
+	}
+	return t, err
+}
+
+// Search finds deliveries of the business, newest first, by what people have in hand: the
+// ID, the reference or the external_id, whole; the reference also as people write it down.
+// It returns at most limit.
+func (h *Handling) Search(ctx context.Context, business domain.ID, text string, limit int) ([]*domain.Delivery, error) {
+	if business == "" {
+		return nil, domain.ErrNotFound
+	}
+	search := domain.DeliverySearch{BusinessID: business, ExternalID: text, NewestFirst: true}
+	if id, err := domain.ParseID(domain.PrefixDelivery, text); err == nil {
+		search.ID, search.ExternalID = id, ""
+	} else if reference, ok := domain.ParseReference(text); ok {
+		search.Reference, search.ExternalID = reference, ""
+	}
+	found, err := h.storage.Read().Platform.Deliveries(ctx, search, domain.PageRequest{Limit: limit})
+	if folded, ok := domain.FoldReference(text); err == nil && ok && folded != search.Reference && len(found) < limit {
+		search.Reference, search.ExternalID = folded, ""
+		var more []*domain.Delivery
+		more, err = h.storage.Read().Platform.Deliveries(ctx, search, domain.PageRequest{Limit: limit})
+		found = append(found, more...)
+	}
+	return found[:min(len(found), limit)], err
+}
+
+// Cancel stops a delivery that was never picked up. DELIVERY_NOT_CANCELLABLE; one that
+// is cancelled stays as it is.
+func (h *Handling) Cancel(ctx context.Context, by domain.AuditActor, id domain.ID) error {
+	return h.change(ctx, by, id, domain.ActionDeliveryCancel, nil, func(d *domain.Delivery) ([]domain.Event, error) {
+		event, changed, err := d.Cancel(h.ids.ID(domain.PrefixEvent), h.clock.Now())
+		if err != nil || !changed {
+			return nil, err
+		}
+		return []domain.Event{event}, nil
+	})
+}
+
+// Move takes a sandbox delivery one step from a status to another.
+// SANDBOX_TRANSITION_INVALID where it is in another status by now; SIMULATION_RUNNING.
+func (h *Handling) Move(ctx context.Context, by domain.AuditActor, id domain.ID, from, to domain.Status) error {
+	details := map[string]string{"from": string(from), "to": string(to)}
+	return h.change(ctx, by, id, domain.ActionDeliveryMove, details, func(d *domain.Delivery) ([]domain.Event, error) {
+		if err := h.isAt(d, from); err != nil {
+			return nil, err
+		}
+		event, err := d.Move(to, domain.ActorHelper, "", h.ids.ID(domain.PrefixEvent), h.clock.Now())
+		return []domain.Event{event}, err
+	})
+}
+
+func (h *Handling) isAt(d *domain.Delivery, from domain.Status) error {
+	if !d.Simulated() {
+		return domain.ErrNotFound
+	}
+	if d.Status() == from {
+		return nil
+	}
+	return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeSandboxTransitionInvalid,
+		Message: "The delivery is " + string(d.Status()) + " by now, and no longer " + string(from) + "."}
+}
+
+// Simulate lets a scenario move a sandbox delivery that is booked, as sandbox.Start does.
+func (h *Handling) Simulate(ctx context.Context, by domain.AuditActor, id domain.ID, plan domain.Plan) error {
+	details := map[string]string{"scenario": string(plan.Scenario)}
+	return h.change(ctx, by, id, domain.ActionDeliverySimulate, details, func(d *domain.Delivery) ([]domain.Event, error) {
+		return nil, d.StartSimulation(plan, h.clock.Now())
+	})
+}
+
+// StopSimulation leaves a delivery where its simulation has brought it. Without one that
+// runs nothing is changed.
+func (h *Handling) StopSimulation(ctx context.Context, by domain.AuditActor, id domain.ID) error {
+	return h.change(ctx, by, id, domain.ActionDeliveryStop, nil, func(d *domain.Delivery) ([]domain.Event, error) {
+		d.StopSimulation(h.clock.Now())
+		return nil, nil
+	})
+}
+
+// change is one of a delivery of the actor's business. Without a change there is no
+// record in the audit log.
+func (h *Handling) change(
+	ctx context.Context, by domain.AuditActor, id domain.ID, action domain.Action, details map[string]string, decide Decision,
+) error {
+	t, err := h.Tenant(ctx, by.BusinessID, id)
+	if err != nil {
+		return err
+	}
+	return h.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		var before, after domain.Lifecycle
+		_, err := Change(ctx, tx, h.renderer, t, id, h.clock.Now(), func(d *domain.Delivery) ([]domain.Event, error) {
+			before = d.Lifecycle()
+			events, err := decide(d)
+			after = d.Lifecycle()
+			return events, err
+		})
+		if err != nil || before == after {
+			return domain.AuditRecord{}, err
+		}
+		return domain.AuditRecord{Action: action, Target: id, BusinessID: t.BusinessID, Details: details}, nil
+	})
+}

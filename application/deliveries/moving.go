@@ -1,0 +1,52 @@
+package deliveries
+
+import (
+	"context"
+	"slices"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Move is a step that a person asks for, of a delivery as the person saw it.
+type Move struct {
+	DeliveryID domain.ID
+	Sequence   int // of the last event that the person saw; 0: none was looked at
+	To         domain.Status
+	Reason     domain.ReasonCode
+}
+
+// Move is Advance for people. Failed and cancelled need a reason; that of another step
+// is kept in the audit log alone. Where the delivery is beyond Sequence nothing is
+// moved: TRANSITION_INVALID tells where it is, unless its one event since then is the
+// very step, which a form that was sent twice has made.
+func (o *Operations) Move(ctx context.Context, by domain.AuditActor, m Move) (*domain.Delivery, error) {
+	event := m.Reason
+	switch {
+	case !m.To.TakesReason():
+		event = ""
+	case m.Reason == "":
+		return nil, domain.Invalid(domain.FieldError{Field: "reason_code", Code: domain.FieldRequired,
+			Message: "say why it is " + string(m.To)})
+	}
+	decide := func(ctx context.Context, tx ports.Stores, d *domain.Delivery) ([]domain.Event, error) {
+		if now := d.Lifecycle().Sequence; m.Sequence != 0 && m.Sequence != now {
+			made, err := tx.Deliveries.Events(ctx, d.Tenant, d.ID)
+			if err != nil || now == m.Sequence+1 && slices.ContainsFunc(made, func(e domain.Event) bool {
+				return e.Sequence == now && e.Status == m.To && e.Reason == event
+			}) {
+				return nil, err
+			}
+			return nil, movedMeanwhile(d)
+		}
+		e, err := d.Move(m.To, domain.ActorPlatform, event, o.ids.ID(domain.PrefixEvent), o.clock.Now())
+		return []domain.Event{e}, err
+	}
+	return o.change(ctx, by, m.DeliveryID, m.To, m.Reason, decide)
+}
+
+func movedMeanwhile(d *domain.Delivery) *domain.Error {
+	return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeTransitionInvalid,
+		Message: "The delivery is " + string(d.Status()) + " by now: it was moved after the page was opened. Look at it again, then decide.",
+		Details: map[string]any{"current_status": string(d.Status())}}
+}

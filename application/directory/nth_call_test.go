@@ -1,0 +1,64 @@
+package directory_test
+
+import (
+	"context"
+	"testing"
+
+	"waybill/application/idempotency"
+	"waybill/test/nthcall"
+	"waybill/test/stage"
+)
+
+var useCases = []nthcall.UseCase[*scene]{
+	{
+		// key, transaction: claim, add, complete
+		Name: "create", Keyed: true, Calls: 5,
+		Ready: func(_ *testing.T, s *scene) nthcall.Send {
+			return func(ctx context.Context) (idempotency.Result, error) {
+				return s.create(ctx, stage.Key(s.tenant, "person-0001", 1), "Ama", "+233201234567")
+			}
+		},
+		Check: onlyAma(0),
+	},
+	{
+		Name: "create that fills in a name", Keyed: true, Calls: 5,
+		Ready: func(t *testing.T, s *scene) nthcall.Send {
+			s.mustCreate(t, "")
+			return func(ctx context.Context) (idempotency.Result, error) {
+				return s.create(ctx, stage.Key(s.tenant, "person-0001", 1), "Ama", "+233201234567")
+			}
+		},
+		Check: onlyAma(0),
+	},
+	{
+		Name: "add an address", Keyed: true, Calls: 5,
+		Ready: func(t *testing.T, s *scene) nthcall.Send {
+			ama := s.mustCreate(t, "Ama")
+			return func(ctx context.Context) (idempotency.Result, error) {
+				return s.addAddress(ctx, stage.Key(s.tenant, "place-0001", 1), ama, "4 Castle Road")
+			}
+		},
+		Check: onlyAma(1),
+	},
+}
+
+// onlyAma is a directory of one person with that many addresses.
+func onlyAma(addresses int) func(*testing.T, *scene) {
+	return func(t *testing.T, s *scene) {
+		people, places := s.people(t)
+		if len(people) != 1 || people[0].Name != "Ama" || len(places[0]) != addresses {
+			t.Errorf("directory %+v, addresses %+v", people, places)
+		}
+	}
+}
+
+// Whichever call fails in whichever way, the same request sent again gets the
+// one thing that was asked for, and it is there once.
+func TestWhicheverCallFailsTheRetryFindsOneEffect(t *testing.T) {
+	t.Parallel()
+	nthcall.Exam[*scene]{
+		Scene: newScene,
+		Break: func(s *scene, c *nthcall.Calls) { s.on(c.Storage(s.Store)) },
+		Mend:  func(s *scene) { s.on(s.Store) },
+	}.Run(t, useCases)
+}

@@ -1,0 +1,106 @@
+package directory
+
+import (
+	"context"
+
+	"waybill/application/audit"
+	"waybill/application/idempotency"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// PickupLocations are the use cases of saved pickup locations.
+type PickupLocations struct {
+	storage ports.Storage
+	log     *audit.Log
+	gate    *idempotency.Gate
+	clock   ports.Clock
+	ids     ports.Identifiers
+
+	turns *turns // of imports
+}
+
+// New makes the use cases of saved pickup locations.
+func NewPickupLocations(s ports.Storage, g *idempotency.Gate, c ports.Clock, ids ports.Identifiers) *PickupLocations {
+	return &PickupLocations{storage: s, log: audit.New(s, c, ids), gate: g, clock: c, ids: ids, turns: newTurns()}
+}
+
+// Get is NOT_FOUND for what is not the business's.
+func (p *PickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
+	return p.storage.Read().PickupLocations.Get(ctx, t, id)
+}
+
+// List returns up to Limit+1 locations, newest first.
+func (p *PickupLocations) List(ctx context.Context, t domain.Tenant, f domain.PickupLocationFilter,
+	page domain.PageRequest) ([]domain.PickupLocation, error) {
+	return p.storage.Read().PickupLocations.List(ctx, t, f, page)
+}
+
+// PickupLocationForm is a location to be added; see domain.PickupLocation.
+type PickupLocationForm struct {
+	Name        string
+	Contact     domain.PhoneNumber
+	Address     string
+	Coordinates *domain.Coordinates
+	Active      bool
+}
+
+// Create adds a location on behalf of the business.
+func (p *PickupLocations) Create(ctx context.Context, req idempotency.Request,
+	form func() (PickupLocationForm, error), answer func(domain.PickupLocation) domain.Answer,
+) (idempotency.Result, error) {
+	return p.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
+		f, err := form()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
+			return p.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
+				location := p.build(f)
+				if err := tx.PickupLocations.Insert(ctx, req.Tenant, location); err != nil {
+					return domain.Answer{}, err
+				}
+				return answer(location), nil
+			})
+		}, nil
+	})
+}
+
+func (p *PickupLocations) build(f PickupLocationForm) domain.PickupLocation {
+	now := p.clock.Now()
+	return domain.PickupLocation{
+		ID: p.ids.ID(domain.PrefixPickupLocation), Name: f.Name, Contact: f.Contact, Address: f.Address,
+		Coordinates: f.Coordinates, Active: f.Active, CreatedAt: now, UpdatedAt: now,
+	}
+}
+
+// Change updates the fields that are given. A change that changes nothing
+// leaves updated_at alone.
+func (p *PickupLocations) Change(ctx context.Context, req idempotency.Request, id domain.ID,
+	form func() (domain.PickupLocationChange, error), answer func(domain.PickupLocation) domain.Answer,
+) (idempotency.Result, error) {
+	return p.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
+		change, err := form()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
+			return p.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
+				location, err := tx.PickupLocations.Lock(ctx, req.Tenant, id)
+				if err != nil {
+					return domain.Answer{}, err
+				}
+				changed, err := location.Apply(change, p.clock.Now())
+				if err != nil {
+					return domain.Answer{}, err
+				}
+				if changed {
+					if err := tx.PickupLocations.Update(ctx, req.Tenant, location); err != nil {
+						return domain.Answer{}, err
+					}
+				}
+				return answer(location), nil
+			})
+		}, nil
+	})
+}

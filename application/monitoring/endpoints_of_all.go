@@ -1,0 +1,19 @@
+package monitoring
+
+import (
+	"context"
+
+	"waybill/domain"
+)
+
+// Endpoints is a page of the webhook endpoints of all customers, those first that need
+// people most, and one more.
+func (m *Machinery) Endpoints(ctx context.Context, f domain.EndpointFilter, after *domain.EndpointPlace, limit int) ([]domain.EndpointShown,
+	error) {
+	return m.storage.Read().Machinery.Endpoints(ctx, f, m.clock.Now(), after, limit+1)
+}
+
+// Endpoint is one of any customer.
+func (m *Machinery) Endpoint(ctx context.Context, id domain.ID) (domain.WebhookEndpoint, error) {
+	return m.storage.Read().Machinery.Endpoint(ctx, id)
+}

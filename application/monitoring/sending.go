@@ -1,0 +1,68 @@
+package monitoring
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// pausesWithin is for how long a page waits to know of pauses.
+const pausesWithin = 300 * time.Millisecond
+
+// Pauses lists the environments in which no webhooks are sent, as they were within keepFor.
+// It answers within 300 ms: ErrTookTooLong where that is not known by then.
+func (m *Machinery) Pauses(ctx context.Context) ([]domain.SendingPause, error) {
+	came := make(chan Part[[]domain.SendingPause], 1)
+	go func() { came <- m.pauses.get(ctx) }() // ends with its read, within readFor
+	select {
+	case p := <-came:
+		return p.Value, p.Err
+	case <-time.After(pausesWithin):
+		return nil, ports.ErrTookTooLong
+	}
+}
+
+// PauseSending stops the sending of webhooks of an environment to all customers: every
+// process hears of it within 2 s. SENDING_UNCHANGED where it is paused already, so that
+// no person takes another's pause for the own.
+func (m *Machinery) PauseSending(ctx context.Context, by domain.AuditActor, e domain.Environment, reason string) error {
+	reason = strings.TrimSpace(reason)
+	if code, message := domain.PauseReasonRule.Judge(reason); code != "" {
+		return domain.Invalid(domain.FieldError{Field: "reason", Code: code, Message: message})
+	}
+	p := domain.SendingPause{Environment: e, Since: domain.Millis(m.clock.Now()), By: by.Name, Reason: reason}
+	defer m.pauses.forget()
+	defer m.overview.forget()
+	return m.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		paused, err := tx.Sending.Pause(ctx, p)
+		if err == nil && !paused {
+			err = unchanged("The sending to " + string(e) + " is paused already. The pause that is there stands, with its reason.")
+		}
+		return domain.AuditRecord{Action: domain.ActionSendingPause, Target: domain.ID(e), Details: map[string]string{"reason": reason}}, err
+	})
+}
+
+// ResumeSending lets webhooks go on. SENDING_UNCHANGED where they are not paused.
+func (m *Machinery) ResumeSending(ctx context.Context, by domain.AuditActor, e domain.Environment) error {
+	now := domain.Millis(m.clock.Now())
+	defer m.pauses.forget()
+	defer m.overview.forget()
+	return m.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		ended, err := tx.Sending.Resume(ctx, e, now)
+		if err == nil && ended == nil {
+			err = unchanged("The sending to " + string(e) + " is not paused: another person has resumed it.")
+		}
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		return domain.AuditRecord{Action: domain.ActionSendingResume, Target: domain.ID(e),
+			Details: map[string]string{"paused_since": domain.FormatTime(ended.Since), "paused_by": ended.By}}, nil
+	})
+}
+
+func unchanged(message string) *domain.Error {
+	return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeSendingUnchanged, Message: message}
+}

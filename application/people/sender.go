@@ -1,0 +1,176 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// atOnce is how many mails are sent at a time.
+	atOnce = 4
+	// leaseFor is how long a sender has a mail: longer than storing the link, sending
+	// and storing the outcome may take together.
+	leaseFor = 2 * time.Minute
+	// composeTimeout bounds what is read and stored for a mail before it is sent, and
+	// settleFor how long the outcome is tried to be stored, within settleTimeout each.
+	composeTimeout = 10 * time.Second
+	settleFor      = 45 * time.Second
+	settleTimeout  = 5 * time.Second
+	settleAgain    = 500 * time.Millisecond
+	mostError      = 500 // bytes that are kept of an error
+)
+
+// How an attempt to send a mail ends.
+const (
+	MailSent    = "sent"
+	MailFailed  = "failed" // and is tried again
+	MailGivenUp = "given_up"
+	MailDropped = "dropped" // there is no one to tell it to any more, or an invitation is sent instead
+)
+
+// MailObserver hears of attempts.
+type MailObserver func(kind domain.MailKind, outcome string)
+
+// MailSender sends what is due.
+type MailSender struct {
+	storage  ports.Storage
+	outbox   ports.MailOutbox
+	mailer   ports.Mailer
+	renderer ports.MailRenderer
+	clock    ports.Clock
+	ids      ports.Identifiers
+	sites    MailSites
+	observe  MailObserver
+	log      *slog.Logger
+}
+
+// MailSites are the addresses under which people open the sites, without a slash at the end;
+// empty: there is none, and no link to it is sent.
+type MailSites struct{ Portal, Console string }
+
+// of is the site of a business, and of the staff for an empty ID.
+func (s MailSites) of(business domain.ID) string {
+	if domain.SiteOf(business) == domain.Console {
+		return s.Console
+	}
+	return s.Portal
+}
+
+// NewMailSender makes a sender of mails whose links lead to the sites.
+func NewMailSender(s ports.Storage, o ports.MailOutbox, m ports.Mailer, r ports.MailRenderer, c ports.Clock, ids ports.Identifiers,
+	sites MailSites, observe MailObserver, log *slog.Logger,
+) *MailSender {
+	return &MailSender{storage: s, outbox: o, mailer: m, renderer: r, clock: c, ids: ids, sites: sites, observe: observe, log: log}
+}
+
+// Send sends some of the due mails, and tells whether there may be more. A mail that
+// is being sent is finished even where ctx ends: one that is cut off may have been
+// sent.
+func (s *MailSender) Send(ctx context.Context) (more bool, err error) {
+	now := s.clock.Now()
+	leased, err := s.outbox.Lease(ctx, now, now.Add(leaseFor), atOnce)
+	if err != nil {
+		return false, err
+	}
+	var sending sync.WaitGroup
+	for _, m := range leased {
+		sending.Go(func() { s.one(context.WithoutCancel(ctx), m) })
+	}
+	sending.Wait()
+	return len(leased) == atOnce, nil
+}
+
+// one makes one attempt and stores what became of it.
+func (s *MailSender) one(ctx context.Context, m domain.Mail) {
+	var to domain.Email
+	err := domain.Safely(func() (err error) {
+		to, err = s.attempt(ctx, m)
+		return err
+	})
+	now := s.clock.Now()
+	outcome, level := MailSent, slog.LevelInfo
+	next, inTime := m.NextAttempt(now)
+	switch {
+	case err == nil:
+		m.State = domain.MailSent
+	case errors.Is(err, errNoRecipient), errors.Is(err, errInvited):
+		outcome, m.State, level = MailDropped, domain.MailDropped, slog.LevelDebug
+	case errors.Is(err, ports.ErrMailRefused), !inTime:
+		outcome, m.State, level = MailGivenUp, domain.MailGivenUp, slog.LevelError
+	default:
+		outcome, m.DueAt, level = MailFailed, next, slog.LevelWarn
+	}
+	if m.State != domain.MailWaiting {
+		m.DueAt, m.SettledAt = now, &now
+	}
+	fields := []any{"mail", m.ID, "kind", m.Kind, "person", m.PersonID, "attempt", m.Attempts}
+	if m.LastError = ""; err != nil {
+		m.LastError = mailsShortened(err.Error(), to)
+		fields = append(fields, "error", m.LastError)
+	}
+	if outcome == MailFailed {
+		fields = append(fields, "next", domain.FormatTime(next))
+	}
+	s.log.Log(ctx, level, "mail "+outcome, fields...)
+	s.observe(m.Kind, outcome)
+	s.settle(ctx, m)
+}
+
+// attempt sends the mail, or answers errNoRecipient where there is no one to tell it to. to is
+// the recipient as far as that is known.
+func (s *MailSender) attempt(ctx context.Context, m domain.Mail) (to domain.Email, err error) {
+	if !s.clock.Now().Before(m.ExpiresAt) {
+		return "", errors.New("its time was over before it could be sent")
+	}
+	within, cancel := context.WithTimeout(ctx, composeTimeout)
+	defer cancel()
+	letter, err := s.compose(within, m)
+	if err != nil {
+		return m.Email, err
+	}
+	message, err := s.renderer.Render(letter)
+	if err != nil {
+		return letter.To, err
+	}
+	within, cancel = context.WithTimeout(ctx, ports.MailTimeout)
+	defer cancel()
+	return letter.To, s.mailer.Send(within, message)
+}
+
+// settle insists: an outcome that is not stored is a mail that is sent twice.
+func (s *MailSender) settle(ctx context.Context, m domain.Mail) {
+	ctx, cancel := context.WithTimeout(ctx, settleFor)
+	defer cancel()
+	for {
+		within, done := context.WithTimeout(ctx, settleTimeout)
+		err := s.outbox.Settle(within, m)
+		done()
+		if err == nil {
+			return
+		}
+		if !ports.StorageUnavailable(err) || ctx.Err() != nil {
+			s.log.WarnContext(ctx, "what became of a mail is not recorded; it may be sent again", "mail", m.ID, "state", m.State, "error", err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(settleAgain):
+		}
+	}
+}
+
+// shortened is an error for the log and the outbox: no recipient is in it, though mail
+// servers like to repeat them.
+func mailsShortened(text string, to domain.Email) string {
+	if to != "" {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, string(to), "the recipient"), strings.ToUpper(string(to)), "the recipient")
+	}
+	return strings.ToValidUTF8(text[:min(len(text), mostError)], "")
+}

@@ -1,0 +1,340 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/application/audit"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Endpoints shows and changes the endpoints of one business.
+type Endpoints struct {
+	storage  ports.Storage
+	webhooks *Webhooks
+	log      *audit.Log
+	clock    ports.Clock
+	ids      ports.Identifiers
+}
+
+// New makes the use cases.
+func NewEndpoints(s ports.Storage, w *Webhooks, c ports.Clock, ids ports.Identifiers) *Endpoints {
+	return &Endpoints{storage: s, webhooks: w, log: audit.New(s, c, ids), clock: c, ids: ids}
+}
+
+// Shown is an endpoint with how it does.
+type Shown struct {
+	domain.WebhookEndpoint
+	// Summary counts nothing as due before the endpoint's pause ends.
+	Summary domain.WebhookSummary
+}
+
+// List is all endpoints of an application of the business, oldest first.
+func (e *Endpoints) List(ctx context.Context, t domain.Tenant) (all []Shown, err error) {
+	if err := e.owns(ctx, t); err != nil {
+		return nil, err
+	}
+	found, err := e.storage.Read().Webhooks.Endpoints(ctx, t, domain.PageRequest{Limit: domain.MaxWebhookEndpoints})
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range found {
+		shown, err := e.shown(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, shown)
+	}
+	return all, nil
+}
+
+// owns answers domain.ErrNotFound unless the tenant's application is its business's.
+func (e *Endpoints) owns(ctx context.Context, t domain.Tenant) error {
+	app, err := e.storage.Read().Tenancy.Application(ctx, t.ApplicationID)
+	if err == nil && (t.BusinessID == "" || app.BusinessID != t.BusinessID) {
+		return domain.ErrNotFound
+	}
+	return err
+}
+
+func (e *Endpoints) shown(ctx context.Context, one domain.WebhookEndpoint) (Shown, error) {
+	sum, err := e.storage.Read().Webhooks.Summary(ctx, one.Tenant, one.ID)
+	if open := one.Health.OpenUntil; sum.NextAt != nil && open != nil && open.After(*sum.NextAt) {
+		sum.NextAt = open
+	}
+	return Shown{WebhookEndpoint: one, Summary: sum}, err
+}
+
+// Get is an endpoint of the business.
+func (e *Endpoints) Get(ctx context.Context, business, id domain.ID) (Shown, error) {
+	one, err := e.storage.Read().Webhooks.EndpointOf(ctx, business, id)
+	if err != nil {
+		return Shown{}, err
+	}
+	return e.shown(ctx, one)
+}
+
+// mostUnhealthy is of how many unhealthy endpoints people are told at a time.
+const mostUnhealthy = 10
+
+// Unhealthy are endpoints of the business that will be disabled because they fail, or
+// have been disabled because of their answers: at most 10.
+func (e *Endpoints) Unhealthy(ctx context.Context, business domain.ID) ([]domain.WebhookEndpoint, error) {
+	if business == "" {
+		return nil, domain.ErrNotFound
+	}
+	return e.storage.Read().Webhooks.Unhealthy(ctx, business, e.clock.Now().Add(-domain.WarnAfter), "", mostUnhealthy)
+}
+
+// Deliveries is webhooks.Deliveries of an endpoint of the business.
+func (e *Endpoints) Deliveries(ctx context.Context, business, id domain.ID, f domain.WebhookDeliveryFilter,
+	p domain.PageRequest) ([]domain.WebhookDelivery, error) {
+	one, err := e.storage.Read().Webhooks.EndpointOf(ctx, business, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.webhooks.Deliveries(ctx, one.Tenant, id, f, p)
+}
+
+// Sent is an event as it was sent to an endpoint, or is to be.
+type Sent struct {
+	domain.WebhookDelivery
+	Attempts []domain.WebhookAttempt // by number, the last ones
+	Body     []byte                  // nil: it is not kept any more
+}
+
+// Sent is a webhook of an endpoint of the business.
+func (e *Endpoints) Sent(ctx context.Context, business, id, delivery domain.ID) (s Sent, err error) {
+	one, err := e.storage.Read().Webhooks.EndpointOf(ctx, business, id)
+	if err != nil {
+		return s, err
+	}
+	if s.WebhookDelivery, err = e.webhooks.Delivery(ctx, one.Tenant, delivery); err != nil {
+		return s, err
+	}
+	if s.EndpointID != id {
+		return Sent{}, domain.ErrNotFound
+	}
+	if s.Attempts, err = e.webhooks.Attempts(ctx, one.Tenant, delivery); err != nil {
+		return s, err
+	}
+	event, err := e.storage.Read().Feed.Event(ctx, one.Tenant, s.EventID)
+	if domain.HasCode(err, domain.CodeNotFound) {
+		return s, nil
+	}
+	s.Body = event.Payload
+	return s, err
+}
+
+// Secret is an endpoint with its signing secret, as receivers configure it.
+type Secret struct {
+	domain.WebhookEndpoint
+	Secret string
+}
+
+// Create adds an endpoint under an ID that was drawn before, with the form that asks for
+// it. However often that is sent, one endpoint is made: all other answers are
+// FORM_ALREADY_SENT. WEBHOOK_URL_NOT_ALLOWED, WEBHOOK_ENDPOINT_LIMIT.
+func (e *Endpoints) Create(ctx context.Context, by domain.AuditActor, once domain.ID, t domain.Tenant, f Form) (s Secret,
+	err error) {
+	if _, err := domain.ParseID(domain.PrefixWebhookEndpoint, string(once)); err != nil {
+		return s, alreadySent()
+	}
+	if err := e.owns(ctx, t); err != nil {
+		return s, err
+	}
+	if err := e.webhooks.MayHave(ctx, t, f.URL); err != nil {
+		return s, err
+	}
+	err = e.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if err := unsent(ctx, tx, t.BusinessID, once); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		s.WebhookEndpoint, s.Secret, err = e.webhooks.AddWithin(ctx, tx, once, t, f)
+		if errors.Is(err, ports.ErrIDTaken) { // by the API, or by another business, which is not told
+			err = alreadySent()
+		}
+		return record(domain.ActionEndpointCreate, s.WebhookEndpoint, nil), err
+	})
+	return s, err
+}
+
+// unsent answers FORM_ALREADY_SENT where an endpoint of the ID was ever made. The business
+// is held until the transaction ends, so that of two forms at once the second one waits.
+func unsent(ctx context.Context, tx ports.Stores, business, once domain.ID) error {
+	if _, err := tx.Tenancy.LockBusiness(ctx, business); err != nil {
+		return err
+	}
+	made, err := tx.Audit.ListOfBusiness(ctx, business, domain.AuditFilter{Action: domain.ActionEndpointCreate, Target: once},
+		domain.PageRequest{Limit: 1})
+	if err == nil && len(made) > 0 {
+		return alreadySent()
+	}
+	return err
+}
+
+func alreadySent() *domain.Error {
+	return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeFormAlreadySent,
+		Message: "This form was sent already, and a secret is shown once. If it was not copied, rotate it: the endpoint is in the list."}
+}
+
+// record is a change of an endpoint. Of its address the host is kept: the rest may be secret.
+func record(a domain.Action, one domain.WebhookEndpoint, details map[string]string) domain.AuditRecord {
+	if details == nil {
+		details = map[string]string{}
+	}
+	details["host"], details["environment"] = one.Host(), string(one.Tenant.Environment)
+	return domain.AuditRecord{Action: a, Target: one.ID, BusinessID: one.Tenant.BusinessID, Details: details}
+}
+
+// find is an endpoint that the actor may change: one of the own business, or for the staff
+// of the delivery company one of any.
+func (e *Endpoints) find(ctx context.Context, by domain.AuditActor, id domain.ID) (domain.WebhookEndpoint, error) {
+	if by.Kind() == domain.ActorOperator {
+		return e.storage.Read().Machinery.Endpoint(ctx, id)
+	}
+	return e.storage.Read().Webhooks.EndpointOf(ctx, by.BusinessID, id)
+}
+
+// on changes an endpoint that the actor may change, which it holds.
+func (e *Endpoints) on(ctx context.Context, by domain.AuditActor, id domain.ID,
+	change func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error)) error {
+	found, err := e.find(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	return e.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		one, err := e.webhooks.LockWithin(ctx, tx, found.Tenant, id)
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		return change(ctx, tx, one)
+	})
+}
+
+// Change is webhooks.Change.
+func (e *Endpoints) Change(ctx context.Context, by domain.AuditActor, id domain.ID, c domain.WebhookEndpointChange) error {
+	return e.change(ctx, by, id, nil, c)
+}
+
+// ErrEndpointChanged means that an endpoint was changed since it was shown.
+var ErrEndpointChanged = errors.New("the endpoint has changed since it was shown")
+
+// ChangeShown is Change of an endpoint as it was changed last at a time that was shown:
+// ErrEndpointChanged where it was changed after that, and the change would change it again.
+func (e *Endpoints) ChangeShown(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt time.Time,
+	c domain.WebhookEndpointChange) error {
+	return e.change(ctx, by, id, &shownAt, c)
+}
+
+func (e *Endpoints) change(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt *time.Time,
+	c domain.WebhookEndpointChange) error {
+	if c.URL != nil {
+		found, err := e.find(ctx, by, id)
+		if err != nil {
+			return err
+		}
+		if *c.URL == found.URL {
+			c.URL = nil
+		} else if err := e.webhooks.MayHave(ctx, found.Tenant, *c.URL); err != nil {
+			return err
+		}
+	}
+	return e.on(ctx, by, id, func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error) {
+		after, err := e.webhooks.ChangeWithin(ctx, tx, one, c)
+		if err != nil || after.UpdatedAt.Equal(one.UpdatedAt) {
+			return domain.AuditRecord{}, err
+		}
+		if shownAt != nil && !one.UpdatedAt.Equal(*shownAt) {
+			return domain.AuditRecord{}, ErrEndpointChanged
+		}
+		details := map[string]string{}
+		if changed := changes(one, after); changed != "" {
+			details["changed"] = changed
+		}
+		if after.Enabled != one.Enabled {
+			details["enabled"] = strconv.FormatBool(after.Enabled)
+		}
+		return record(domain.ActionEndpointUpdate, after, details), nil
+	})
+}
+
+// changes are what a change made other than it was, by name.
+func changes(before, after domain.WebhookEndpoint) string {
+	var names []string
+	for _, c := range []struct {
+		name string
+		made bool
+	}{
+		{"url", before.URL != after.URL}, {"event_types", !slices.Equal(before.EventTypes, after.EventTypes)},
+		{"description", before.Description != after.Description},
+	} {
+		if c.made {
+			names = append(names, c.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// Rotate gives an endpoint, as it was changed last at a time that was shown, a new secret;
+// the one before signs beside it for the overlap. A form that is sent twice rotates once:
+// FORM_ALREADY_SENT, as where the endpoint was changed meanwhile.
+func (e *Endpoints) Rotate(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt time.Time, overlap time.Duration) (s Secret,
+	err error) {
+	if overlap < 0 || overlap > domain.MaxSecretOverlap {
+		return s, domain.Invalid(domain.FieldError{Field: "overlap_seconds", Code: domain.FieldOutOfRange, Message: "must be 7 days at most"})
+	}
+	shown, sealed, err := e.webhooks.NewSecret(id)
+	if err != nil {
+		return s, err
+	}
+	err = e.on(ctx, by, id, func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error) {
+		if !one.UpdatedAt.Equal(shownAt) {
+			return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeFormAlreadySent,
+				Message: "The secret was not rotated: the endpoint was changed since this form was opened, or the form was sent already. " +
+					"Look at it and send the form below."}
+		}
+		s.WebhookEndpoint, err = e.webhooks.RotateWithin(ctx, tx, one, sealed, overlap)
+		return record(domain.ActionEndpointRotate, one, map[string]string{"overlap": overlap.String()}), err
+	})
+	s.Secret = shown
+	return s, err
+}
+
+// Delete takes an endpoint away, with what is pending for it.
+func (e *Endpoints) Delete(ctx context.Context, by domain.AuditActor, id domain.ID) error {
+	return e.on(ctx, by, id, func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error) {
+		return record(domain.ActionEndpointDelete, one, nil), tx.Webhooks.DeleteEndpoint(ctx, one.Tenant, id)
+	})
+}
+
+// Test is webhooks.Test.
+func (e *Endpoints) Test(ctx context.Context, by domain.AuditActor, id domain.ID) (d domain.WebhookDelivery, err error) {
+	event := e.ids.ID(domain.PrefixEvent) // one, however often the transaction runs
+	err = e.on(ctx, by, id, func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error) {
+		d, err = e.webhooks.TestWithin(ctx, tx, one, event)
+		return record(domain.ActionEndpointTest, one, nil), err
+	})
+	return d, err
+}
+
+// Resend asks for one more attempt at a webhook of an endpoint of the business.
+func (e *Endpoints) Resend(ctx context.Context, by domain.AuditActor, id, delivery domain.ID) error {
+	of, err := e.find(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	sent, err := e.Sent(ctx, of.Tenant.BusinessID, id, delivery)
+	if err != nil {
+		return err
+	}
+	return e.on(ctx, by, id, func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error) {
+		_, err := e.webhooks.RedeliverWithin(ctx, tx, one.Tenant, sent.ID)
+		return domain.AuditRecord{Action: domain.ActionWebhookResend, Target: sent.ID, BusinessID: one.Tenant.BusinessID}, err
+	})
+}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -38,7 +37,7 @@ func actionText(a domain.Action) string {
 	if text := actionTexts[a]; text != "" {
 		return text
 	}
-	return site.ActionText(domain.AuditEntry{AuditRecord: domain.AuditRecord{Action: a}})
+	return pages.ActionText(domain.AuditEntry{AuditRecord: domain.AuditRecord{Action: a}})
 }
 
 // auditQuery is what the address asks for.
@@ -82,7 +81,7 @@ func readAudit(c *call) (q auditQuery) {
 	}
 	for name, into := range map[string]**time.Time{"since": &q.Since, "until": &q.Until} {
 		if text := q.values.Get(name); text != "" {
-			if *into = site.MomentOf(text); *into == nil {
+			if *into = pages.MomentOf(text); *into == nil {
 				c.Faults[name] = "Write a time like 2026-03-14T12:00, in UTC."
 			}
 		}
@@ -150,8 +149,8 @@ func (p *Console) listAudit(c *call) error {
 		f.Value = q.values.Get(f.Name)
 		if f.Type != "" { // a browser takes nothing else into a field for a time
 			f.Value = ""
-			if at := site.MomentOf(q.values.Get(f.Name)); at != nil {
-				f.Value = at.Format(site.OfMinute)
+			if at := pages.MomentOf(q.values.Get(f.Name)); at != nil {
+				f.Value = at.Format(pages.OfMinute)
 			}
 		}
 		if f = c.Field(f); f.Name == "business" {
@@ -191,7 +190,7 @@ func showEntry(c *call, e domain.AuditEntry) entryView {
 		return c.At("/audit?" + url.Values{name: {string(id)}}.Encode())
 	}
 	shown := entryView{ID: string(e.ID), By: e.Actor.Name, What: actionText(e.Action), Target: string(e.Target),
-		Business: string(e.BusinessID), Details: site.AuditDetails(e), At: e.At, Request: e.Actor.RequestID}
+		Business: string(e.BusinessID), Details: pages.AuditDetails(e), At: e.At, Request: e.Actor.RequestID}
 	if e.Actor.ID != "" {
 		shown.ByHref = only("actor", e.Actor.ID)
 	}

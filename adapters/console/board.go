@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/reports"
 	"waybill/domain"
 )
@@ -144,7 +143,7 @@ func draw(w *reports.Work, l looked) *drawn {
 	}
 	together := w.Tallies.Together(l.business) // once, as each of the cells goes through all tallies
 	for _, status := range append(boardStatuses(), "") {
-		line := boardLine{Name: cmp.Or(site.Spaced(string(status)), "All open")}
+		line := boardLine{Name: cmp.Or(pages.Spaced(string(status)), "All open")}
 		if status == domain.Failed {
 			line.Name = "failed, last " + span(domain.FailedWindow)
 		}
@@ -169,7 +168,7 @@ func draw(w *reports.Work, l looked) *drawn {
 				Href: boardAt + "?" + looked{environment: l.environment, business: id}.query()}
 			for _, status := range append(boardStatuses(), "") {
 				f := domain.WorkFilter{BusinessID: id, Status: status}
-				line.Cells = append(line.Cells, cell(string(id)+"/"+string(status), line.Name+", "+cmp.Or(site.Spaced(string(status)), "all open"),
+				line.Cells = append(line.Cells, cell(string(id)+"/"+string(status), line.Name+", "+cmp.Or(pages.Spaced(string(status)), "all open"),
 					counts[id][status], f))
 			}
 			d.businesses = append(d.businesses, line)
@@ -237,7 +236,7 @@ func (p *Console) showBoard(c *call) error {
 		v.Ages = append(v.Ages, ageName(age))
 	}
 	for _, status := range append(boardStatuses(), "") {
-		v.Statuses = append(v.Statuses, cmp.Or(site.Spaced(string(status)), "all open"))
+		v.Statuses = append(v.Statuses, cmp.Or(pages.Spaced(string(status)), "all open"))
 	}
 	v.Environments.Label = "Environment"
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/adapters/web"
 	"waybill/application/bulk"
 	"waybill/domain"
@@ -32,10 +31,10 @@ const (
 	lookedThrough = 500
 )
 
-func (p *Console) bulkRoutes() []site.Route {
+func (p *Console) bulkRoutes() []pages.Route {
 	const get, post = http.MethodGet, http.MethodPost
-	read, move := site.Always(domain.ActReadEverything), site.Always(domain.ActMoveDeliveries)
-	return []site.Route{
+	read, move := pages.Always(domain.ActReadEverything), pages.Always(domain.ActMoveDeliveries)
+	return []pages.Route{
 		{Method: get, Path: bulkAt, Act: read, Handle: p.askBulk},
 		{Method: post, Path: bulkAt, Act: move, Handle: p.previewBulk, MaxForm: maxBulk},
 		{Method: get, Path: bulkAt + "/move", Act: read, Handle: p.askBulk},
@@ -146,7 +145,7 @@ func reasonOptions() []pages.Option {
 // notFound is told of a name that no delivery has.
 const notFound = "Nothing has this reference or ID. An external_id is looked for under Deliveries."
 
-func spaced(code string) string { return site.Spaced(code) }
+func spaced(code string) string { return pages.Spaced(code) }
 
 // bulkOrders reads the form; false: c.Faults tells what is wrong with it.
 func bulkOrders(c *call) (orders []bulk.MoveOrder, sound bool) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/access"
 	"waybill/domain"
 )
@@ -17,10 +16,10 @@ const BusinessAt = "/businesses/:business"
 
 // businessRoutes are the pages of a customer that only the console has; the others are those
 // of the customer's own portal.
-func (p *Console) businessRoutes() []site.Route {
+func (p *Console) businessRoutes() []pages.Route {
 	const get, post = http.MethodGet, http.MethodPost
-	read, manage, view := site.Always(domain.ActReadEverything), site.Always(domain.ActManageBusinesses), site.Always(domain.ActViewAsCustomer)
-	return []site.Route{
+	read, manage, view := pages.Always(domain.ActReadEverything), pages.Always(domain.ActManageBusinesses), pages.Always(domain.ActViewAsCustomer)
+	return []pages.Route{
 		{Method: get, Path: "", Act: read, Handle: p.showBusiness},
 		{Method: get, Path: "/rename", Act: read, Handle: p.showBusiness},
 		{Method: post, Path: "/rename", Act: manage, Handle: p.renameBusiness},

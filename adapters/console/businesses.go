@@ -5,7 +5,6 @@ import (
 	"net/url"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -72,7 +71,7 @@ func (p *Console) createBusiness(c *call) error {
 		return p.businessesPage(c, http.StatusUnprocessableEntity, nil)
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
 		return p.businessesPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second customer was made",
-			Lines: []string{site.MessageOf(err)}})
+			Lines: []string{pages.MessageOf(err)}})
 	case err != nil:
 		return err
 	}

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"waybill/adapters/console"
-	"waybill/adapters/passkeys/gowebauthn"
+	"waybill/adapters/pages"
+	"waybill/adapters/passkeys"
 	"waybill/adapters/portal"
-	"waybill/adapters/site"
 	"waybill/application/access"
 	"waybill/application/deliveries"
 	"waybill/application/directory"
@@ -94,7 +94,7 @@ func init() {
 // newPortal is the portal of the customers.
 func (s *scene) newPortal(t *testing.T, at string) *portal.Portal {
 	t.Helper()
-	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
+	party := must[*passkeys.Party](t)(passkeys.New(at))
 	return portal.New(portal.UseCases{Access: s.access, Passkeys: people.NewPasskeys(s.access, party),
 		Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
 		Requests: monitoring.NewRequests(s.Store, s.Clock), Handling: deliveries.NewHandling(s.Store, s.Clock, s.IDs, stage.Renderer{}),
@@ -103,7 +103,7 @@ func (s *scene) newPortal(t *testing.T, at string) *portal.Portal {
 		Readiness: monitoring.NewReadiness(s.Store, s.Clock),
 	}, portal.Options{BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1",
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Normalizer: stage.FoldCase{},
-		RequestLog: site.RequestLog{Mode: monitoring.LogAll},
+		RequestLog: pages.RequestLog{Mode: monitoring.LogAll},
 		PerKey:     domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 	})
 }

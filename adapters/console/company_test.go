@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"waybill/adapters/console"
-	"waybill/adapters/identity/oidcprovider"
-	"waybill/adapters/passkeys/gowebauthn"
-	"waybill/adapters/site"
+	"waybill/adapters/oidc"
+	"waybill/adapters/pages"
+	"waybill/adapters/passkeys"
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/ports"
@@ -78,18 +78,18 @@ func withDex(t *testing.T) (*scene, *dexserver.Server) {
 	unverified.Verified, customer.Email = false, "owner@adom.example"
 	dex := dexserver.ForTest(t, dexserver.Known{
 		Sessions: true,
-		Clients:  []dexserver.Client{{ID: "waybill", Secret: "secret", RedirectURIs: []string{site.CompanyBack(at, console.Prefix)}}},
+		Clients:  []dexserver.Client{{ID: "waybill", Secret: "secret", RedirectURIs: []string{pages.CompanyBack(at, console.Prefix)}}},
 		Accounts: []dexserver.Account{account("admin", "ops", "everybody"), account("dispatcher", "riders desk"), account("support", "care"),
 			account("viewer", "everybody"), account("rider"), unverified, customer},
 	})
 	s := newScene(t)
-	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
+	party := must[*passkeys.Party](t)(passkeys.New(at))
 	u := console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party)}
 	for _, add := range equip {
 		add(t, s, &u)
 	}
-	provider := oidcprovider.New(oidcprovider.Config{Issuer: dex.Issuer, ClientID: "waybill", ClientSecret: "secret",
-		RedirectURL: site.CompanyBack(at, console.Prefix), GroupsClaim: "groups"}, wallClock{})
+	provider := oidc.New(oidc.Config{Issuer: dex.Issuer, ClientID: "waybill", ClientSecret: "secret",
+		RedirectURL: pages.CompanyBack(at, console.Prefix), GroupsClaim: "groups"}, wallClock{})
 	u.Company = people.NewCompany(s.access, shifted{provider, s.Clock}, domain.MakeRoleRules(map[string]string{
 		"group:ops": "admin", "group:riders desk": "dispatcher", "group:care": "support", "group:everybody": "viewer"}))
 	p := console.New(u, console.Options{BaseURL: at, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs})
@@ -219,7 +219,7 @@ func TestAProviderThatIsGoneLeavesTheOtherWaysIn(t *testing.T) {
 func TestAConsoleWithoutAProviderOffersNone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	party := must[*gowebauthn.Party](t)(gowebauthn.New("http://localhost:1"))
+	party := must[*passkeys.Party](t)(passkeys.New("http://localhost:1"))
 	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party),
 		Company: people.NewCompany(s.access, nil, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil))})
@@ -262,7 +262,7 @@ func (closed) Begin(context.Context, ports.IdentityRequest) (string, error) {
 func TestAClientThatTheProviderRefusesIsAnErrorWithARemedy(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	party := must[*gowebauthn.Party](t)(gowebauthn.New("http://localhost:1"))
+	party := must[*passkeys.Party](t)(passkeys.New("http://localhost:1"))
 	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party),
 		Company: people.NewCompany(s.access, closed{}, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil))})

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/access"
 	"waybill/application/audit"
 	"waybill/application/bulk"
@@ -55,18 +54,18 @@ type Options struct {
 	Mails          bool // they are sent, so that a link may be asked for
 	Identifiers    ports.Identifiers
 	// Customer are the pages of a business at BusinessAt, the same as in its portal.
-	Customer      *site.Mount
+	Customer      *pages.Mount
 	PortalBaseURL string // begins links to views of it
 	PerBusiness   domain.RateLimit
 	Streets       ports.MapTiles // nil: there is no street map
 	Normalizer    ports.Normalizer
-	API           site.API
-	Metrics       *site.Metrics // nil: nothing is counted
+	API           pages.API
+	Metrics       *pages.Metrics // nil: nothing is counted
 }
 
 // Console serves the pages.
 type Console struct {
-	*site.Site
+	*pages.Site
 	UseCases
 	options Options
 	boards  boards
@@ -74,16 +73,16 @@ type Console struct {
 }
 
 // call is one request.
-type call = site.Call
+type call = pages.Call
 
-var words = site.Words{
+var words = pages.Words{
 	Name: "console", To: "the console of the delivery company", Ask: "an admin", AskLink: "an admin",
 	NewLink: "Ask an admin for a new link: under Staff they make one beside your name. Nobody there? The " +
 		"command waybill staff link makes one.",
 	Tell: "whoever runs Waybill",
 }
 
-var staff = site.People{
+var staff = pages.People{
 	Path: "/staff", Title: "Staff", Lead: "Who may sign in to this console, and what they may do.", Act: domain.ActManageStaff,
 	Others: "Admins invite people and change roles.", Losing: "access to this console at once. What they did stays in the audit log.",
 	Roles: map[domain.Role]string{
@@ -102,7 +101,7 @@ func New(u UseCases, o Options) *Console {
 	if customer != nil {
 		customer.Routes = append(slices.Clone(customer.Routes), p.businessRoutes()...)
 	}
-	p.Site = site.New(site.Options{
+	p.Site = pages.New(pages.Options{
 		Mount: customer,
 		Site:  domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(),
 		Records: records, Done: done, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys, Company: u.Company, People: staff,
@@ -113,7 +112,7 @@ func New(u UseCases, o Options) *Console {
 }
 
 // NotYet is what answers before the database was reached: one page, with 503.
-func NotYet() http.Handler { return site.NotYet(Prefix, words) }
+func NotYet() http.Handler { return pages.NotYet(Prefix, words) }
 
 // frame is what is around every page.
 func (p *Console) frame(c *call) (pages.Page, error) {

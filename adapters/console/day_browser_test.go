@@ -147,7 +147,7 @@ func events(t *testing.T, r *reader, query string) <-chan string {
 	return said
 }
 
-// Package site bounds the time.
+// Package pages bounds the time.
 func TestAStreamOfTheBoardEndsWithTheSession(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"waybill/adapters/console"
-	"waybill/adapters/normalizer/international"
+	"waybill/adapters/normalizer"
 	"waybill/application/deliveries"
 	"waybill/application/monitoring"
 	"waybill/application/reports"
@@ -183,7 +183,7 @@ func TestAPhoneNumberIsFoundInAnySpelling(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	r := s.signedIn(t, domain.RoleSupport)
-	normalizer := must[*international.Normalizer](t)(international.New("GH"))
+	normalizer := must[*normalizer.Normalizer](t)(normalizer.New("GH"))
 	number := string(s.delivery.Recipient.PhoneNumber)
 	national := "0" + strings.TrimPrefix(number, "+233")
 	spellings := []string{number, national, national[:3] + " " + national[3:6] + " " + national[6:], "00" + number[1:],

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/deliveries"
 	"waybill/domain"
 )
@@ -58,7 +57,7 @@ func rowOf(d *domain.Delivery, names map[domain.ID]string) deliveryRow {
 	id := d.Tenant.BusinessID
 	return deliveryRow{
 		ID: string(d.ID), Reference: string(d.Reference), ExternalID: d.ExternalID, Environment: string(d.Tenant.Environment),
-		Status: site.Spaced(string(d.Status())), Tone: site.StatusTones[d.Status()], To: cmp.Or(d.Dropoff.Municipality, "—"),
+		Status: pages.Spaced(string(d.Status())), Tone: pages.StatusTones[d.Status()], To: cmp.Or(d.Dropoff.Municipality, "—"),
 		Business: cmp.Or(names[id], string(id)), BusinessID: string(id), Since: d.UpdatedAt(), CreatedAt: d.CreatedAt,
 	}
 }
@@ -85,7 +84,7 @@ func (p *Console) ask(c *call) (a asked, err error) {
 	}
 	s := &a.search
 	s.NewestFirst = q("order") != oldestFirst
-	s.CreatedAfter, s.CreatedBefore, a.at = site.MomentOf(q("created_after")), site.MomentOf(q("created_before")), site.MomentOf(q("at"))
+	s.CreatedAfter, s.CreatedBefore, a.at = pages.MomentOf(q("created_after")), pages.MomentOf(q("created_before")), pages.MomentOf(q("at"))
 	for param, id := range map[string]struct {
 		prefix domain.Prefix
 		into   *domain.ID
@@ -263,7 +262,7 @@ func (p *Console) filterForm(c *call, a asked, v *deliveriesView) {
 	}
 	statuses := []pages.Option{{Text: "Any"}, {Value: openStatus, Text: "Open: any that waits for a move"}}
 	for _, s := range domain.Statuses() {
-		statuses = append(statuses, pages.Option{Value: string(s), Text: site.Spaced(string(s))})
+		statuses = append(statuses, pages.Option{Value: string(s), Text: pages.Spaced(string(s))})
 	}
 	choice("status", "Status", c.Query("status"), statuses...)
 	ages := []pages.Option{{Text: "Any time"}}
@@ -304,7 +303,7 @@ func (p *Console) customerField(c *call, f pages.Field, others ...pages.Option) 
 	for _, b := range customers {
 		f.Options = append(f.Options, pages.Option{Value: string(b.ID), Text: b.Name})
 	}
-	return site.WithChosen(f)
+	return pages.WithChosen(f)
 }
 
 // span is a time as people say it.
@@ -353,7 +352,7 @@ func (p *Console) csvDeliveries(c *call) error {
 		for _, d := range all {
 			if err := write(string(d.ID), string(d.Reference), d.ExternalID, string(d.Tenant.Environment), string(d.Status()),
 				domain.FormatTime(d.UpdatedAt()), string(d.Tenant.BusinessID), names[d.Tenant.BusinessID], string(d.Tenant.ApplicationID),
-				string(d.VehicleType), d.Dropoff.Municipality, site.FeeOf(d.Quote), domain.FormatTime(d.CreatedAt)); err != nil {
+				string(d.VehicleType), d.Dropoff.Municipality, pages.FeeOf(d.Quote), domain.FormatTime(d.CreatedAt)); err != nil {
 				return false, err
 			}
 			page.After = &domain.Position{ID: d.ID}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
@@ -24,9 +23,9 @@ type deliveryView struct {
 	Recipient, Phone, Contact, Address string
 	Fee, Distance, Payment             string
 	Why                                string // it failed or was cancelled; empty: no reason was given
-	Steps                              []site.Step
+	Steps                              []pages.Step
 	NoRequests                         bool // the log does not answer
-	Simulating                         *site.Simulated
+	Simulating                         *pages.Simulated
 	Move                               *moveView // nil: not for this person
 	Over                               bool      // nothing can follow
 	Calls                              bool      // the reader may know numbers, and call them
@@ -53,18 +52,18 @@ func (p *Console) deliveryPage(c *call, status int, n *pages.Notice) error {
 	v := deliveryView{
 		Notice: n, Row: rowOf(d, map[domain.ID]string{d.Tenant.BusinessID: story.Business.Name}), Delivery: d,
 		Business: story.Business.Name, Application: story.Application.Name, Steps: timeline(c, story, requests), NoRequests: !answered,
-		Fee: site.FeeOf(d.Quote), Distance: site.DistanceOf(d.Quote.Distance), Payment: site.PaymentOf(d.Payment),
+		Fee: pages.FeeOf(d.Quote), Distance: pages.DistanceOf(d.Quote.Distance), Payment: pages.PaymentOf(d.Payment),
 		Recipient: d.Recipient.Name, Phone: string(d.Recipient.PhoneNumber), Contact: string(d.Pickup.Contact), Address: d.Dropoff.Address,
 		Over: len(story.Next) == 0, Calls: namesRecipients(c),
 	}
 	if last := len(story.Timeline) - 1; last >= 0 {
-		v.Why = site.Spaced(string(story.Timeline[last].Reason))
+		v.Why = pages.Spaced(string(story.Timeline[last].Reason))
 	}
 	if !namesRecipients(c) {
 		v.Recipient, v.Phone, v.Contact = maskedName(v.Recipient), maskedPhone(v.Phone), maskedPhone(v.Contact)
 		v.Delivery = withoutNotes(d)
 	}
-	v.Simulating = site.NewSimulated(d)
+	v.Simulating = pages.NewSimulated(d)
 	if c.May(domain.ActMoveDeliveries) && len(story.Next) > 0 {
 		v.Move = moveForm(c, d, story.Next, status)
 	}
@@ -105,7 +104,7 @@ func moveForm(c *call, d *domain.Delivery, next []domain.Status, status int) *mo
 	m := &moveView{Sequence: d.Lifecycle().Sequence}
 	to := pages.Field{Name: "status", Label: "Move to"}
 	for _, s := range next {
-		to.Options = append(to.Options, pages.Option{Value: string(s), Text: site.Spaced(string(s))})
+		to.Options = append(to.Options, pages.Option{Value: string(s), Text: pages.Spaced(string(s))})
 	}
 	why := pages.Field{Name: "reason_code", Label: "Reason", Hint: "Needed for failed and cancelled, where the customer sees it.",
 		Options: reasonsFor(next)}
@@ -126,7 +125,7 @@ func reasonsFor(next []domain.Status) (options []pages.Option) {
 	options = append(options, pages.Option{Text: "None"})
 	for _, r := range domain.ReasonCodes() {
 		if r != domain.ReasonCancelledByCaller { // the customer's own
-			options = append(options, pages.Option{Value: string(r), Text: site.Spaced(string(r))})
+			options = append(options, pages.Option{Value: string(r), Text: pages.Spaced(string(r))})
 		}
 	}
 	return options
@@ -186,10 +185,10 @@ func (p *Console) requestsOf(c *call, d *domain.Delivery) (requests []domain.Req
 }
 
 // timeline is everything that became of a delivery, with the person or program behind it.
-func timeline(c *call, s deliveries.Story, requests []domain.RequestRecord) []site.Step {
+func timeline(c *call, s deliveries.Story, requests []domain.RequestRecord) []pages.Step {
 	left := slices.Clone(s.Changes)
 	slices.Reverse(left) // oldest first, as events are
-	return site.Timeline{
+	return pages.Timeline{
 		Events: s.Timeline, Webhooks: s.Webhooks, Requests: requests,
 		By: func(e domain.Event) string {
 			for i, change := range left {
@@ -230,7 +229,7 @@ func madeBy(change domain.AuditEntry, told domain.ReasonCode) string {
 		by += ", a program of the delivery company"
 	}
 	if why := change.Details["reason_code"]; why != string(told) && why != "" {
-		by += ", reason given: " + site.Spaced(why)
+		by += ", reason given: " + pages.Spaced(why)
 	}
 	return by
 }

@@ -1,5 +1,5 @@
 // Package console is the web site of the staff of the delivery company, on the operations
-// listener below /console. It is built of package site, as the portal is: read its decisions
+// listener below /console. It is built of package pages, as the portal is: read its decisions
 // first. All of it are plain forms that work without scripts.
 //
 // To add a page:

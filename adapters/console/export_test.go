@@ -3,8 +3,8 @@ package console
 import (
 	"log/slog"
 
+	"waybill/adapters/pages"
 	"waybill/adapters/portal"
-	"waybill/adapters/site"
 	"waybill/domain"
 
 	"github.com/gin-gonic/gin"
@@ -22,11 +22,11 @@ func Routes() (all []Route) {
 	customer := portal.New(portal.UseCases{}, portal.Options{BaseURL: "http://localhost",
 		Log: slog.New(slog.DiscardHandler)}).Mounted(BusinessAt)
 	customer.Routes = append(customer.Routes, p.businessRoutes()...)
-	p.Site = site.Described(site.Options{Site: domain.Console, People: staff, Mount: customer})
+	p.Site = pages.Described(pages.Options{Site: domain.Console, People: staff, Mount: customer})
 	for _, r := range append(p.Site.Routes(), p.routes()...) {
 		route := Route{Method: r.Method, Path: r.Path}
 		if r.Act != nil {
-			route.Act = r.Act(&site.Call{Context: &gin.Context{}})
+			route.Act = r.Act(&pages.Call{Context: &gin.Context{}})
 		}
 		all = append(all, route)
 	}

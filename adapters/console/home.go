@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -150,7 +149,7 @@ func (p *Console) firstOf(c *call, f domain.WorkFilter, at time.Time) (rows []de
 	}
 	for _, d := range all {
 		row := rowOf(d, names)
-		row.Why = site.Spaced(string(why[d.ID]))
+		row.Why = pages.Spaced(string(why[d.ID]))
 		rows = append(rows, row)
 	}
 	return rows, nil
@@ -162,7 +161,7 @@ func (p *Console) alarms(c *call, v *homeView) {
 	v.Unknown = err != nil && a.At.IsZero()
 	v.Down, v.More = a.Down, a.More
 	for _, e := range a.Endpoints {
-		shown := endpointView{ID: string(e.ID), URL: site.ShownURL(e.URL), Business: a.Names[e.Tenant.BusinessID],
+		shown := endpointView{ID: string(e.ID), URL: pages.ShownURL(e.URL), Business: a.Names[e.Tenant.BusinessID],
 			BusinessID:  string(e.Tenant.BusinessID),
 			Environment: string(e.Tenant.Environment), Since: e.UpdatedAt, Why: "disabled: it failed for days"}
 		switch {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -57,7 +56,7 @@ func (p *Console) showQueues(c *call) error {
 	o := p.Machinery.Overview(c.Ctx())
 	v := queuesView{Notice: c.Told(), At: o.At, May: c.May(domain.ActRepairQueues), Queue: o.Queue.Value, Dead: o.Dead.Value,
 		Database: o.Database.Value, FeedLag: o.FeedLag.Value.Round(time.Millisecond),
-		Took: site.Took(o.Database.Value.Took)}
+		Took: pages.Took(o.Database.Value.Took)}
 	v.WorkGone, v.MailsGone = p.gone(c, "What is to be done", o.Work.Err), p.gone(c, "The mails that were given up", o.Mails.Err)
 	v.QueueGone, v.DeadGone = p.gone(c, "Redis", o.Queue.Err), p.gone(c, "What Redis gave up", o.Dead.Err)
 	if v.DataGone = p.gone(c, "The database", o.Database.Err); v.DataGone == nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/monitoring"
 	"waybill/domain"
 )
@@ -28,7 +27,7 @@ type errorsView struct {
 	More   bool // kinds than are shown
 	Failed int64
 	All    string // the list of all of them
-	Kept   site.KeepingView
+	Kept   pages.KeepingView
 }
 
 type errorLine struct {
@@ -48,9 +47,9 @@ func (p *Console) listErrors(c *call) error {
 		}
 		period.Options = append(period.Options, pages.Option{Value: one.name, Text: one.text})
 	}
-	a := site.RequestsAsked{Values: map[string][]string{"failed": {"true"}}}
+	a := pages.RequestsAsked{Values: map[string][]string{"failed": {"true"}}}
 	for _, name := range []string{"environment", "business"} {
-		if value := c.Query(name); value != "" && len(value) <= site.MaxSearch {
+		if value := c.Query(name); value != "" && len(value) <= pages.MaxSearch {
 			a.Values.Set(name, value)
 		}
 	}
@@ -64,11 +63,11 @@ func (p *Console) listErrors(c *call) error {
 	}
 	period.ID, period.Value = period.Name, lately.name
 	business := p.customerField(c, pages.Field{Name: "business", Value: a.Values.Get("business")}, unknownCallers)
-	environment := site.EnvironmentField()
+	environment := pages.EnvironmentField()
 	environment.ID, environment.Value = environment.Name, a.Values.Get("environment")
 	a.Values.Set("created_after", domain.FormatTime(t.From))
 	a.Values.Set("created_before", domain.FormatTime(t.Until))
-	v := errorsView{Fields: []pages.Field{site.WithChosen(period), site.WithChosen(environment), business}, From: t.From, Until: t.Until,
+	v := errorsView{Fields: []pages.Field{pages.WithChosen(period), pages.WithChosen(environment), business}, From: t.From, Until: t.Until,
 		Cut: t.Cut, Most: monitoring.MostFailures, More: t.More, All: c.At(a.With("", "")), Kept: p.options.API.RequestLog.Kept()}
 	var ids []domain.ID
 	for _, sum := range t.Sums {
@@ -79,11 +78,11 @@ func (p *Console) listErrors(c *call) error {
 		return p.logUnread(c, err)
 	}
 	for _, sum := range t.Sums {
-		line := errorLine{Business: "unknown", Route: site.RouteText(sum.Route), Code: sum.Code, Status: sum.Status, Calls: sum.Calls,
+		line := errorLine{Business: "unknown", Route: pages.RouteText(sum.Route), Code: sum.Code, Status: sum.Status, Calls: sum.Calls,
 			Document: p.options.API.Document(sum.Code)}
 		status := strconv.Itoa(sum.Status)
 		line.ID = strings.Join([]string{string(sum.BusinessID), sum.Route, status, sum.Code}, " ")
-		of := site.RequestsAsked{Values: map[string][]string{"route": {sum.Route}, "status": {status}, "business": {unknownCaller}}}
+		of := pages.RequestsAsked{Values: map[string][]string{"route": {sum.Route}, "status": {status}, "business": {unknownCaller}}}
 		for name, values := range a.Values {
 			if name != "business" {
 				of.Values[name] = values

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/monitoring"
 	"waybill/domain"
 	"waybill/ports"
@@ -32,7 +31,7 @@ type requestsView struct {
 	Set      bool         // anything is
 	Requests []requestLine
 	Until    *time.Time // up to when the page looked back, where the log goes on
-	Keeping  site.KeepingView
+	Keeping  pages.KeepingView
 	Newest   string
 	Older    string // the next page
 	Further  string // the same filter, further back
@@ -41,13 +40,13 @@ type requestsView struct {
 
 // requestLine is a row of the list.
 type requestLine struct {
-	site.RequestRow
+	pages.RequestRow
 	Business, BusinessHref string
 }
 
 // requestsAsked is the filter of the address. What no form writes is told at its field.
-func requestsAsked(c *call) site.RequestsAsked {
-	a := site.RequestsAskedBy(c, "business", "class")
+func requestsAsked(c *call) pages.RequestsAsked {
+	a := pages.RequestsAskedBy(c, "business", "class")
 	switch text := a.Values.Get("business"); text {
 	case "":
 	case unknownCaller:
@@ -117,7 +116,7 @@ func (p *Console) requestLines(c *call, found []domain.RequestRecord) (lines []r
 	}
 	names, err := p.Requests.BusinessNames(c.Ctx(), ids)
 	for i := range found {
-		line := requestLine{RequestRow: site.ShowRequest(&found[i], nil), Business: "unknown"}
+		line := requestLine{RequestRow: pages.ShowRequest(&found[i], nil), Business: "unknown"}
 		line.Href = c.At(line.Href)
 		if id := found[i].BusinessID; id != "" {
 			line.Business, line.BusinessHref = names[id], c.At("/businesses/"+string(id))
@@ -128,30 +127,30 @@ func (p *Console) requestLines(c *call, found []domain.RequestRecord) (lines []r
 }
 
 // requestFields are the fields as the address says.
-func (p *Console) requestFields(c *call, a site.RequestsAsked, v *requestsView) {
+func (p *Console) requestFields(c *call, a pages.RequestsAsked, v *requestsView) {
 	typed := func(f pages.Field) pages.Field {
 		f.ID, f.Error, f.Value = f.Name, c.Faults[f.Name], a.Values.Get(f.Name)
 		return f
 	}
 	v.Set = len(a.Values) > 0
-	v.Search = typed(pages.Field{Name: "q", Label: "Find requests", Type: "search", MaxLength: site.MaxSearch,
+	v.Search = typed(pages.Field{Name: "q", Label: "Find requests", Type: "search", MaxLength: pages.MaxSearch,
 		Hint: "The ID of a request, delivery or key, the caller’s own request ID, a status, or an error code: exactly."})
-	for _, f := range []pages.Field{site.EnvironmentField(), {Name: "class", Label: "Result", Options: []pages.Option{
+	for _, f := range []pages.Field{pages.EnvironmentField(), {Name: "class", Label: "Result", Options: []pages.Option{
 		{Text: "Any result"}, {Value: "2", Text: "2xx: succeeded"}, {Value: "4", Text: "4xx: refused"},
 		{Value: "5", Text: "5xx: failed on our side"},
 	}}, p.options.API.RouteField()} {
-		v.Fields = append(v.Fields, site.WithChosen(typed(f)))
+		v.Fields = append(v.Fields, pages.WithChosen(typed(f)))
 	}
 	after := typed(pages.Field{Name: "created_after", Label: "From (UTC)", Type: "datetime-local"})
 	before := typed(pages.Field{Name: "created_before", Label: "Before (UTC)", Type: "datetime-local"})
 	for field, at := range map[*pages.Field]*time.Time{&after: a.CreatedAfter, &before: a.CreatedBefore} {
 		if at != nil {
-			field.Value = at.UTC().Format(site.OfMinute + ":05")
+			field.Value = at.UTC().Format(pages.OfMinute + ":05")
 		}
 	}
 	v.Typed = []pages.Field{p.customerField(c, typed(pages.Field{Name: "business"}), unknownCallers),
 		typed(pages.Field{Name: "status", Label: "Status", MaxLength: 3}),
-		typed(pages.Field{Name: "code", Label: "Error code", MaxLength: site.MaxCode}), after, before}
+		typed(pages.Field{Name: "code", Label: "Error code", MaxLength: pages.MaxCode}), after, before}
 	for _, f := range v.Typed {
 		v.Unusual = v.Unusual || f.Value != "" || f.Error != ""
 	}
@@ -171,7 +170,7 @@ func (p *Console) showRequest(c *call) error {
 	v := p.options.API.ViewRequest(&r)
 	v.ManyCustomers, v.List = true, c.At(requestsAt)
 	if r.Failed() {
-		alike := site.RequestsAsked{Values: map[string][]string{"route": {r.Route}, "code": {r.Code}, "failed": {"true"}}}
+		alike := pages.RequestsAsked{Values: map[string][]string{"route": {r.Route}, "code": {r.Code}, "failed": {"true"}}}
 		v.Alike = c.At(alike.With("", ""))
 	}
 	if r.DeliveryID != "" {
@@ -184,7 +183,7 @@ func (p *Console) showRequest(c *call) error {
 }
 
 // callerOf fills in the customer, the application and the key. What is gone has no link.
-func (p *Console) callerOf(c *call, r *domain.RequestRecord, v *site.RequestView) error {
+func (p *Console) callerOf(c *call, r *domain.RequestRecord, v *pages.RequestView) error {
 	if r.BusinessID == "" {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"waybill/adapters/console"
-	"waybill/adapters/site"
+	"waybill/adapters/pages"
 	"waybill/application/monitoring"
 	"waybill/domain"
 	"waybill/test/sample"
@@ -19,11 +19,11 @@ import (
 
 func init() {
 	arrange = append(arrange, func(_ *testing.T, s *scene, o *console.Options) {
-		o.API = site.API{LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "/docs",
-			Operations: func() []site.Operation {
-				return []site.Operation{{Route: "POST /v1/deliveries", Summary: "Book a delivery", Sample: "{}"}, {Route: "GET /v1/deliveries"}}
+		o.API = pages.API{LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "/docs",
+			Operations: func() []pages.Operation {
+				return []pages.Operation{{Route: "POST /v1/deliveries", Summary: "Book a delivery", Sample: "{}"}, {Route: "GET /v1/deliveries"}}
 			},
-			RequestLog: site.RequestLog{Mode: monitoring.LogAll, Keeping: domain.RequestLogKeeping{Successes: 72 * time.Hour,
+			RequestLog: pages.RequestLog{Mode: monitoring.LogAll, Keeping: domain.RequestLogKeeping{Successes: 72 * time.Hour,
 				Failures: 720 * time.Hour}}}
 	})
 	furnish = append(furnish, func(t *testing.T, s *scene) {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -58,24 +57,24 @@ var done = map[string]string{
 	"delivery-moved":    "The delivery was moved, and its customer’s webhooks are on their way.",
 }
 
-// routes are all pages and forms beside those of package site.
-func (p *Console) routes() []site.Route {
+// routes are all pages and forms beside those of package pages.
+func (p *Console) routes() []pages.Route {
 	const get, post = http.MethodGet, http.MethodPost
-	read, repair := site.Always(domain.ActReadEverything), site.Always(domain.ActRepairQueues)
-	return append(p.bulkRoutes(), []site.Route{
+	read, repair := pages.Always(domain.ActReadEverything), pages.Always(domain.ActRepairQueues)
+	return append(p.bulkRoutes(), []pages.Route{
 		{Method: get, Path: "/", Act: read, Handle: p.home},
 		{Method: get, Path: "/businesses", Act: read, Handle: p.listBusinesses},
-		{Method: post, Path: "/businesses", Act: site.Always(domain.ActManageBusinesses), Handle: p.createBusiness},
+		{Method: post, Path: "/businesses", Act: pages.Always(domain.ActManageBusinesses), Handle: p.createBusiness},
 		{Method: get, Path: boardAt, Act: read, Handle: p.showBoard},
 		{Method: get, Path: boardAt + "/events", Act: read, Handle: p.streamBoard},
 		{Method: get, Path: deliveriesAt, Act: read, Handle: p.listDeliveries},
 		{Method: get, Path: deliveriesAt + ".csv", Act: read, Handle: p.csvDeliveries},
 		{Method: get, Path: deliveriesAt + "/:delivery", Act: read, Handle: p.showDelivery},
 		{Method: get, Path: deliveriesAt + "/:delivery/move", Act: read, Handle: p.showDelivery},
-		{Method: post, Path: deliveriesAt + "/:delivery/move", Act: site.Always(domain.ActMoveDeliveries), Handle: p.moveDelivery},
+		{Method: post, Path: deliveriesAt + "/:delivery/move", Act: pages.Always(domain.ActMoveDeliveries), Handle: p.moveDelivery},
 
-		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadEveryAudit), Handle: p.listAudit},
-		{Method: get, Path: "/audit.csv", Act: site.Always(domain.ActReadEveryAudit), Handle: p.auditCSV},
+		{Method: get, Path: "/audit", Act: pages.Always(domain.ActReadEveryAudit), Handle: p.listAudit},
+		{Method: get, Path: "/audit.csv", Act: pages.Always(domain.ActReadEveryAudit), Handle: p.auditCSV},
 		{Method: get, Path: "/webhooks", Act: read, Handle: p.listHooks},
 		{Method: get, Path: "/webhooks/pause", Act: read, Handle: p.listHooks},
 		{Method: post, Path: "/webhooks/pause", Act: repair, Handle: p.pauseSending},

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"waybill/adapters/console"
-	"waybill/adapters/normalizer/international"
-	"waybill/adapters/passkeys/gowebauthn"
+	"waybill/adapters/normalizer"
+	"waybill/adapters/passkeys"
 	"waybill/application/access"
 	"waybill/application/audit"
 	"waybill/application/people"
@@ -159,12 +159,12 @@ func (s *scene) serve(t *testing.T) string {
 	server := httptest.NewUnstartedServer(nil)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	at := "http://localhost:" + port // browsers refuse passkeys at a number
-	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
+	party := must[*passkeys.Party](t)(passkeys.New(at))
 	u := console.UseCases{Access: access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(access, party)}
 	for _, add := range equip {
 		add(t, s, &u)
 	}
-	normalizer := must[*international.Normalizer](t)(international.New("GH"))
+	normalizer := must[*normalizer.Normalizer](t)(normalizer.New("GH"))
 	o := console.Options{BaseURL: at, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true,
 		Normalizer: normalizer}
 	for _, add := range arrange {

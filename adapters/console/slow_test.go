@@ -26,7 +26,7 @@ func (s silent) Read() ports.Readers {
 func (silentSending) Pauses(context.Context) ([]domain.SendingPause, error) { select {} }
 
 // TestAPageDoesNotWaitForPausesThatTheDatabaseDoesNotTell changes equip, so that no other
-// test makes a scene meanwhile. Package machinery bounds the wait.
+// test makes a scene meanwhile. Package monitoring bounds the wait.
 func TestAPageDoesNotWaitForPausesThatTheDatabaseDoesNotTell(t *testing.T) {
 	before := equip
 	equip = append(equip[:len(equip):len(equip)], func(_ *testing.T, s *scene, u *console.UseCases) {

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"waybill/adapters/console"
-	"waybill/adapters/maptiles/pmtiles"
+	"waybill/adapters/geo"
 	"waybill/domain"
 	"waybill/test/browser"
 	"waybill/test/sample"
@@ -30,7 +30,7 @@ func init() {
 			}
 		}
 		if o.Streets = s.tiles; s.tiles == nil {
-			o.Streets = must[*pmtiles.Archive](t)(pmtiles.Open(s.mapFile))
+			o.Streets = must[*geo.TileArchive](t)(geo.OpenTiles(s.mapFile))
 		}
 	})
 	states = append(states, []state{

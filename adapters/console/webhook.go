@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
@@ -104,7 +103,7 @@ func (p *Console) resendHook(c *call) error {
 func (p *Console) hookChanged(c *call, err error, said string) error {
 	if e, refused := errors.AsType[*domain.Error](err); refused && e.Kind == domain.KindConflict {
 		return p.hookPage(c, http.StatusConflict, &pages.Notice{Tone: "warn", Title: "Nothing was changed",
-			Lines: []string{site.MessageOf(err)}})
+			Lines: []string{pages.MessageOf(err)}})
 	}
 	if err != nil {
 		return err
@@ -113,9 +112,9 @@ func (p *Console) hookChanged(c *call, err error, said string) error {
 }
 
 // recovery is of the endpoint of the address.
-func (p *Console) recovery(c *call) (site.Recovery, error) {
+func (p *Console) recovery(c *call) (pages.Recovery, error) {
 	e, err := p.Machinery.Endpoint(c.Ctx(), domain.ID(c.Param("endpoint")))
-	return site.Recovery{Endpoints: p.Endpoints, Endpoint: e, Href: c.At("/webhooks/" + string(e.ID)), List: c.At("/webhooks"),
+	return pages.Recovery{Endpoints: p.Endpoints, Endpoint: e, Href: c.At("/webhooks/" + string(e.ID)), List: c.At("/webhooks"),
 		May: c.May(domain.ActRepairQueues), Now: p.options.Clock.Now()}, err
 }
 
@@ -142,8 +141,8 @@ func (p *Console) recoverHook(c *call) error {
 		queued, err = p.Endpoints.Recover(c.Ctx(), c.Actor(), r.Endpoint.ID, span, count)
 	}
 	if e, refused := errors.AsType[*domain.Error](err); refused && (e.Kind == domain.KindConflict || e.Kind == domain.KindInvalid) {
-		return p.RecoverPage(c, r, site.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was sent",
-			Lines: []string{site.MessageOf(err)}})
+		return p.RecoverPage(c, r, pages.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was sent",
+			Lines: []string{pages.MessageOf(err)}})
 	}
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -135,7 +134,7 @@ func (p *Console) hookFields(c *call, f domain.EndpointFilter) []pages.Field {
 }
 
 func (p *Console) hookRow(c *call, e domain.EndpointShown) hookRow {
-	row := hookRow{ID: string(e.ID), Href: c.At("/webhooks/" + string(e.ID)), URL: site.ShownURL(e.URL),
+	row := hookRow{ID: string(e.ID), Href: c.At("/webhooks/" + string(e.ID)), URL: pages.ShownURL(e.URL),
 		Business: e.Business, BusinessID: string(e.Tenant.BusinessID), Application: e.Application,
 		Environment: string(e.Tenant.Environment), Tag: standings[e.Standing][0], Tone: standings[e.Standing][1]}
 	if since := e.Health.FailingSince; since != nil && e.Enabled {
@@ -203,7 +202,7 @@ func (p *Console) sendingChanged(c *call, err error, said string) error {
 	}
 	if domain.HasCode(err, domain.CodeSendingUnchanged) {
 		return p.hooksPage(c, http.StatusConflict, &pages.Notice{Tone: "warn", Title: "Nothing was changed",
-			Lines: []string{site.MessageOf(err)}})
+			Lines: []string{pages.MessageOf(err)}})
 	}
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"waybill/adapters/web"
-	"waybill/adapters/web/connections"
+	"waybill/adapters/web/server"
 	"waybill/application/access"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
@@ -78,7 +78,7 @@ type Options struct {
 	Trace           Trace                           // nil: no tracing
 	Beside          []Site                          // what else this listener serves
 	Around          func(http.Handler) http.Handler // sees each request first; nil: nothing does
-	Connections     connections.Options
+	Connections     server.Options
 }
 
 // API serves one environment.
@@ -90,7 +90,7 @@ type API struct {
 	// The description of the API, for its own addresses.
 	descriptionJSON, descriptionYAML func() []byte
 
-	server  *connections.Server
+	server  *server.Server
 	closing chan struct{} // closed when no new request is taken any more
 }
 
@@ -104,7 +104,7 @@ func New(u UseCases, o Options) *API {
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
-	a.server = connections.New(&http.Server{
+	a.server = server.New(&http.Server{
 		Handler:                      handler,
 		ReadHeaderTimeout:            readHeaderTimeout,
 		ReadTimeout:                  readTimeout,

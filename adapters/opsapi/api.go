@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"waybill/adapters/web"
-	"waybill/adapters/web/connections"
+	"waybill/adapters/web/server"
 	"waybill/domain"
 )
 
@@ -45,7 +45,7 @@ type Options struct {
 	Management *Management // nil: there is no operations API
 	Sites      []Site      // beside everything else
 
-	Connections connections.Options
+	Connections server.Options
 }
 
 // Site is a web site on this listener.
@@ -58,7 +58,7 @@ type Site struct {
 // API is the operators' listener.
 type API struct {
 	options  Options
-	server   *connections.Server
+	server   *server.Server
 	draining atomic.Bool
 	name     atomic.Value // of the installation, a string
 }
@@ -70,7 +70,7 @@ func New(o Options) *API {
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
-	a.server = connections.New(&http.Server{
+	a.server = server.New(&http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,

@@ -126,7 +126,7 @@ func TestAPageIsParsedWhenItIsFirstShown(t *testing.T) {
 }
 
 func TestEveryPageOfTheProgramCanBeParsed(t *testing.T) {
-	for _, edge := range []string{"site", "portal", "console"} {
+	for _, edge := range []string{"pages", "portal", "console"} {
 		set, err := pages.Parse("", pages.ForReader, os.DirFS(filepath.Join("..", edge)))
 		if err != nil {
 			t.Fatal(err)

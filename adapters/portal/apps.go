@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -226,7 +225,7 @@ func (p *Portal) createApp(c *call) error {
 	}
 	if domain.HasCode(err, domain.CodeFormAlreadySent) {
 		return p.appsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second application was made",
-			Lines: []string{site.MessageOf(err)}})
+			Lines: []string{pages.MessageOf(err)}})
 	}
 	if err != nil {
 		return err

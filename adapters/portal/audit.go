@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -98,7 +97,7 @@ func (p *Portal) listAudit(c *call) error {
 func actionField(chosen domain.Action) pages.Field {
 	f := pages.Field{ID: "action", Name: "action", Label: "What was done", Options: []pages.Option{{Value: "", Text: "Everything"}}}
 	for _, a := range domain.Actions() {
-		if text := site.ActionTexts[a]; text != "" {
+		if text := pages.ActionTexts[a]; text != "" {
 			f.Options = append(f.Options, pages.Option{Value: string(a), Text: text, Chosen: a == chosen})
 		}
 	}
@@ -121,8 +120,8 @@ func (p *Portal) personField(c *call, chosen domain.ID) (pages.Field, error) {
 }
 
 func showEntry(c *call, e domain.AuditEntry) entryView {
-	shown := entryView{ID: string(e.ID), By: actorName(e.Actor), What: site.ActionText(e), Target: string(e.Target), At: e.At,
-		Details: site.AuditDetails(e)}
+	shown := entryView{ID: string(e.ID), By: actorName(e.Actor), What: pages.ActionText(e), Target: string(e.Target), At: e.At,
+		Details: pages.AuditDetails(e)}
 	if e.Action == domain.ActionViewBegin || e.Action == domain.ActionViewEnd {
 		shown.By = "Support of the delivery company"
 	}

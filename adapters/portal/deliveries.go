@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -41,9 +40,9 @@ type deliveryRow struct {
 func rowOf(d *domain.Delivery) deliveryRow {
 	return deliveryRow{
 		ID: string(d.ID), Reference: string(d.Reference), ExternalID: d.ExternalID, Environment: string(d.Tenant.Environment),
-		Status: site.Spaced(string(d.Status())), Tone: site.StatusTones[d.Status()],
+		Status: pages.Spaced(string(d.Status())), Tone: pages.StatusTones[d.Status()],
 		To:  cmp.Or(d.Dropoff.Municipality, d.Dropoff.Address),
-		Fee: site.FeeOf(d.Quote), CreatedAt: d.CreatedAt,
+		Fee: pages.FeeOf(d.Quote), CreatedAt: d.CreatedAt,
 	}
 }
 
@@ -148,7 +147,7 @@ func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err
 	status := domain.Status(c.Query("status"))
 	known = known && (status == "" || slices.Contains(domain.Statuses(), status))
 	for _, s := range domain.Statuses() {
-		v.Status.Options = append(v.Status.Options, pages.Option{Value: string(s), Text: site.Spaced(string(s)), Chosen: s == status})
+		v.Status.Options = append(v.Status.Options, pages.Option{Value: string(s), Text: pages.Spaced(string(s)), Chosen: s == status})
 	}
 	if !known {
 		return v, t, domain.ErrNotFound

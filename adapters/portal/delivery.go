@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
@@ -22,7 +21,7 @@ type deliveryView struct {
 	Row               deliveryRow
 	Delivery          *domain.Delivery
 	App               domain.Application
-	Steps             []site.Step
+	Steps             []pages.Step
 	NoRequests        bool // the log does not answer
 	Code              pages.Code
 	Cancel            bool
@@ -31,7 +30,7 @@ type deliveryView struct {
 	Scenario, Seconds pages.Field
 	Distance, Payment string
 	Tracking          string // the page for the recipient
-	Simulating        *site.Simulated
+	Simulating        *pages.Simulated
 	MayStop           bool
 }
 
@@ -60,20 +59,20 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 		Code: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + p.baseURL(d.Tenant.Environment) +
 			"/deliveries/" + string(d.ID)},
 	}
-	v.Distance, v.Payment = site.DistanceOf(d.Quote.Distance), site.PaymentOf(d.Payment)
+	v.Distance, v.Payment = pages.DistanceOf(d.Quote.Distance), pages.PaymentOf(d.Payment)
 	v.Tracking = p.options.TrackingBaseURL + "/" + v.Row.Reference
 	if c.May(domain.ActSimulate) {
 		v.MayStop = d.Simulating()
 		for _, to := range story.Next {
 			if to != domain.Cancelled {
-				v.Moves = append(v.Moves, move{To: string(to), Text: "Move to " + site.Spaced(string(to))})
+				v.Moves = append(v.Moves, move{To: string(to), Text: "Move to " + pages.Spaced(string(to))})
 			}
 		}
 		if d.Simulated() && d.Status() == domain.Booked && !d.Simulating() {
 			v.Scenario, v.Seconds = scenarioField(c, d), secondsField(c)
 		}
 	}
-	v.Simulating = site.NewSimulated(d)
+	v.Simulating = pages.NewSimulated(d)
 	if len(c.Faults) > 0 && v.Scenario.Name == "" { // there is no form to show them in
 		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.Faults)),
 			"A simulation starts from booked, and no other one may run.")}
@@ -121,8 +120,8 @@ const logTimeout = time.Second
 const requestsTold = 50
 
 // timeline is everything that became of a delivery, in its order.
-func timeline(s deliveries.BusinessStory, requests []domain.RequestRecord) []site.Step {
-	return site.Timeline{
+func timeline(s deliveries.BusinessStory, requests []domain.RequestRecord) []pages.Step {
+	return pages.Timeline{
 		Events: s.Events, Webhooks: s.Webhooks, Requests: requests,
 		By: func(e domain.Event) string {
 			if who := changedBy(s.Changes, e.Status); who != "" {
@@ -156,7 +155,7 @@ func scenarioField(c *call, d *domain.Delivery) pages.Field {
 	f := pages.Field{ID: "scenario", Name: "scenario", Label: "Scenario"}
 	for _, s := range domain.Scenarios() {
 		if s != domain.ScenarioManual && (domain.Plan{Scenario: s}).Fits(d.Payment.Type) == nil {
-			f.Options = append(f.Options, pages.Option{Value: string(s), Text: site.Spaced(string(s))})
+			f.Options = append(f.Options, pages.Option{Value: string(s), Text: pages.Spaced(string(s))})
 		}
 	}
 	return c.Field(f)
@@ -238,7 +237,7 @@ func (p *Portal) changed(c *call, err error, said string) error {
 	}
 	var e *domain.Error
 	if errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Kind == domain.KindLimited || e.Kind == domain.KindInvalid) {
-		return p.deliveryPage(c, site.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
+		return p.deliveryPage(c, pages.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
 	}
 	if err != nil {
 		return err

@@ -1,7 +1,7 @@
 // Package portal is the web site for the people of a business: they sign in, make and
 // rotate keys, look after their people and read what was done. All of it are plain
 // forms that work without scripts, on a listener of its own. What it shares with the
-// console of the staff is package site, whose decisions bind it too.
+// console of the staff is package pages, whose decisions bind it too.
 //
 // Decisions that bind it:
 //

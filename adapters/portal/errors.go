@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 )
 
 // errorView is a kind of failure: a code from a route.
@@ -32,7 +31,7 @@ type errorsView struct {
 	Groups   []errorView
 	Errors   int64
 	Calls    int64
-	Keeping  site.KeepingView
+	Keeping  pages.KeepingView
 	Usage    string
 	PastKept bool // the time begins before the oldest failure that is kept
 }
@@ -62,7 +61,7 @@ func (p *Portal) listErrors(c *call) error {
 		}
 		v.Errors += u.Calls
 		v.Groups = append(v.Groups, errorView{
-			ID: u.Route + " " + strconv.Itoa(u.Status) + " " + u.Code, Route: site.RouteText(u.Route), Status: u.Status,
+			ID: u.Route + " " + strconv.Itoa(u.Status) + " " + u.Code, Route: pages.RouteText(u.Route), Status: u.Status,
 			Code: u.Code, Document: p.document(u.Code),
 			Calls: u.Calls, Of: ofRoute[u.Route], Share: share(u.Calls, ofRoute[u.Route]), Last: u.Last, Requests: f.requests(f.from, f.until,
 				pages.Kept{Name: "failed", Value: "true"}, pages.Kept{Name: "route", Value: u.Route},

@@ -1,7 +1,7 @@
 package portal
 
 import (
-	"waybill/adapters/site"
+	"waybill/adapters/pages"
 	"waybill/domain"
 )
 
@@ -10,7 +10,7 @@ type Route struct{ Method, Path string }
 
 // Routes are all there are.
 func Routes() (all []Route) {
-	p := &Portal{Site: site.Described(site.Options{Site: domain.Portal, People: members})}
+	p := &Portal{Site: pages.Described(pages.Options{Site: domain.Portal, People: members})}
 	for _, r := range append(p.Site.Routes(), p.routes()...) {
 		all = append(all, Route{r.Method, r.Path})
 	}

@@ -2,12 +2,11 @@ package portal
 
 import (
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
 // call is one request.
-type call = site.Call
+type call = pages.Call
 
 // done are the texts for the parameter of the same name.
 var done = map[string]string{
@@ -70,7 +69,7 @@ func (p *Portal) menu(c *call) []pages.Link {
 }
 
 // businesses are those of a person who has several.
-func (p *Portal) businesses(c *call) (all []site.Business, err error) {
+func (p *Portal) businesses(c *call) (all []pages.Business, err error) {
 	memberships, err := p.Access.Businesses(c.Ctx(), c.Principal)
 	if err != nil || len(memberships) < 2 {
 		return nil, err
@@ -80,7 +79,7 @@ func (p *Portal) businesses(c *call) (all []site.Business, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, site.Business{ID: string(b.ID), Name: b.Name, Role: string(m.Role), Here: b.ID == c.Business()})
+		all = append(all, pages.Business{ID: string(b.ID), Name: b.Name, Role: string(m.Role), Here: b.ID == c.Business()})
 	}
 	return all, nil
 }

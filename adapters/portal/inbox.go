@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
@@ -97,7 +96,7 @@ func (p *Portal) openInbox(c *call) error {
 	app := domain.ID(c.Form.Get("application"))
 	err := p.openFor(c, app)
 	if domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
-		return p.sandboxPage(c, site.StatusOf(err), inboxRefused())
+		return p.sandboxPage(c, pages.StatusOf(err), inboxRefused())
 	}
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/access"
 	"waybill/domain"
 )
@@ -84,7 +83,7 @@ type routeView struct {
 func (v *keyView) called(routes []domain.Usage, now time.Time) {
 	v.UsedSince = v.LastUsedAt.After(v.ReplacedAt)
 	since := now.Add(-24 * time.Hour).Truncate(time.Minute).Format(time.RFC3339)
-	list := site.RequestsAsked{Values: url.Values{"key": {v.ID}, "created_after": {since}}}
+	list := pages.RequestsAsked{Values: url.Values{"key": {v.ID}, "created_after": {since}}}
 	v.List = list.With("", "")
 	for _, u := range routes {
 		v.Calls += u.Calls

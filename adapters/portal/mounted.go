@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -18,7 +17,7 @@ var mountedHeads = []string{"apps", "people", "pickup-locations", "webhooks", "u
 var mountedWebhooks = []string{"/webhooks", "/webhooks/:endpoint", "/webhooks/:endpoint/sent/:sent"}
 
 // ofCustomer are the pages about people as staff read them.
-var ofCustomer = func() site.People {
+var ofCustomer = func() pages.People {
 	texts := members
 	texts.Lead, texts.Others = "Who may sign in to the portal for this customer, and what they may do there.",
 		"Admins invite people and change roles."
@@ -28,11 +27,11 @@ var ofCustomer = func() site.People {
 
 // Mounted are pages of the portal as the console shows them to staff: those that
 // mountedHeads names, of the business in the path.
-func (p *Portal) Mounted(at string) *site.Mount {
+func (p *Portal) Mounted(at string) *pages.Mount {
 	staff := *p // with the console in the place of the portal
-	m := &site.Mount{
+	m := &pages.Mount{
 		Path: at, Heads: mountedHeads, Pages: files, Records: records, Done: done, Act: staffAct, People: ofCustomer, BaseURL: p.options.BaseURL,
-		Bind: func(s *site.Site) { staff.Site = s }, Owns: staff.owns, Over: staff.over,
+		Bind: func(s *pages.Site) { staff.Site = s }, Owns: staff.owns, Over: staff.over,
 	}
 	for _, r := range staff.routes() {
 		head, _, _ := strings.Cut(strings.TrimPrefix(r.Path, "/"), "/")

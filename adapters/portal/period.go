@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -54,15 +53,15 @@ func figuresOf(c *call, now time.Time, apps []domain.Application) figures {
 	f.until = now.Truncate(time.Minute).Add(time.Minute)
 	f.from = now.Truncate(f.every).Add(-time.Duration(f.steps-1) * f.every)
 	for _, name := range []string{"period", "application", "environment", "key"} {
-		if value := c.Query(name); value != "" && len(value) <= site.MaxSearch {
+		if value := c.Query(name); value != "" && len(value) <= pages.MaxSearch {
 			f.values.Set(name, value)
 		}
 	}
 	field := func(of pages.Field) pages.Field {
 		of.ID, of.Value = of.Name, f.values.Get(of.Name)
-		return site.WithChosen(of)
+		return pages.WithChosen(of)
 	}
-	f.Application, f.Environment = field(applicationField(apps)), field(site.EnvironmentField())
+	f.Application, f.Environment = field(applicationField(apps)), field(pages.EnvironmentField())
 	f.query = domain.UsageQuery{
 		BusinessID: c.Business(), ApplicationID: domain.ID(f.values.Get("application")), KeyID: domain.ID(f.values.Get("key")),
 		Environment: domain.Environment(f.values.Get("environment")), From: f.from, Until: f.until,
@@ -72,7 +71,7 @@ func figuresOf(c *call, now time.Time, apps []domain.Application) figures {
 
 // requests is the list of the requests that a figure counts.
 func (f *figures) requests(from, until time.Time, more ...pages.Kept) string {
-	a := site.RequestsAsked{Values: url.Values{}}
+	a := pages.RequestsAsked{Values: url.Values{}}
 	for _, name := range []string{"application", "environment", "key"} {
 		if value := f.values.Get(name); value != "" {
 			a.Values.Set(name, value)
@@ -86,7 +85,7 @@ func (f *figures) requests(from, until time.Time, more ...pages.Kept) string {
 }
 
 // same is another page about the same figures.
-func (f *figures) same(path string) string { return site.AddressOf(path, f.values) }
+func (f *figures) same(path string) string { return pages.AddressOf(path, f.values) }
 
 // keyNames are the keys of a business, as pages call them.
 func (p *Portal) keyNames(c *call, apps []domain.Application) (map[domain.ID]keyName, error) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/adapters/web/pickupcsv"
 	"waybill/application/directory"
 	"waybill/domain"
@@ -115,7 +114,7 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 		case last.Code == domain.FieldTooLong && last.Line > mostImported:
 			return nil, nil, tooManyRows
 		}
-		what := site.Sentence(last.Message)
+		what := pages.Sentence(last.Message)
 		if last.Field != "" {
 			what = last.Field + ": " + last.Message
 		}
@@ -225,7 +224,7 @@ func previewOf(text string, fates []directory.Fate, refused pickupcsv.Errors, be
 		v.Rows = append(v.Rows, row)
 	}
 	for _, w := range refused {
-		why := site.Sentence(w.Message)
+		why := pages.Sentence(w.Message)
 		if w.Field != "" {
 			why = w.Field + ": " + w.Message
 		}

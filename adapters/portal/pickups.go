@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/adapters/web/pickupcsv"
 	"waybill/application/directory"
 	"waybill/domain"
@@ -95,7 +94,7 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 	v := pickupsView{
 		Notice: n, Environment: string(t.Environment), At: pickupsAt + "/" + string(t.Environment), Form: pickupFields(c, &pickupRow{}),
 		Query: pages.Field{ID: "q", Name: "q", Type: "search", Label: "Name or address", Value: strings.TrimSpace(c.Query("q"))},
-		Active: site.WithChosen(pages.Field{ID: "active", Name: "active", Label: "State", Value: c.Query("active"), Options: []pages.Option{
+		Active: pages.WithChosen(pages.Field{ID: "active", Name: "active", Label: "State", Value: c.Query("active"), Options: []pages.Option{
 			{Value: "", Text: "Any"}, {Value: "true", Text: "In use"}, {Value: "false", Text: "Archived"},
 		}}),
 		May: c.May(locationActOf(t.Environment)), Once: p.OnceShown(c, domain.PrefixPickupLocation, status),
@@ -127,7 +126,7 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 			return err
 		}
 		page.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
-		v.Newest = site.AddressOf(v.At, filters)
+		v.Newest = pages.AddressOf(v.At, filters)
 	}
 	found, err := p.PickupLocations.List(c.Ctx(), t, f, page)
 	if err != nil {
@@ -136,7 +135,7 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 	if len(found) > pickupsPage {
 		found = found[:pickupsPage]
 		filters.Set("cursor", string(found[pickupsPage-1].ID))
-		v.Older = site.AddressOf(v.At, filters)
+		v.Older = pages.AddressOf(v.At, filters)
 	}
 	for i := range found {
 		v.Locations = append(v.Locations, pickupRowOf(&found[i]))
@@ -154,8 +153,8 @@ func pickupFields(c *call, of *pickupRow) []pages.Field {
 			Value: of.Contact, MaxLength: domain.MaxTypedPhone}),
 		c.Field(pages.Field{Name: "latitude", Label: "Latitude", Value: of.Latitude,
 			Hint:      "Degrees with a decimal point, such as 5.5571, or both as a map copies them.",
-			MaxLength: site.MaxCode}),
-		c.Field(pages.Field{Name: "longitude", Label: "Longitude", Hint: "Such as -0.1818.", Value: of.Longitude, MaxLength: site.MaxCode}),
+			MaxLength: pages.MaxCode}),
+		c.Field(pages.Field{Name: "longitude", Label: "Longitude", Hint: "Such as -0.1818.", Value: of.Longitude, MaxLength: pages.MaxCode}),
 	}
 }
 
@@ -193,7 +192,7 @@ func (p *Portal) createPickup(c *call) error {
 	})
 	if domain.HasCode(err, domain.CodeFormAlreadySent) {
 		return p.pickupsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second pickup location was made",
-			Lines: []string{site.MessageOf(err)}})
+			Lines: []string{pages.MessageOf(err)}})
 	}
 	if err != nil {
 		return err
@@ -261,7 +260,7 @@ func (p *Portal) changePickup(c *call) error {
 		}
 		now := pickupFields(c, &pickupRow{})
 		row := pickupRowOf(&l)
-		return p.pickupPage(c, http.StatusConflict, site.ChangedSince(now, row.Name, row.Address, row.Contact, row.Latitude, row.Longitude))
+		return p.pickupPage(c, http.StatusConflict, pages.ChangedSince(now, row.Name, row.Address, row.Contact, row.Latitude, row.Longitude))
 	}
 	if c.Wrong(err) {
 		return p.pickupPage(c, http.StatusUnprocessableEntity, nil)

@@ -9,8 +9,8 @@ import (
 	"net/netip"
 	"time"
 
-	"waybill/adapters/site"
-	"waybill/adapters/web/connections"
+	"waybill/adapters/pages"
+	"waybill/adapters/web/server"
 	"waybill/application/access"
 	"waybill/application/audit"
 	"waybill/application/deliveries"
@@ -50,9 +50,9 @@ type Options struct {
 	BaseURL                     string // decides how cookies are protected, and begins links
 	LiveBaseURL, SandboxBaseURL string // of the API, as integrators call it
 	DocsURL                     string
-	TrackingBaseURL             string                  // what comes before a reference in the link for the recipient
-	Operations                  func() []site.Operation // of the public API, in the order of its description
-	RequestLog                  site.RequestLog
+	TrackingBaseURL             string                   // what comes before a reference in the link for the recipient
+	Operations                  func() []pages.Operation // of the public API, in the order of its description
+	RequestLog                  pages.RequestLog
 	ReadOrder                   func(json []byte) (deliveries.Order, error) // of the sandbox API
 	ForcedErrors                []string                                    // what X-Sandbox-Error takes
 	PerKey, PerBusiness         domain.RateLimit                            // of the public API
@@ -63,21 +63,21 @@ type Options struct {
 	Identifiers                 ports.Identifiers
 	Normalizer                  ports.Normalizer
 	Around                      func(http.Handler) http.Handler // nil: nothing
-	Connections                 connections.Options
-	Metrics                     *site.Metrics // nil: nothing is counted
+	Connections                 server.Options
+	Metrics                     *pages.Metrics // nil: nothing is counted
 }
 
 // Portal serves the pages.
 type Portal struct {
-	*site.Site
+	*pages.Site
 	UseCases
 	options Options
-	server  *connections.Server
+	server  *server.Server
 	samples *deliveries.Samples
 	inboxes *webhooks.Inboxes
 }
 
-var words = site.Words{
+var words = pages.Words{
 	Name: "developers", To: "the portal for developers", Ask: "an owner of your business",
 	AskLink: "an owner of your business, or the delivery company,",
 	NewLink: "Ask an owner of your business for a new link: under People they make one beside your name. Nobody there? The delivery " +
@@ -85,7 +85,7 @@ var words = site.Words{
 	Foreign: "belongs to another business, or ", Tell: "the delivery company",
 }
 
-var members = site.People{
+var members = pages.People{
 	Path: "/people", Title: "People", Lead: "Who may sign in for your business, and what they may do.", Act: domain.ActManagePeople,
 	Others: "Owners invite people and change roles.",
 	Losing: "access to your business at once. Keys that were made stay, and work on.",
@@ -100,7 +100,7 @@ var members = site.People{
 func New(u UseCases, o Options) *Portal {
 	p := &Portal{UseCases: u, options: o,
 		samples: deliveries.NewSamples(u.Handling, u.Deliveries), inboxes: webhooks.NewInboxes(u.Listeners, u.Audit, o.Log)}
-	p.Site = site.New(site.Options{
+	p.Site = pages.New(pages.Options{
 		Site: domain.Portal, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(), Records: records, Done: done,
 		FindsKeys: searchPath, Businesses: p.businesses, BusinessName: func(ctx context.Context, id domain.ID) (string, error) {
 			b, err := u.Tenants.Business(ctx, id)
@@ -113,7 +113,7 @@ func New(u UseCases, o Options) *Portal {
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
-	p.server = connections.New(&http.Server{
+	p.server = server.New(&http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
 		WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
@@ -127,7 +127,7 @@ func New(u UseCases, o Options) *Portal {
 func NotYet() *http.Server {
 	return &http.Server{
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second, MaxHeaderBytes: 16 << 10,
-		Handler: site.NotYet("", words),
+		Handler: pages.NotYet("", words),
 	}
 }
 

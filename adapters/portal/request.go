@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"waybill/adapters/site"
+	"waybill/adapters/pages"
 	"waybill/domain"
 )
 
@@ -20,7 +20,7 @@ func (p *Portal) showRequest(c *call) error {
 	v := p.API().ViewRequest(&r)
 	v.List = "/requests"
 	if r.Failed() {
-		v.Alike = site.RequestsAsked{Values: map[string][]string{"route": {r.Route}, "code": {r.Code}, "failed": {"true"}}}.With("", "")
+		v.Alike = pages.RequestsAsked{Values: map[string][]string{"route": {r.Route}, "code": {r.Code}, "failed": {"true"}}}.With("", "")
 	}
 	if r.DeliveryID != "" {
 		v.DeliveryHref, v.DeliveryRequests = "/deliveries/"+v.DeliveryID, "/requests?delivery="+v.DeliveryID
@@ -32,7 +32,7 @@ func (p *Portal) showRequest(c *call) error {
 }
 
 // whose fills in the application and the key.
-func (p *Portal) whose(c *call, r *domain.RequestRecord, v *site.RequestView) error {
+func (p *Portal) whose(c *call, r *domain.RequestRecord, v *pages.RequestView) error {
 	if r.ApplicationID == "" {
 		return nil
 	}

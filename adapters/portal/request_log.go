@@ -5,17 +5,16 @@ import (
 	"net/http"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
 // API is what the portal knows of the public API, for pages about its requests.
-func (p *Portal) API() site.API {
-	return site.API{LiveBaseURL: p.options.LiveBaseURL, SandboxBaseURL: p.options.SandboxBaseURL, DocsURL: p.options.DocsURL,
+func (p *Portal) API() pages.API {
+	return pages.API{LiveBaseURL: p.options.LiveBaseURL, SandboxBaseURL: p.options.SandboxBaseURL, DocsURL: p.options.DocsURL,
 		Operations: p.options.Operations, RequestLog: p.options.RequestLog}
 }
 
-func (p *Portal) keeping() site.KeepingView { return p.options.RequestLog.Kept() }
+func (p *Portal) keeping() pages.KeepingView { return p.options.RequestLog.Kept() }
 
 // logFailed answers a page whose content is the log when that cannot be read. The log
 // is beside the API: nothing that calls do depends on it.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -15,8 +14,8 @@ const requestPage = 50
 
 type requestsView struct {
 	Filters  requestFilters
-	Requests []site.RequestRow
-	Keeping  site.KeepingView
+	Requests []pages.RequestRow
+	Keeping  pages.KeepingView
 	Newest   string
 	Older    string
 	Empty    pages.Notice
@@ -32,7 +31,7 @@ type requestFilters struct {
 }
 
 func (p *Portal) listRequests(c *call) error {
-	a := site.RequestsAskedBy(c)
+	a := pages.RequestsAskedBy(c)
 	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 	if err != nil {
 		return err
@@ -60,7 +59,7 @@ func (p *Portal) listRequests(c *call) error {
 		names[app.ID] = app.Name
 	}
 	for i := range found {
-		v.Requests = append(v.Requests, site.ShowRequest(&found[i], names))
+		v.Requests = append(v.Requests, pages.ShowRequest(&found[i], names))
 	}
 	v.Empty = p.noRequests(v)
 	return p.Show(c, http.StatusOK, "requests", "Requests", v)
@@ -82,24 +81,24 @@ func (p *Portal) noRequests(v requestsView) pages.Notice {
 		Link:  &pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}}
 }
 
-func (p *Portal) requestFilters(c *call, a site.RequestsAsked, apps []domain.Application) requestFilters {
+func (p *Portal) requestFilters(c *call, a pages.RequestsAsked, apps []domain.Application) requestFilters {
 	typed := func(f pages.Field) pages.Field {
 		f.ID, f.Error = f.Name, c.Faults[f.Name]
 		f.Value = a.Values.Get(f.Name)
 		return f
 	}
-	chosen := func(f pages.Field) pages.Field { return site.WithChosen(typed(f)) }
+	chosen := func(f pages.Field) pages.Field { return pages.WithChosen(typed(f)) }
 	f := requestFilters{
-		Search: typed(pages.Field{Name: "q", Label: "Search", Type: "search", MaxLength: site.MaxSearch,
+		Search: typed(pages.Field{Name: "q", Label: "Search", Type: "search", MaxLength: pages.MaxSearch,
 			Hint: "A request, delivery or key ID, your own request ID, a status or an error code."}),
 		Application: chosen(applicationField(apps)),
-		Environment: chosen(site.EnvironmentField()),
+		Environment: chosen(pages.EnvironmentField()),
 		Result: chosen(pages.Field{Name: "failed", Label: "Result", Options: []pages.Option{
 			{Value: "", Text: "Any result"}, {Value: "true", Text: "Failed"}, {Value: "false", Text: "Succeeded"},
 		}}),
 		Route:  chosen(p.API().RouteField()),
 		Status: typed(pages.Field{Name: "status", Label: "Status", MaxLength: 3}),
-		Code:   typed(pages.Field{Name: "code", Label: "Error code", MaxLength: site.MaxCode}),
+		Code:   typed(pages.Field{Name: "code", Label: "Error code", MaxLength: pages.MaxCode}),
 		After:  typed(pages.Field{Name: "created_after", Label: "From (UTC)", Type: "datetime-local"}),
 		Before: typed(pages.Field{Name: "created_before", Label: "Before (UTC)", Type: "datetime-local"}),
 		Set:    len(a.Values) > 0,
@@ -109,7 +108,7 @@ func (p *Portal) requestFilters(c *call, a site.RequestsAsked, apps []domain.App
 		at    *time.Time
 	}{{&f.After, a.CreatedAfter}, {&f.Before, a.CreatedBefore}} {
 		if of.at != nil {
-			of.field.Value = of.at.UTC().Format(site.OfMinute + ":05")
+			of.field.Value = of.at.UTC().Format(pages.OfMinute + ":05")
 		}
 	}
 	for _, name := range []string{"key", "delivery", "request_id"} {

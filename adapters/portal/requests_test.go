@@ -13,14 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"waybill/adapters/site"
+	"waybill/adapters/pages"
 	"waybill/domain"
 	"waybill/ports"
 )
 
 // operations are some of the public API.
-func operations() []site.Operation {
-	return []site.Operation{
+func operations() []pages.Operation {
+	return []pages.Operation{
 		{Route: "GET /v1/deliveries", Summary: "List deliveries"},
 		{Route: "POST /v1/deliveries", Summary: "Book a delivery", Scopes: []domain.Scope{domain.ScopeDeliveriesWrite},
 			Sample: "{\n  \"note\": \"Ama's gate\"\n}"},

@@ -3,7 +3,7 @@ package portal
 import (
 	"net/http"
 
-	"waybill/adapters/site"
+	"waybill/adapters/pages"
 	"waybill/domain"
 )
 
@@ -23,17 +23,17 @@ func keyAct(c *call) domain.Act {
 	return domain.ActManageSandboxKeys
 }
 
-// routes are all pages and forms beside those of package site.
-func (p *Portal) routes() []site.Route {
+// routes are all pages and forms beside those of package pages.
+func (p *Portal) routes() []pages.Route {
 	var (
-		read    = site.Always(domain.ActRead)
-		apps    = site.Always(domain.ActManageApplications)
-		hooks   = site.Always(domain.ActManageWebhooks)
-		secrets = site.Always(domain.ActReadWebhookSecrets)
-		resend  = site.Always(domain.ActResendWebhooks)
+		read    = pages.Always(domain.ActRead)
+		apps    = pages.Always(domain.ActManageApplications)
+		hooks   = pages.Always(domain.ActManageWebhooks)
+		secrets = pages.Always(domain.ActReadWebhookSecrets)
+		resend  = pages.Always(domain.ActResendWebhooks)
 	)
 	const get, post = http.MethodGet, http.MethodPost
-	return []site.Route{
+	return []pages.Route{
 
 		{Method: get, Path: "/", Act: read, Handle: p.home},
 		{Method: get, Path: "/apps", Act: read, Handle: p.listApps},
@@ -63,13 +63,13 @@ func (p *Portal) routes() []site.Route {
 		{Method: get, Path: "/deliveries", Act: read, Handle: p.listDeliveries},
 		{Method: get, Path: "/deliveries/:delivery", Act: read, Handle: p.showDelivery},
 		{Method: get, Path: "/deliveries/:delivery/cancel", Act: read, Handle: p.askCancel},
-		{Method: post, Path: "/deliveries/:delivery/cancel", Act: site.Always(domain.ActSimulate), Handle: p.cancelDelivery},
+		{Method: post, Path: "/deliveries/:delivery/cancel", Act: pages.Always(domain.ActSimulate), Handle: p.cancelDelivery},
 		{Method: get, Path: "/deliveries/:delivery/move", Act: read, Handle: p.showDelivery},
-		{Method: post, Path: "/deliveries/:delivery/move", Act: site.Always(domain.ActSimulate), Handle: p.moveDelivery},
+		{Method: post, Path: "/deliveries/:delivery/move", Act: pages.Always(domain.ActSimulate), Handle: p.moveDelivery},
 		{Method: get, Path: "/deliveries/:delivery/simulate", Act: read, Handle: p.showDelivery},
-		{Method: post, Path: "/deliveries/:delivery/simulate", Act: site.Always(domain.ActSimulate), Handle: p.simulateDelivery},
+		{Method: post, Path: "/deliveries/:delivery/simulate", Act: pages.Always(domain.ActSimulate), Handle: p.simulateDelivery},
 		{Method: get, Path: "/deliveries/:delivery/stop", Act: read, Handle: p.showDelivery},
-		{Method: post, Path: "/deliveries/:delivery/stop", Act: site.Always(domain.ActSimulate), Handle: p.stopSimulation},
+		{Method: post, Path: "/deliveries/:delivery/stop", Act: pages.Always(domain.ActSimulate), Handle: p.stopSimulation},
 
 		{Method: get, Path: pickupsAt, Act: read, Handle: p.listPickups},
 		{Method: get, Path: pickupsAt + "/:env", Act: read, Handle: p.listPickups},
@@ -106,13 +106,13 @@ func (p *Portal) routes() []site.Route {
 
 		{Method: get, Path: "/sandbox", Act: read, Handle: p.showSandbox},
 		{Method: get, Path: "/sandbox/book", Act: read, Handle: p.showSandbox},
-		{Method: post, Path: "/sandbox/book", Act: site.Always(domain.ActSimulate), Handle: p.bookSample},
+		{Method: post, Path: "/sandbox/book", Act: pages.Always(domain.ActSimulate), Handle: p.bookSample},
 		{Method: get, Path: "/sandbox/card", Act: read, Handle: p.showSandboxCard},
 		{Method: get, Path: "/sandbox/inbox", Act: read, Handle: p.streamInbox},
-		{Method: post, Path: "/sandbox/inbox", Act: site.Always(domain.ActSimulate), Handle: p.openInbox},
+		{Method: post, Path: "/sandbox/inbox", Act: pages.Always(domain.ActSimulate), Handle: p.openInbox},
 
-		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadAudit), Handle: p.listAudit},
-		{Method: get, Path: "/audit.csv", Act: site.Always(domain.ActReadAudit), Handle: p.auditCSV},
+		{Method: get, Path: "/audit", Act: pages.Always(domain.ActReadAudit), Handle: p.listAudit},
+		{Method: get, Path: "/audit.csv", Act: pages.Always(domain.ActReadAudit), Handle: p.auditCSV},
 
 		{Method: get, Path: "/account/business", Act: read, Handle: p.askBusiness},
 		{Method: post, Path: "/account/business", Act: read, Handle: p.showBusiness},

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -40,7 +39,7 @@ type chosenView struct {
 	Moves             []callMove
 	Scenario, Seconds pages.Field
 	Start             *pages.Code
-	Simulating        *site.Simulated
+	Simulating        *pages.Simulated
 	Stop              *pages.Code
 }
 
@@ -216,7 +215,7 @@ func (p *Portal) lastSamples(c *call, t domain.Tenant, chosen *domain.Delivery) 
 func (p *Portal) chosenView(c *call, d *domain.Delivery, next []domain.Status) (*chosenView, error) {
 	v := &chosenView{Row: rowOf(d), From: string(d.Status())}
 	if d.Simulating() {
-		v.Simulating = site.NewSimulated(d)
+		v.Simulating = pages.NewSimulated(d)
 		v.Stop = &pages.Code{ID: "call-stop", Text: p.helperCall("DELETE", d, "simulation").curl()}
 	}
 	for _, to := range next {
@@ -224,7 +223,7 @@ func (p *Portal) chosenView(c *call, d *domain.Delivery, next []domain.Status) (
 		if err != nil {
 			return nil, err
 		}
-		v.Moves = append(v.Moves, callMove{To: string(to), Text: "Move to " + site.Spaced(string(to)),
+		v.Moves = append(v.Moves, callMove{To: string(to), Text: "Move to " + pages.Spaced(string(to)),
 			Code: pages.Code{ID: "call-" + string(to), Text: call.curl()}})
 	}
 	if d.Simulated() && d.Status() == domain.Booked && !d.Simulating() {
@@ -283,14 +282,14 @@ func (p *Portal) didCall(c *call, d *domain.Delivery) (*pages.Code, error) {
 }
 
 func newScenarioView(s domain.Scenario) scenarioView {
-	v := scenarioView{Name: site.Spaced(string(s))}
+	v := scenarioView{Name: pages.Spaced(string(s))}
 	for i, step := range s.Steps() {
 		if i > 0 {
 			v.Steps += ", "
 		}
-		v.Steps += site.Spaced(string(step.To))
+		v.Steps += pages.Spaced(string(step.To))
 		if step.Reason != "" {
-			v.Steps += " (" + site.Spaced(string(step.Reason)) + ")"
+			v.Steps += " (" + pages.Spaced(string(step.Reason)) + ")"
 		}
 	}
 	if v.Steps == "" {
@@ -330,7 +329,7 @@ func (p *Portal) forcedView(c *call) (*forcedView, error) {
 func (p *Portal) changedInSandbox(c *call, err error, said string) error {
 	var e *domain.Error
 	if errors.As(err, &e) && slices.Contains([]domain.Kind{domain.KindConflict, domain.KindLimited, domain.KindInvalid}, e.Kind) {
-		return p.sandboxPage(c, site.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
+		return p.sandboxPage(c, pages.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
 	}
 	if err != nil {
 		return err

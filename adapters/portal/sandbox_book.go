@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/deliveries"
 	"waybill/domain"
 )
@@ -204,12 +203,12 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 	}
 	payment := pages.Field{Name: "payment.type", Label: "Payment"}
 	for _, of := range domain.PaymentTypes() {
-		payment.Options = append(payment.Options, pages.Option{Value: string(of), Text: site.Spaced(string(of))})
+		payment.Options = append(payment.Options, pages.Option{Value: string(of), Text: pages.Spaced(string(of))})
 	}
 	scenario := pages.Field{Name: "sandbox.scenario", Label: "Scenario", Options: []pages.Option{{Text: "none: I move it by hand"}}}
 	for _, of := range domain.Scenarios() {
 		if of != domain.ScenarioManual {
-			scenario.Options = append(scenario.Options, pages.Option{Value: string(of), Text: site.Spaced(string(of))})
+			scenario.Options = append(scenario.Options, pages.Option{Value: string(of), Text: pages.Spaced(string(of))})
 		}
 	}
 	amount := pages.Field{Name: "payment.goods_value", Label: amountLabel}
@@ -259,20 +258,20 @@ func (p *Portal) bookSample(c *call) error {
 		c.Faults = map[string]string{"payment.goods_value": "Enter an amount over 0: the rider collects it."}
 		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{"With the payment “cod”, “" + amountLabel +
 			"” needs an amount over 0."}}
-		return p.sandboxPage(c, site.StatusOf(err), n)
+		return p.sandboxPage(c, pages.StatusOf(err), n)
 	case domain.HasCode(err, domain.CodeIdempotencyInProgress):
-		return p.sandboxPage(c, site.StatusOf(err), &pages.Notice{Tone: "warn", Title: "The sample is being booked", Lines: []string{
+		return p.sandboxPage(c, pages.StatusOf(err), &pages.Notice{Tone: "warn", Title: "The sample is being booked", Lines: []string{
 			"The same form was sent a moment ago, and its booking goes on. Send it again to see the outcome: it books once."}})
 	case domain.HasCode(err, domain.CodeIdempotencyConflict):
 		c.Form.Del("once") // the form gets another one
-		return p.sandboxPage(c, site.StatusOf(err), &pages.Notice{Tone: "warn", Title: "Nothing was booked", Lines: []string{
+		return p.sandboxPage(c, pages.StatusOf(err), &pages.Notice{Tone: "warn", Title: "Nothing was booked", Lines: []string{
 			"This form has booked a sample already, and you changed it since. Send it again to book another one."}})
 	case c.Wrong(err):
 		errors.As(err, &e)
 		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}}
-		return p.sandboxPage(c, site.StatusOf(err), n)
+		return p.sandboxPage(c, pages.StatusOf(err), n)
 	case errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Kind == domain.KindLimited || e.Code == domain.CodeQuoteUnavailable):
-		return p.sandboxPage(c, site.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}})
+		return p.sandboxPage(c, pages.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}})
 	case err != nil:
 		return err
 	}

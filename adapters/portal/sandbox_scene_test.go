@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"waybill/adapters/httpapi"
-	"waybill/adapters/normalizer/international"
+	"waybill/adapters/normalizer"
 	"waybill/adapters/portal"
 	"waybill/application/access"
 	"waybill/application/deliveries"
@@ -82,7 +82,7 @@ func (b *busyKeys) Book(ctx context.Context, w ports.BookingWrite) error {
 // sandboxAPI is the one whose form for orders the portal fills in.
 func sandboxAPI(t *testing.T) *httpapi.API {
 	t.Helper()
-	n := must[*international.Normalizer](t)(international.New("GH"))
+	n := must[*normalizer.Normalizer](t)(normalizer.New("GH"))
 	return httpapi.New(httpapi.UseCases{Normalizer: n, ServiceArea: tariff{}}, httpapi.Options{Environment: domain.Sandbox, Currency: "GHS",
 		CursorKeys: [][32]byte{{1}}, Log: slog.New(slog.DiscardHandler)})
 }

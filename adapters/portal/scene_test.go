@@ -21,9 +21,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"waybill/adapters/httpapi"
-	"waybill/adapters/passkeys/gowebauthn"
+	"waybill/adapters/pages"
+	"waybill/adapters/passkeys"
 	"waybill/adapters/portal"
-	"waybill/adapters/site"
 	"waybill/application/access"
 	"waybill/application/audit"
 	"waybill/application/deliveries"
@@ -206,7 +206,7 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 	server := httptest.NewUnstartedServer(nil)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	at := "http://" + net.JoinHostPort(host, port)
-	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
+	party := must[*passkeys.Party](t)(passkeys.New(at))
 	u := portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
 		Tenants: s.tenants, Audit: s.audit, Requests: monitoring.NewRequests(s.storage, s.Clock),
 		Handling:  deliveries.NewHandling(s.storage, s.Clock, s.IDs, stage.Renderer{}),
@@ -226,9 +226,9 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 		TrackingBaseURL: "http://live.example/track",
 		Normalizer:      numbers{},
 		Log:             slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true, Operations: operations,
-		RequestLog: site.RequestLog{Mode: monitoring.LogAll, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
+		RequestLog: pages.RequestLog{Mode: monitoring.LogAll, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
 			Failures: 30 * 24 * time.Hour}},
-		Metrics: site.NewMetrics(registry),
+		Metrics: pages.NewMetrics(registry),
 		PerKey:  domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 	})
 	server.Config.Handler = p.Handler()

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/deliveries"
 	"waybill/domain"
 )
@@ -62,7 +61,7 @@ func (p *Portal) search(c *call) error {
 	if len(groups) == 1 && len(groups[0].Hits) == 1 && groups[0].Hits[0].Href != "" {
 		return c.Lead(groups[0].Hits[0].Href)
 	}
-	v := searchView{Text: text, Groups: groups, Requests: site.AddressOf("/requests", url.Values{"q": {text}})}
+	v := searchView{Text: text, Groups: groups, Requests: pages.AddressOf("/requests", url.Values{"q": {text}})}
 	if errorCode.MatchString(text) {
 		v.Document = p.document(text)
 	}
@@ -101,7 +100,7 @@ func (p *Portal) hits(c *call, f *deliveries.FoundOfBusiness) (groups []hitGroup
 	add("Deliveries", hits)
 	hits = nil
 	for i := range f.Requests {
-		r := site.ShowRequest(&f.Requests[i], names)
+		r := pages.ShowRequest(&f.Requests[i], names)
 		hits = append(hits, hit{ID: r.ID, Text: r.Method + " " + r.Path, Note: listed(r.Application,
 			strconv.Itoa(r.Status), r.Code), Environment: r.Environment, Href: r.Href})
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"waybill/adapters/site"
+	"waybill/adapters/pages"
 	"waybill/domain"
 )
 
@@ -70,12 +70,12 @@ func drawMachine(now domain.Status, next []domain.Status) machineView {
 	for _, from := range domain.Statuses() {
 		at := places[from]
 		state := stateView{
-			Name: site.Spaced(string(from)), X: units(at[0] - boxWidth/2), Y: units(at[1] - boxHeight/2), TextX: units(at[0]),
+			Name: pages.Spaced(string(from)), X: units(at[0] - boxWidth/2), Y: units(at[1] - boxHeight/2), TextX: units(at[0]),
 			TextY: units(at[1] + 4),
 			Now:   from == now, Next: slices.Contains(next, from), Over: len(moves[from]) == 0,
 		}
 		for _, to := range moves[from] {
-			state.To = append(state.To, site.Spaced(string(to)))
+			state.To = append(state.To, pages.Spaced(string(to)))
 			v.Arrows = append(v.Arrows, arrowView{
 				Path: arrow(from, to, slices.Contains(moves[to], from)), Next: from == now && slices.Contains(next, to),
 			})
@@ -84,7 +84,7 @@ func drawMachine(now domain.Status, next []domain.Status) machineView {
 	}
 	v.Label = "The statuses of a delivery and the moves between them. The list beside it says the same."
 	if now != "" {
-		v.Label = "The delivery is " + site.Spaced(string(now)) + ". The list beside it says what can follow."
+		v.Label = "The delivery is " + pages.Spaced(string(now)) + ". The list beside it says what can follow."
 	}
 	return v
 }

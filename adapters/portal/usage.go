@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -47,7 +46,7 @@ type usageView struct {
 	PerKeyText              string
 	PerBusinessText         string
 	CSV, ErrorsHref, List   string
-	Keeping                 site.KeepingView
+	Keeping                 pages.KeepingView
 }
 
 // usage is what the page and the file are made of.
@@ -69,7 +68,7 @@ func (p *Portal) usage(c *call) (f figures, sums []domain.Usage, names map[domai
 }
 
 // answered is the error of a handler whose page was sent.
-func (p *Portal) answered(err error) error { return cmp.Or(err, site.ErrAnswered) }
+func (p *Portal) answered(err error) error { return cmp.Or(err, pages.ErrAnswered) }
 
 func (p *Portal) showUsage(c *call) error {
 	f, sums, names, err := p.usage(c)
@@ -104,7 +103,7 @@ func (p *Portal) showUsage(c *call) error {
 	v.Chart = pages.NewChart("Requests", f.by, "Requests", bars)
 	v.Chart.BadUnit = "of them failed"
 	for route, sum := range routes {
-		one := sum.view(route, site.RouteText(route))
+		one := sum.view(route, pages.RouteText(route))
 		one.Href = f.requests(f.from, f.until, pages.Kept{Name: "route", Value: route})
 		v.Routes = append(v.Routes, one)
 	}
@@ -170,7 +169,7 @@ func (s *sumOf) mean() string {
 	if s.calls == 0 {
 		return "—"
 	}
-	return site.Took(s.took / time.Duration(s.calls))
+	return pages.Took(s.took / time.Duration(s.calls))
 }
 
 func (s *sumOf) view(id, name string) sumView {

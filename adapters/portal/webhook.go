@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
@@ -98,7 +97,7 @@ func (p *Portal) endpointPage(c *call, status int, n *pages.Notice) error {
 func (p *Portal) sentFilter(c *call, v *endpointPage, shown webhooks.Shown) (f domain.WebhookDeliveryFilter, page domain.PageRequest,
 	err error) {
 	f = domain.WebhookDeliveryFilter{Status: domain.WebhookStatus(c.Query("status")), EventType: domain.EventType(c.Query("event_type")),
-		CreatedAfter: site.MomentOf(c.Query("created_after")), CreatedBefore: site.MomentOf(c.Query("created_before"))}
+		CreatedAfter: pages.MomentOf(c.Query("created_after")), CreatedBefore: pages.MomentOf(c.Query("created_before"))}
 	page.Limit = sentPage
 	if f.Status != "" && !slices.Contains(domain.WebhookStatuses(), f.Status) ||
 		f.EventType != "" && !slices.Contains(domain.EventTypes(), f.EventType) {
@@ -126,8 +125,8 @@ func (p *Portal) sentFilter(c *call, v *endpointPage, shown webhooks.Shown) (f d
 	for _, t := range domain.EventTypes() {
 		v.EventType.Options = append(v.EventType.Options, pages.Option{Value: string(t), Text: string(t), Chosen: t == f.EventType})
 	}
-	v.After = site.MinuteField("created_after", "From, UTC", c.Query("created_after"))
-	v.Before = site.MinuteField("created_before", "Before, UTC", c.Query("created_before"))
+	v.After = pages.MinuteField("created_after", "From, UTC", c.Query("created_after"))
+	v.Before = pages.MinuteField("created_before", "Before, UTC", c.Query("created_before"))
 	return f, page, nil
 }
 
@@ -135,7 +134,7 @@ func (p *Portal) sentFilter(c *call, v *endpointPage, shown webhooks.Shown) (f d
 func (p *Portal) hookChanged(c *call, err error, said string) error {
 	if n := hookRefusal(err); n != nil {
 		c.RetryAfter(err)
-		return p.endpointPage(c, site.StatusOf(err), n)
+		return p.endpointPage(c, pages.StatusOf(err), n)
 	}
 	if err != nil {
 		return err
@@ -164,7 +163,7 @@ func (p *Portal) editPage(c *call, status int) error {
 	if status == http.StatusConflict {
 		types := v.EventTypes
 		types.Value = strings.Join(c.Form["event_types"], ", ")
-		v.Notice = site.ChangedSince([]pages.Field{v.URL, types, v.Description}, shown.URL, strings.Join(shown.EventTypes, ", "),
+		v.Notice = pages.ChangedSince([]pages.Field{v.URL, types, v.Description}, shown.URL, strings.Join(shown.EventTypes, ", "),
 			shown.Description)
 	}
 	return p.Show(c, status, "webhook_edit", "Change an endpoint", v)
@@ -207,7 +206,7 @@ func (p *Portal) rotateSecretPage(c *call, status int, n *pages.Notice) error {
 }
 
 func (p *Portal) rotateSecret(c *call) error {
-	version, seconds := site.MomentOf(c.Form.Get("version")), 0
+	version, seconds := pages.MomentOf(c.Form.Get("version")), 0
 	seconds, err := strconv.Atoi(c.Form.Get("overlap_seconds"))
 	if !slices.ContainsFunc(overlaps, func(o pages.Option) bool { return o.Value == c.Form.Get("overlap_seconds") }) {
 		err = domain.Invalid(domain.FieldError{Field: "overlap_seconds", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
@@ -224,7 +223,7 @@ func (p *Portal) rotateSecret(c *call) error {
 		return p.rotateSecretPage(c, http.StatusUnprocessableEntity, nil)
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
 		return p.rotateSecretPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No other secret was made",
-			Lines: []string{site.MessageOf(err)}})
+			Lines: []string{pages.MessageOf(err)}})
 	case err != nil:
 		return err
 	}
@@ -309,7 +308,7 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 	stamp := "(the second of each attempt)"
 	for _, a := range slices.Backward(sent.Attempts) {
 		row := attemptRow{Number: a.Number, ID: string(a.ID), Trigger: triggerTexts[a.Trigger], Result: answered(a.Result), Tone: "bad",
-			Took: site.Took(a.Result.Duration), Excerpt: a.Result.Excerpt, At: a.Result.StartedAt, Next: a.NextAt}
+			Took: pages.Took(a.Result.Duration), Excerpt: a.Result.Excerpt, At: a.Result.StartedAt, Next: a.NextAt}
 		if a.Result.Succeeded() {
 			row.Tone = "good"
 		}
@@ -337,7 +336,7 @@ func (p *Portal) resendWebhook(c *call) error {
 		return p.Endpoints.Resend(ctx, c.Actor(), endpoint, domain.ID(c.Param("sent")))
 	})
 	if n := hookRefusal(err); n != nil {
-		return p.sentPage(c, site.StatusOf(err), n)
+		return p.sentPage(c, pages.StatusOf(err), n)
 	}
 	if err != nil {
 		return err

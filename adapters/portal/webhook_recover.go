@@ -5,15 +5,14 @@ import (
 	"net/http"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
 
 // recovery is of the endpoint of the address.
-func (p *Portal) recovery(c *call) (site.Recovery, error) {
+func (p *Portal) recovery(c *call) (pages.Recovery, error) {
 	page, shown, err := p.oneEndpoint(c)
-	return site.Recovery{Endpoints: p.Endpoints, Endpoint: shown.WebhookEndpoint, Href: page.Endpoint.Href, List: "/webhooks",
+	return pages.Recovery{Endpoints: p.Endpoints, Endpoint: shown.WebhookEndpoint, Href: page.Endpoint.Href, List: "/webhooks",
 		May: page.MayResend, Now: p.options.Clock.Now()}, err
 }
 
@@ -44,11 +43,11 @@ func (p *Portal) recoverWebhooks(c *call) error {
 	}
 	if domain.HasCode(err, webhooks.CodeCountChanged) {
 		return p.RecoverPage(c, r, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "The number has changed",
-			Lines: []string{site.MessageOf(err)}})
+			Lines: []string{pages.MessageOf(err)}})
 	}
 	if n := hookRefusal(err); n != nil {
 		n.Title = "Nothing was sent"
-		return p.RecoverPage(c, r, site.StatusOf(err), n)
+		return p.RecoverPage(c, r, pages.StatusOf(err), n)
 	}
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
@@ -94,7 +93,7 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 			return err
 		}
 		for _, e := range all {
-			v.Endpoint.Options = append(v.Endpoint.Options, pages.Option{Value: string(e.ID), Text: site.ShownURL(e.URL),
+			v.Endpoint.Options = append(v.Endpoint.Options, pages.Option{Value: string(e.ID), Text: pages.ShownURL(e.URL),
 				Chosen: string(e.ID) == c.Query("endpoint")})
 		}
 	}
@@ -157,7 +156,7 @@ func (p *Portal) examineWebhook(c *call) error {
 	}
 	r := webhooks.Received{BySecrets: c.May(domain.ActManageWebhooks)}
 	r.Headers, r.Body, r.At = c.Form.Get("headers"), []byte(c.Form.Get("body")), p.options.Clock.Now()
-	if at := site.MomentOf(c.Form.Get("received_at")); at != nil {
+	if at := pages.MomentOf(c.Form.Get("received_at")); at != nil {
 		r.At = *at
 	}
 	r.Endpoint = domain.ID(c.Form.Get("endpoint"))

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
-	"waybill/adapters/site"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
@@ -59,7 +58,7 @@ func healthOf(s webhooks.Shown, now time.Time) health {
 		if sum.Waiting == domain.MaxWaitingCounted {
 			h.Waiting = "at least " + h.Waiting
 		}
-		h.Next = "next try " + site.Until(sum.NextAt.Sub(now))
+		h.Next = "next try " + pages.Until(sum.NextAt.Sub(now))
 	}
 	if sum.Tried > 0 {
 		h.Rate = strconv.Itoa(sum.Arrived) + " of the last " + strconv.Itoa(sum.Tried)
@@ -76,7 +75,7 @@ func answered(r domain.WebhookResult) string {
 	if r.StatusCode != 0 {
 		return "answered " + strconv.Itoa(r.StatusCode)
 	}
-	return "no answer: " + site.Spaced(string(r.Error))
+	return "no answer: " + pages.Spaced(string(r.Error))
 }
 
 type endpointView struct {
@@ -91,7 +90,7 @@ type endpointView struct {
 
 func viewOf(s webhooks.Shown, now time.Time) endpointView {
 	v := endpointView{
-		ID: string(s.ID), URL: site.ShownURL(s.URL), Host: s.Host(), Description: s.Description, Environment: string(s.Tenant.Environment),
+		ID: string(s.ID), URL: pages.ShownURL(s.URL), Host: s.Host(), Description: s.Description, Environment: string(s.Tenant.Environment),
 		Href: "/webhooks/" + string(s.ID), EventTypes: s.EventTypes, Enabled: s.Enabled, Health: healthOf(s, now), CreatedAt: s.CreatedAt,
 		UpdatedAt: s.UpdatedAt, Version: domain.FormatTime(s.UpdatedAt),
 	}
@@ -247,12 +246,12 @@ func (p *Portal) createEndpoint(c *call) error {
 	switch {
 	case domain.HasCode(err, domain.CodeWebhookEndpointLimit):
 		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No endpoint was made",
-			Lines: []string{site.MessageOf(err)}})
+			Lines: []string{pages.MessageOf(err)}})
 	case c.Wrong(err):
 		return p.endpointsPage(c, http.StatusUnprocessableEntity, nil)
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
 		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second endpoint was made",
-			Lines: []string{site.MessageOf(err)}})
+			Lines: []string{pages.MessageOf(err)}})
 	case err != nil:
 		return err
 	}
@@ -321,5 +320,5 @@ func filled(path string, values url.Values) string {
 			values.Del(name)
 		}
 	}
-	return site.AddressOf(path, values)
+	return pages.AddressOf(path, values)
 }

@@ -165,7 +165,7 @@ func TestHalfAPositionIsRefusedAndNotRemembered(t *testing.T) {
 	}
 }
 
-func TestAnotherBusinessSeesAndChangesNothingOfPickuplocations(t *testing.T) {
+func TestAnotherBusinessSeesAndChangesNoPickupLocation(t *testing.T) {
 	t.Parallel()
 	s := pickuplocationsNewScene(t)
 	id := s.mustCreate(t, osu)

@@ -55,7 +55,7 @@ func oneRidge(t *testing.T, s *pickuplocationsScene) {
 
 // Whichever call fails in whichever way, the same request sent again gets the
 // one thing that was asked for, and it is there once.
-func TestWhicheverCallFailsTheRetryFindsOneEffectOfPickuplocations(t *testing.T) {
+func TestWhicheverCallFailsTheRetryFindsOnePickupLocation(t *testing.T) {
 	t.Parallel()
 	nthcall.Exam[*pickuplocationsScene]{
 		Scene: pickuplocationsNewScene,

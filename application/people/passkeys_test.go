@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"waybill/adapters/passkeys/gowebauthn"
+	"waybill/adapters/passkeys"
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/test/authenticator"
@@ -18,7 +18,7 @@ const portalURL = "https://portal.example.com"
 
 func (s *scene) passkeys(t *testing.T) *people.Passkeys {
 	t.Helper()
-	party, err := gowebauthn.New(portalURL)
+	party, err := passkeys.New(portalURL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,30 +14,20 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/adapters/clock/databaseclock"
-	"waybill/adapters/identifiers/uuidv7"
-	"waybill/adapters/invalidations/local"
-	"waybill/adapters/invalidations/redispubsub"
-	"waybill/adapters/keydigest/hmacsha256"
-	"waybill/adapters/mail/letters"
-	"waybill/adapters/mail/logmail"
-	"waybill/adapters/mail/smtp"
-	"waybill/adapters/metrics/gauges"
-	"waybill/adapters/normalizer/international"
+	"waybill/adapters/clock"
+	"waybill/adapters/crypto"
+	"waybill/adapters/geo"
+	"waybill/adapters/mail"
+	"waybill/adapters/memory"
+	"waybill/adapters/normalizer"
 	"waybill/adapters/pricing/httppricing"
-	"waybill/adapters/pricing/metered"
 	"waybill/adapters/pricing/tariff"
-	"waybill/adapters/queue/asynqqueue"
-	"waybill/adapters/queue/memqueue"
-	"waybill/adapters/ratelimit/guarded"
-	"waybill/adapters/ratelimit/memlimiter"
-	"waybill/adapters/ratelimit/redislimiter"
-	"waybill/adapters/sealer/aesgcm"
-	"waybill/adapters/servicearea/geojson"
+	waybillredis "waybill/adapters/redis"
 	"waybill/adapters/storage/gormstore"
+	"waybill/adapters/telemetry"
 	"waybill/adapters/web"
 	"waybill/adapters/web/views"
-	"waybill/adapters/webhooksend/httpsender"
+	"waybill/adapters/webhooksend"
 	"waybill/application/access"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
@@ -59,8 +49,8 @@ const connectTimeout = 10 * time.Second
 var limitPerAddress = domain.RateLimit{Limit: 60, Window: time.Minute}
 
 // newClock keeps to the database's clock until the returned function is called.
-func newClock(ctx context.Context, store ports.Database, log *slog.Logger) (*databaseclock.Clock, func()) {
-	clock := databaseclock.New(store, log)
+func newClock(ctx context.Context, store ports.Database, log *slog.Logger) (*clock.Database, func()) {
+	clock := clock.NewDatabase(store, log)
 	if err := clock.Sync(ctx); err != nil {
 		log.Warn("the database did not tell its time; this machine's is used until it does", "error", err)
 	}
@@ -70,7 +60,7 @@ func newClock(ctx context.Context, store ports.Database, log *slog.Logger) (*dat
 	return clock, func() { cancel(); <-ended }
 }
 
-func newIdentifiers(clock ports.Clock) ports.Identifiers { return uuidv7.New(clock) }
+func newIdentifiers(clock ports.Clock) ports.Identifiers { return crypto.NewIdentifiers(clock) }
 
 // onGORM is Postgres and SQLite.
 var onGORM = storage{open: openGORM, share: shareGORM, migrate: migrateGORM, status: gormstore.MigrationStatus}
@@ -138,15 +128,15 @@ func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d data
 // newMailer is the mail server of the settings, or the log.
 func newMailer(c *configs.Config, log *slog.Logger) ports.Mailer {
 	if c.SMTPURL == "" {
-		return logmail.New(log, c.MailsAreRead())
+		return mail.NewLogMailer(log, c.MailsAreRead())
 	}
-	return smtp.New(c.SMTPURL.Reveal(), c.MailFrom)
+	return mail.NewSMTPMailer(c.SMTPURL.Reveal(), c.MailFrom)
 }
 
 func newSender(d ports.Database, c *configs.Config, clock ports.Clock, ids ports.Identifiers, urls settings.PublicURLs,
 	r prometheus.Registerer, log *slog.Logger) *people.MailSender {
-	return people.NewMailSender(d, d.Mails(), newMailer(c, log), letters.Renderer{}, clock, ids,
-		people.MailSites{Portal: urls.Portal, Console: urls.Console + settings.ConsolePath}, gauges.NewMails(r), log)
+	return people.NewMailSender(d, d.Mails(), newMailer(c, log), mail.Renderer{}, clock, ids,
+		people.MailSites{Portal: urls.Portal, Console: urls.Console + settings.ConsolePath}, telemetry.NewMails(r), log)
 }
 
 // newDatabase opens what the URL of the database names.
@@ -219,9 +209,9 @@ func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logge
 // command that does neither runs without it.
 func newKeyDigester(c *configs.Config) (ports.KeyDigester, error) {
 	if c.KeyPepper == "" {
-		return hmacsha256.None{}, nil
+		return crypto.NoKeyDigester{}, nil
 	}
-	return hmacsha256.New(c.KeyPepper.Reveal(), revealed(c.KeyPepperPrevious)...)
+	return crypto.NewKeyDigester(c.KeyPepper.Reveal(), revealed(c.KeyPepperPrevious)...)
 }
 
 func revealed[S interface{ Reveal() string }](secrets []S) []string {
@@ -233,18 +223,18 @@ func revealed[S interface{ Reveal() string }](secrets []S) []string {
 }
 
 func newNormalizer(c *configs.Config) (ports.Normalizer, error) {
-	n, err := international.New(c.PhoneRegion)
+	n, err := normalizer.New(c.PhoneRegion)
 	if err != nil {
 		return nil, settings.BadSetting(c, "phone_region", err)
 	}
 	return n, nil
 }
 
-func newServiceArea(c *configs.Config) (*geojson.Area, error) {
+func newServiceArea(c *configs.Config) (*geo.Area, error) {
 	if c.ServiceAreaFile == "" {
-		return geojson.Default(), nil
+		return geo.DefaultArea(), nil
 	}
-	area, err := geojson.ReadFile(c.ServiceAreaFile)
+	area, err := geo.ReadArea(c.ServiceAreaFile)
 	if err != nil {
 		return nil, settings.BadSetting(c, "service_area_file", err)
 	}
@@ -252,12 +242,12 @@ func newServiceArea(c *configs.Config) (*geojson.Area, error) {
 }
 
 func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *tracing,
-	o *gauges.Outages) (ports.Pricing, error) {
+	o *telemetry.Outages) (ports.Pricing, error) {
 	pricing, err := tracedPricing(c, routing, area, f, o)
 	if err != nil {
 		return nil, err
 	}
-	return f.tracing().Pricing(metered.New(pricing, r)), nil
+	return f.tracing().Pricing(telemetry.NewMeteredPricing(pricing, r)), nil
 }
 
 func choosePricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
@@ -265,7 +255,7 @@ func choosePricing(c *configs.Config, routing ports.Routing, area ports.ServiceA
 }
 
 // tracedPricing is choosePricing in a process that may be traced.
-func tracedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *tracing, o *gauges.Outages) (ports.Pricing, error) {
+func tracedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *tracing, o *telemetry.Outages) (ports.Pricing, error) {
 	switch c.PricingURL {
 	case "":
 		return newTariff(c, routing, area)
@@ -305,20 +295,20 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 // newRateLimiter counts in Redis where there is one, and in the process where
 // there is none or it fails.
 func newRateLimiter(ctx context.Context, client *redis.Client, r prometheus.Registerer, log *slog.Logger) ports.RateLimiter {
-	inProcess := memlimiter.New(time.Now)
+	inProcess := memory.NewLimiter(time.Now)
 	if client == nil {
 		return inProcess
 	}
-	limiter := guarded.New(redislimiter.New(client, redislimiter.Options{}), inProcess, r, log)
+	limiter := waybillredis.NewGuardedLimiter(waybillredis.NewLimiter(client, waybillredis.LimiterOptions{}), inProcess, r, log)
 	limiter.Open(ctx)
 	return limiter
 }
 
 func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidations {
 	if client == nil {
-		return local.New()
+		return memory.NewInvalidations()
 	}
-	return redispubsub.New(client, log)
+	return waybillredis.NewInvalidations(client, log)
 }
 
 // newFanoutNews is nil without a Redis, by which other processes could hear.
@@ -326,15 +316,15 @@ func newFanoutNews(client *redis.Client, log *slog.Logger) ports.FanoutNews {
 	if client == nil {
 		return nil
 	}
-	return redispubsub.NewFanouts(client, log)
+	return waybillredis.NewFanouts(client, log)
 }
 
 // newQueue makes a queue across processes where there is a Redis.
 func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	if client.Client == nil {
-		return memqueue.New(memqueue.Options{Workers: webhookWorkers}, log)
+		return memory.NewQueue(memory.QueueOptions{Workers: webhookWorkers}, log)
 	}
-	return asynqqueue.New(client.Client, asynqqueue.Options{Workers: webhookWorkers}, log)
+	return waybillredis.NewQueue(client.Client, waybillredis.QueueOptions{Workers: webhookWorkers}, log)
 }
 
 // newSharedQueue is nil where no other process sees the queue.
@@ -350,17 +340,17 @@ var webhookWorkers = map[ports.JobKind]int{ports.JobWebhook: 128, ports.JobWebho
 // newKeyDigester does.
 func newSealer(c *configs.Config) (ports.Sealer, error) {
 	if c.SecretKey == "" {
-		return aesgcm.None{}, nil
+		return crypto.NoSealer{}, nil
 	}
 	previous := make([][]byte, len(c.SecretKeyPrevious))
 	for i, key := range c.SecretKeyPrevious {
 		previous[i] = []byte(key.Reveal())
 	}
-	return aesgcm.New([]byte(c.SecretKey.Reveal()), previous...)
+	return crypto.NewSealer([]byte(c.SecretKey.Reveal()), previous...)
 }
 
 func newWebhookSender(c *configs.Config, f *tracing) (ports.WebhookSender, func()) {
-	s := httpsender.New(httpsender.Options{AllowPrivate: c.WebhookAllowPrivate})
+	s := webhooksend.New(webhooksend.Options{AllowPrivate: c.WebhookAllowPrivate})
 	return f.tracing().WebhookSender(s), s.Close
 }
 

@@ -9,9 +9,9 @@ import (
 	"waybill/adapters/cli/integrator"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/docsite"
-	"waybill/adapters/logging/safelog"
 	"waybill/adapters/storage/gormstore"
-	"waybill/adapters/webhooksend/httpsender"
+	"waybill/adapters/telemetry"
+	"waybill/adapters/webhooksend"
 	"waybill/application/access"
 	"waybill/application/deliveries"
 	"waybill/application/directory"
@@ -38,7 +38,7 @@ func (p *commands) admin() *admin.Commands {
 		ServePricing: p.servePricing, Distribute: gormstore.Distribute,
 		Open: func(ctx context.Context, c *configs.Config) (*admin.UseCases, func(), error) {
 			// Commands speak through their answer; only what went wrong is logged.
-			log := safelog.New(p.Stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")
+			log := telemetry.NewLogger(p.Stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")
 			parts, closeParts, err := openAdmin(ctx, c, settings.PublicURLs{Tracking: p.TrackingURL(c)}, log)
 			if err != nil {
 				return nil, nil, err
@@ -62,7 +62,7 @@ var version = "1.0.0"
 // integrator are the commands that play an integrator against a sandbox.
 func (p *commands) integrator() *integrator.Commands {
 	sender := func() (ports.WebhookSender, func()) {
-		s := httpsender.New(httpsender.Options{AllowPrivate: true})
+		s := webhooksend.New(webhooksend.Options{AllowPrivate: true})
 		return s, s.Close
 	}
 	return &integrator.Commands{CommandLine: p.CommandLine, Docs: docsite.Prefix, Version: version, Sender: sender}

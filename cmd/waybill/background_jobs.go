@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/cli/term"
-	"waybill/adapters/metrics/gauges"
-	"waybill/adapters/periodic"
+	"waybill/adapters/jobs"
+	"waybill/adapters/telemetry"
 	"waybill/application/bulk"
 	"waybill/application/people"
 	"waybill/application/sandbox"
@@ -26,7 +26,7 @@ type backgroundJobs struct {
 	drainer   *dispatch.Drainer
 	mails     *people.MailSender
 	moves     *bulk.Moves
-	jobs      *periodic.Jobs
+	jobs      *jobs.Jobs
 }
 
 // run works until ctx ends, and finishes jobs that have begun. An error means
@@ -39,10 +39,10 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 	e.sweeper.OnLook(e.jobs.Watch("due_webhooks", dispatch.LookEvery))
 	looking.Go(func() { e.scheduler.Run(ctx) })
 	looking.Go(func() { e.sweeper.Run(ctx) })
-	looking.Go(func() { e.jobs.Run(ctx, periodic.Check("webhook_leases", e.drainer.RenewalsFailed)) })
-	looking.Go(func() { e.jobs.Run(ctx, periodic.Mails(e.mails)) })
-	looking.Go(func() { e.jobs.Run(ctx, periodic.Warnings(e.mails)) })
-	looking.Go(func() { e.jobs.Run(ctx, periodic.Moves(e.moves)) })
+	looking.Go(func() { e.jobs.Run(ctx, jobs.Check("webhook_leases", e.drainer.RenewalsFailed)) })
+	looking.Go(func() { e.jobs.Run(ctx, jobs.Mails(e.mails)) })
+	looking.Go(func() { e.jobs.Run(ctx, jobs.Warnings(e.mails)) })
+	looking.Go(func() { e.jobs.Run(ctx, jobs.Moves(e.moves)) })
 	looking.Go(func() { e.drainer.Run(ctx) }) // closed at the end, while the queue lets its handlers end
 	handlers := e.drainer.Handlers()
 	handlers[ports.JobSimulation] = e.simulator.Handle
@@ -55,7 +55,7 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 	return nil
 }
 
-func newLateness(r prometheus.Registerer) sandbox.Lateness { return gauges.NewStepLateness(r) }
+func newLateness(r prometheus.Registerer) sandbox.Lateness { return telemetry.NewStepLateness(r) }
 
 // newNotifier tells the queue of what this process commits.
 func newNotifier(open []ports.Database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *dispatch.Notifier {
@@ -68,5 +68,5 @@ func newNotifier(open []ports.Database, q ports.Queue, news ports.FanoutNews, lo
 
 // newWebhookObserver counts what is sent.
 func newWebhookObserver(r prometheus.Registerer) dispatch.Observer {
-	return dispatch.Observer(gauges.NewWebhookAttempts(r))
+	return dispatch.Observer(telemetry.NewWebhookAttempts(r))
 }

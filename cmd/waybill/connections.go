@@ -8,20 +8,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/web"
-	"waybill/adapters/web/connections"
+	"waybill/adapters/web/server"
 	"waybill/configs"
 )
 
 // connectionBounds limit the connections of each listener.
 type connectionBounds struct {
-	live, sandbox, ops, portal connections.Options
+	live, sandbox, ops, portal server.Options
 }
 
 func newConnectionBounds(c *configs.Config, r prometheus.Registerer) connectionBounds {
-	live, sandbox, ops := connections.Bounds(c.MaxConnections, connections.OpenFiles())
-	metrics := connections.NewMetrics(r)
-	through := func(name string, most int, idle time.Duration) connections.Options {
-		return connections.Options{Name: name, Most: most, Proxies: c.TrustedProxies, Metrics: metrics, Idle: idle}
+	live, sandbox, ops := server.Bounds(c.MaxConnections, server.OpenFiles())
+	metrics := server.NewMetrics(r)
+	through := func(name string, most int, idle time.Duration) server.Options {
+		return server.Options{Name: name, Most: most, Proxies: c.TrustedProxies, Metrics: metrics, Idle: idle}
 	}
 	return connectionBounds{
 		live:    through("live", live, c.HTTPIdleTimeout),
@@ -31,11 +31,11 @@ func newConnectionBounds(c *configs.Config, r prometheus.Registerer) connectionB
 	}
 }
 
-func newProxyWatch(c *configs.Config, r prometheus.Registerer, log *slog.Logger) *connections.ProxyWatch {
-	return connections.NewProxyWatch(c.TrustedProxies, r, log)
+func newProxyWatch(c *configs.Config, r prometheus.Registerer, log *slog.Logger) *server.ProxyWatch {
+	return server.NewProxyWatch(c.TrustedProxies, r, log)
 }
 
 // around is what sees each request to a listener with public addresses first.
-func around(watch *connections.ProxyWatch, addresses ...string) func(http.Handler) http.Handler {
+func around(watch *server.ProxyWatch, addresses ...string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler { return watch.Around(web.StrictTransport(next, addresses...)) }
 }

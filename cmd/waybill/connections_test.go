@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/web/connections"
+	"waybill/adapters/web/server"
 	"waybill/configs"
 )
 
@@ -25,7 +25,7 @@ func TestConnectionsLeaveFilesForWhatAProcessAsks(t *testing.T) {
 		{8192, 256, 102, 51, 16},
 		{64, 1 << 20, 64, 32, 16},
 	} {
-		live, sandbox, ops := connections.Bounds(c.most, c.files)
+		live, sandbox, ops := server.Bounds(c.most, c.files)
 		if live != c.live || sandbox != c.sandbox || ops != c.ops {
 			t.Errorf("%d of %d files: %d, %d, %d; want %d, %d, %d", c.most, c.files, live, sandbox, ops, c.live, c.sandbox, c.ops)
 		}
@@ -48,13 +48,13 @@ func TestIdleConnectionsOfCustomersAreKeptForAsLongAsTheSettingSays(t *testing.T
 			t.Fatal(err)
 		}
 		bounds := newConnectionBounds(settings, prometheus.NewRegistry())
-		for _, o := range []connections.Options{bounds.live, bounds.sandbox, bounds.portal} {
-			if got := connections.New(&http.Server{}, o).IdleTimeout; got != c.want {
+		for _, o := range []server.Options{bounds.live, bounds.sandbox, bounds.portal} {
+			if got := server.New(&http.Server{}, o).IdleTimeout; got != c.want {
 				t.Errorf("%v: the listener %s keeps idle connections for %v, want %v", c.set, o.Name, got, c.want)
 			}
 		}
 		operations := &http.Server{IdleTimeout: time.Minute}
-		if got := connections.New(operations, bounds.ops).IdleTimeout; got != time.Minute {
+		if got := server.New(operations, bounds.ops).IdleTimeout; got != time.Minute {
 			t.Errorf("operations: %v, want its own", got)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 
 	"waybill/adapters/cli/term"
-	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
-	"waybill/adapters/upstream"
+	"waybill/adapters/outbound"
+	"waybill/adapters/telemetry"
 	"waybill/application/reports"
 	"waybill/configs"
 	"waybill/ports"
@@ -21,7 +21,7 @@ func newDependencies(c *configs.Config, routing routingEngine) dependencies {
 	var beside dependencies
 	if c.PricingURL != "" {
 		beside = append(beside, opsapi.Check{Name: "pricing", Informational: true, Run: func(ctx context.Context) error {
-			return upstream.Listens(ctx, c.PricingURL)
+			return outbound.Listens(ctx, c.PricingURL)
 		}})
 	}
 	if routing.Client != nil {
@@ -43,7 +43,7 @@ func newBoard(s ports.Storage, c ports.Clock, beside dependencies) *reports.Boar
 // start goes on: they may come up later.
 func (d dependencies) warn(ctx context.Context, log *slog.Logger) {
 	for _, check := range d {
-		ctx, cancel := context.WithTimeout(ctx, gauges.CountTimeout)
+		ctx, cancel := context.WithTimeout(ctx, telemetry.CountTimeout)
 		if err := check.Run(ctx); err != nil {
 			log.Warn(check.Name, "warning", "the "+check.Name+" service does not answer; until it does, prices and creates answer 503: waybill "+
 				"doctor tells more", "error", term.Plainly(err))

@@ -6,9 +6,9 @@ import (
 
 	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/clock/systemclock"
-	"waybill/adapters/invalidations/local"
-	"waybill/adapters/redis/connect"
+	"waybill/adapters/clock"
+	"waybill/adapters/memory"
+	"waybill/adapters/redis"
 	"waybill/application/access"
 	"waybill/application/webhooks"
 	"waybill/configs"
@@ -40,12 +40,12 @@ func (p *commands) doctor() *doctor.Commands {
 			if err != nil {
 				return nil, nil, err
 			}
-			clock := systemclock.New()
-			return access.NewTenants(s, digest, clock, newIdentifiers(clock), local.New()), webhooks.NewSecretKey(s, sealer), nil
+			clock := clock.NewSystem()
+			return access.NewTenants(s, digest, clock, newIdentifiers(clock), memory.NewInvalidations()), webhooks.NewSecretKey(s, sealer), nil
 		},
 		Redis: func(c *configs.Config) (doctor.Redis, func(), error) {
 			client, closeClient, err := redisOf(c, openRedis)
-			return connect.Probe{Client: client}, closeClient, err
+			return redis.Probe{Client: client}, closeClient, err
 		},
 		Pricing: func(c *configs.Config) (ports.Pricing, error) {
 			area, err := newServiceArea(c)
@@ -56,7 +56,7 @@ func (p *commands) doctor() *doctor.Commands {
 		},
 		Mailer: func(c *configs.Config) ports.Mailer { return newMailer(c, slog.New(slog.DiscardHandler)) },
 		Identity: func(c *configs.Config) doctor.IdentityProvider {
-			return newIdentityProvider(c, settings.PublicURLsOf(c, "", "").Console, systemclock.New())
+			return newIdentityProvider(c, settings.PublicURLsOf(c, "", "").Console, clock.NewSystem())
 		},
 		Streets: newStreets,
 		Roads:   func(c *configs.Config) (doctor.RoutingEngine, func(), error) { return newRoutingEngine(c) },

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"waybill/adapters/web/connections"
+	"waybill/adapters/web/server"
 )
 
 // Go does it before main runs; the shares of the listeners are of what it made.
@@ -19,7 +19,7 @@ func TestThisProcessMayOpenAllTheFilesItIsAllowedTo(t *testing.T) {
 	if limit.Cur < limit.Max {
 		t.Errorf("the limit of open files is %d of %d", limit.Cur, limit.Max)
 	}
-	if files := connections.OpenFiles(); files <= 0 || uint64(files) > limit.Max && files != 1<<31-1 {
+	if files := server.OpenFiles(); files <= 0 || uint64(files) > limit.Max && files != 1<<31-1 {
 		t.Errorf("%d files of %d", files, limit.Max)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/cli/doctor"
-	"waybill/adapters/web/connections"
+	"waybill/adapters/web/server"
 	"waybill/configs"
 )
 
@@ -25,7 +25,7 @@ func TestAProxyThatIsNotTrustedIsWarnedOfOnceInFiveMinutes(t *testing.T) {
 		var logged bytes.Buffer
 		c := &configs.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 		registry := prometheus.NewRegistry()
-		watch := connections.NewProxyWatch(c.TrustedProxies, registry, slog.New(slog.NewTextHandler(&logged, nil)))
+		watch := server.NewProxyWatch(c.TrustedProxies, registry, slog.New(slog.NewTextHandler(&logged, nil)))
 		served := 0
 		handler := watch.Around(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
 		ask := func(peer, forwarded string) {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/adapters/logging/safelog"
+	"waybill/adapters/telemetry"
 )
 
 // keyAt is where the keys begin among what a method of a logger takes.
@@ -37,7 +37,7 @@ func TestEveryKeyThatIsLoggedMayBeShown(t *testing.T) {
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
 				for _, key := range loggedKeys(n) {
-					if seen++; !safelog.Loggable[key] {
+					if seen++; !telemetry.Loggable[key] {
 						t.Errorf("%s logs %q, which shows as omitted: list it in loggable, if it can never be personal or secret", path, key)
 					}
 				}

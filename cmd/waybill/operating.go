@@ -8,14 +8,14 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/console"
 	"waybill/adapters/docsite"
+	"waybill/adapters/geo"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/identity/oidcprovider"
-	"waybill/adapters/maptiles/pmtiles"
+	"waybill/adapters/oidc"
 	"waybill/adapters/opsapi"
-	"waybill/adapters/passkeys/gowebauthn"
+	"waybill/adapters/pages"
+	"waybill/adapters/passkeys"
 	"waybill/adapters/portal"
-	"waybill/adapters/site"
-	"waybill/adapters/web/connections"
+	"waybill/adapters/web/server"
 	"waybill/application/access"
 	"waybill/application/people"
 	"waybill/configs"
@@ -35,11 +35,11 @@ func newManagement(u opsapi.UseCases, keys cursorKeys, urls settings.PublicURLs)
 
 // newPasskeys are those of the portal's host.
 func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
-	return gowebauthn.New(urls.Portal)
+	return passkeys.New(urls.Portal)
 }
 
 func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls settings.PublicURLs, clock ports.Clock,
-	ids ports.Identifiers, n ports.Normalizer, watch *connections.ProxyWatch, d connectionBounds, m *site.Metrics, log *slog.Logger) *portal.Portal {
+	ids ports.Identifiers, n ports.Normalizer, watch *server.ProxyWatch, d connectionBounds, m *pages.Metrics, log *slog.Logger) *portal.Portal {
 	u.Deliveries, u.Listeners, u.Admission = p.sandbox.Deliveries, p.sandbox.Listeners, p.sandbox.Admission
 	return portal.New(u, portal.Options{
 		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, TrackingBaseURL: urls.Tracking,
@@ -47,18 +47,18 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: around(watch, urls.Portal),
 		Metrics: m, Connections: d.portal, Normalizer: n, ReadOrder: a.sandbox.ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
 		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
-		RequestLog: site.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
+		RequestLog: pages.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
 	})
 }
 
 // newConsole is the site of the staff, which is on the operations listener.
 func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
-	n ports.Normalizer, m *site.Metrics, log *slog.Logger) (*console.Console, error) {
+	n ports.Normalizer, m *pages.Metrics, log *slog.Logger) (*console.Console, error) {
 	streets, err := newStreets(c)
 	if err != nil {
 		return nil, err
 	}
-	party, err := gowebauthn.New(urls.Console)
+	party, err := passkeys.New(urls.Console)
 	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party), newCompany(u.Access, c, urls, clock)
 	return console.New(u, console.Options{BaseURL: urls.Console, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
 		Mails: c.MailsAreRead(), Identifiers: ids, Customer: o.Mounted(console.BusinessAt), PortalBaseURL: urls.Portal,
@@ -70,7 +70,7 @@ func newStreets(c *configs.Config) (ports.MapTiles, error) {
 	if c.MapFile == "" {
 		return nil, nil
 	}
-	tiles, err := pmtiles.Open(c.MapFile)
+	tiles, err := geo.OpenTiles(c.MapFile)
 	if err != nil {
 		return nil, settings.BadSetting(c, "map_file", err)
 	}
@@ -86,15 +86,15 @@ func newCompany(a *people.Access, c *configs.Config, urls settings.PublicURLs, c
 }
 
 // newIdentityProvider is the client of the company's identity provider for a console at an address.
-func newIdentityProvider(c *configs.Config, at string, clock ports.Clock) *oidcprovider.Provider {
-	return oidcprovider.New(oidcprovider.Config{Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID,
-		ClientSecret: c.OIDCClientSecret.Reveal(), GroupsClaim: c.OIDCGroupsClaim, RedirectURL: site.CompanyBack(at, console.Prefix)}, clock)
+func newIdentityProvider(c *configs.Config, at string, clock ports.Clock) *oidc.Provider {
+	return oidc.New(oidc.Config{Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID,
+		ClientSecret: c.OIDCClientSecret.Reveal(), GroupsClaim: c.OIDCGroupsClaim, RedirectURL: pages.CompanyBack(at, console.Prefix)}, clock)
 }
 
 // operationsOfAPI are the routes of the public API as its description tells them.
-func operationsOfAPI() (all []site.Operation) {
+func operationsOfAPI() (all []pages.Operation) {
 	for _, o := range httpapi.Operations() {
-		all = append(all, site.Operation(o))
+		all = append(all, pages.Operation(o))
 	}
 	return all
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/pricing/pricingserver"
-	"waybill/adapters/web/process"
+	"waybill/adapters/telemetry"
+	"waybill/adapters/web/server"
 	"waybill/configs"
 )
 
@@ -19,7 +19,7 @@ import (
 func (p *commands) servePricing(ctx context.Context, c *configs.Config, addr string, announce func(url string) error) error {
 	log := p.log(c, false)
 	c.PricingURL = "" // in a file that servers share it names this very service
-	metrics := gauges.NewRegistry()
+	metrics := telemetry.NewRegistry()
 	tariff, closePricing, err := openPricing(c, metrics)
 	if err != nil {
 		return err
@@ -36,5 +36,5 @@ func (p *commands) servePricing(ctx context.Context, c *configs.Config, addr str
 	handler := http.NewServeMux()
 	handler.Handle("/", pricingserver.New(pricingserver.Options{Pricing: tariff, Currency: c.Currency, Logger: log}))
 	handler.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	return process.ServeUntil(ctx, listener, handler, log)
+	return server.ServeUntil(ctx, listener, handler, log)
 }

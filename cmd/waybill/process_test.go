@@ -16,10 +16,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/jobs"
+	"waybill/adapters/memory"
 	"waybill/adapters/opsapi"
-	"waybill/adapters/periodic"
-	"waybill/adapters/queue/memqueue"
-	"waybill/adapters/web/process"
+	"waybill/adapters/web/server"
 	"waybill/ports"
 )
 
@@ -59,7 +59,7 @@ func (s *silence) Addr() net.Addr            { return &net.TCPAddr{} }
 
 // rehearsal is a process whose servers and tasks do as they are told.
 type rehearsal struct {
-	*process.Process
+	*server.Process
 	diary diary
 	fails chan error // ends the serving of the first server
 }
@@ -67,7 +67,7 @@ type rehearsal struct {
 func rehearse(serverTakes ...time.Duration) *rehearsal {
 	r := &rehearsal{fails: make(chan error, 1)}
 	log := slog.New(slog.DiscardHandler)
-	r.Process = &process.Process{
+	r.Process = &server.Process{
 		Ops: opsapi.New(opsapi.Options{Metrics: prometheus.NewRegistry(), Log: log}), Log: log,
 		At:      newSilence(func() { r.diary.note("operations closed") }),
 		Leaving: func() { r.diary.note("leaving while " + r.readiness()) },
@@ -78,7 +78,7 @@ func rehearse(serverTakes ...time.Duration) *rehearsal {
 		if i > 0 {
 			fails = nil
 		}
-		r.Servers = append(r.Servers, process.Server{
+		r.Servers = append(r.Servers, server.Service{
 			Name: "server", Listener: newSilence(func() {}),
 			Serve: func(net.Listener) error {
 				select {
@@ -113,7 +113,7 @@ func (r *rehearsal) readiness() string {
 }
 
 // task runs until it is stopped and takes its time to end.
-func (r *rehearsal) task(takes time.Duration) process.Task {
+func (r *rehearsal) task(takes time.Duration) server.Task {
 	return func(ctx context.Context) error {
 		r.diary.note("task begins")
 		<-ctx.Done()
@@ -233,7 +233,7 @@ func TestAProcessEndsWithinHalfAMinuteWhateverHangs(t *testing.T) {
 		"a request":                         {time.Hour, 0, true, 25 * time.Second},
 		"a task":                            {0, time.Hour, false, 28 * time.Second},
 		"both":                              {time.Hour, time.Hour, false, 28 * time.Second},
-		"a request, and a task that writes": {time.Hour, periodic.RecordTimeout, true, 27 * time.Second},
+		"a request, and a task that writes": {time.Hour, jobs.RecordTimeout, true, 27 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -262,7 +262,7 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		r := rehearse()
-		queue := memqueue.New(memqueue.Options{}, r.Log)
+		queue := memory.NewQueue(memory.QueueOptions{}, r.Log)
 		r.Tasks = append(r.Tasks, func(ctx context.Context) error {
 			return queue.Run(ctx, map[ports.JobKind]ports.Handler{ports.JobSimulation: func(ctx context.Context, _ string) {
 				r.diary.note("handler begins")

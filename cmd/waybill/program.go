@@ -14,14 +14,14 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/adapters/logging/safelog"
+	"waybill/adapters/telemetry"
 	"waybill/configs"
 )
 
 // commands are those that run a process, and what all others are made with.
 type commands struct {
 	*settings.CommandLine
-	outputs []*safelog.Writer // of a server: what is written to them is to be flushed
+	outputs []*telemetry.LogWriter // of a server: what is written to them is to be flushed
 }
 
 // flushLog is how long the end of a process waits for whoever reads its log.
@@ -82,7 +82,7 @@ func (p *commands) root() *cobra.Command {
 func (p *commands) log(c *configs.Config, watched bool) *slog.Logger {
 	p.waitForNoReader()
 	asJSON := c.LogFormat == "json" || c.LogFormat == "auto" && !watched
-	log := safelog.New(p.Stderr, c.LogLevel, asJSON)
+	log := telemetry.NewLogger(p.Stderr, c.LogLevel, asJSON)
 	for _, warning := range c.Warnings() {
 		log.Warn("settings", "warning", warning)
 	}
@@ -95,7 +95,7 @@ func (p *commands) waitForNoReader() {
 	for _, output := range []*io.Writer{&p.Stdout, &p.Stderr} {
 		if file, ok := (*output).(*os.File); ok {
 			signal.Ignore(syscall.SIGPIPE)
-			w := safelog.NewWriter(file)
+			w := telemetry.NewLogWriter(file)
 			*output, p.outputs = w, append(p.outputs, w)
 		}
 	}

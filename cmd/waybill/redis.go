@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/redis/connect"
+	waybillredis "waybill/adapters/redis"
 	"waybill/configs"
 )
 
@@ -24,22 +24,22 @@ func newRedis(c *configs.Config) (*redis.Client, func(), error) {
 type queueRedis struct{ *redis.Client }
 
 func newQueueRedis(ctx context.Context, c *configs.Config, log *slog.Logger) (queueRedis, func(), error) {
-	client, closeClient, err := redisOf(c, connect.OpenQueue)
+	client, closeClient, err := redisOf(c, waybillredis.OpenQueue)
 	if client != nil {
-		connect.WarnOfEviction(ctx, client, log)
+		waybillredis.WarnOfEviction(ctx, client, log)
 	}
 	return queueRedis{client}, closeClient, err
 }
 
 func openRedis(address string) (*redis.Client, error) {
-	return connect.Open(address, connect.RedisTimeout)
+	return waybillredis.Open(address, waybillredis.Timeout)
 }
 
 func redisOf(c *configs.Config, open func(address string) (*redis.Client, error)) (*redis.Client, func(), error) {
 	if c.RedisURL == "" {
 		return nil, func() {}, nil
 	}
-	connect.SilenceRedis()
+	waybillredis.Silence()
 	client, err := open(c.RedisURL.Reveal())
 	if err != nil {
 		return nil, nil, settings.BadSetting(c, "redis_url", err)

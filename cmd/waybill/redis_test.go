@@ -19,7 +19,7 @@ import (
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/adapters/redis/connect"
+	waybillredis "waybill/adapters/redis"
 	"waybill/configs"
 	"waybill/test/redis"
 	"waybill/test/servers/redisserver"
@@ -58,7 +58,7 @@ func TestNoCallOfARedisIsRepeatedAndEachHasAnEnd(t *testing.T) {
 			o.ReadTimeout > time.Second {
 			t.Errorf("%s: options %+v", address, o)
 		}
-		if want := map[bool]int{true: 7, false: connect.RedisConnections}[strings.Contains(address, "pool_size=7")]; o.PoolSize != want {
+		if want := map[bool]int{true: 7, false: waybillredis.RedisConnections}[strings.Contains(address, "pool_size=7")]; o.PoolSize != want {
 			t.Errorf("%s: %d connections, want %d", address, o.PoolSize, want)
 		}
 		closeClient()
@@ -87,11 +87,11 @@ func TestTheQueueHasConnectionsOfItsOwnAndMorePatience(t *testing.T) {
 	if queue.Client == client {
 		t.Error("the queue shares the client of the limiter")
 	}
-	if o := queue.Options(); o.ReadTimeout != connect.QueueTimeout || o.WriteTimeout != connect.QueueTimeout || o.MaxRetries != 0 ||
+	if o := queue.Options(); o.ReadTimeout != waybillredis.QueueTimeout || o.WriteTimeout != waybillredis.QueueTimeout || o.MaxRetries != 0 ||
 		!o.ContextTimeoutEnabled || o.DB != 3 || o.PoolSize != 1 {
 		t.Errorf("options %+v", o)
 	}
-	if o := client.Options(); o.ReadTimeout != connect.RedisTimeout {
+	if o := client.Options(); o.ReadTimeout != waybillredis.Timeout {
 		t.Errorf("options of the other client %+v", o)
 	}
 	closeQueue()
@@ -110,7 +110,7 @@ func TestTheQueueHasConnectionsOfItsOwnAndMorePatience(t *testing.T) {
 func TestARedisThatMayDropKeysIsWarnedOfAtTheStart(t *testing.T) {
 	t.Parallel()
 	server := redis.Own(t)
-	client, err := connect.Open(server.URL, connect.RedisTimeout)
+	client, err := waybillredis.Open(server.URL, waybillredis.Timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestARedisThatMayDropKeysIsWarnedOfAtTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	var logged stage.Log
-	connect.WarnOfEviction(t.Context(), client, slog.New(slog.NewTextHandler(&logged, nil)))
+	waybillredis.WarnOfEviction(t.Context(), client, slog.New(slog.NewTextHandler(&logged, nil)))
 	if logged.String() != "" {
 		t.Errorf("%q", logged.String())
 	}
@@ -157,7 +157,7 @@ func TestAnInstallationKeepsToTheDatabaseOfItsURL(t *testing.T) {
 		eventually(t, "the worker did both steps", func() bool { return simulation(t, v, key, id)["status"] == "completed" })
 		worker.terminate(t)
 		server.terminate(t)
-		client, err := connect.Open(base+database, connect.RedisTimeout)
+		client, err := waybillredis.Open(base+database, waybillredis.Timeout)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestAnInstallationKeepsToTheDatabaseOfItsURL(t *testing.T) {
 			t.Errorf("database %s has the limits %q, want those of one key", database, keys)
 		}
 	}
-	other, err := connect.Open(base+"/0", connect.RedisTimeout)
+	other, err := waybillredis.Open(base+"/0", waybillredis.Timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dumb.Close()
-	client, err := connect.Open("rediss://"+dumb.Addr().String()+"?dial_timeout=1m", connect.RedisTimeout)
+	client, err := waybillredis.Open("rediss://"+dumb.Addr().String()+"?dial_timeout=1m", waybillredis.Timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestASentinelIsAskedWhereRedisIs(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	client, err := connect.Open(sentinel.URL+"?master_name=waybill", connect.RedisTimeout)
+	client, err := waybillredis.Open(sentinel.URL+"?master_name=waybill", waybillredis.Timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestDevUsesTheRedisItIsGiven(t *testing.T) {
 		vars, _ = settings.ReadEnvFile(settings.DataDir(dir).DevEnv())
 		return vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
 	})
-	client, err := connect.Open(url, connect.RedisTimeout)
+	client, err := waybillredis.Open(url, waybillredis.Timeout)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/metrics/gauges"
-	"waybill/adapters/routing/cached"
-	"waybill/adapters/routing/metered"
-	"waybill/adapters/routing/straightline"
+	"waybill/adapters/routing"
 	"waybill/adapters/routing/valhalla"
+	"waybill/adapters/telemetry"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -24,7 +22,7 @@ func newRoutingEngine(c *configs.Config) (routingEngine, func(), error) {
 }
 
 // tracedRoutingEngine is newRoutingEngine in a process that may be traced.
-func tracedRoutingEngine(c *configs.Config, f *tracing, o *gauges.Outages) (routingEngine, func(), error) {
+func tracedRoutingEngine(c *configs.Config, f *tracing, o *telemetry.Outages) (routingEngine, func(), error) {
 	if c.RoutingURL == "" || c.PricingURL != "" {
 		return routingEngine{}, func() {}, nil
 	}
@@ -39,9 +37,9 @@ func tracedRoutingEngine(c *configs.Config, f *tracing, o *gauges.Outages) (rout
 
 // newRouting asks the routing engine for what is not known yet. Only where there is no
 // routing engine may a straight line stand in for a road.
-func newRouting(routing routingEngine, r prometheus.Registerer, f *tracing) (ports.Routing, error) {
-	if routing.Client == nil {
-		return straightline.New(), nil
+func newRouting(engine routingEngine, r prometheus.Registerer, f *tracing) (ports.Routing, error) {
+	if engine.Client == nil {
+		return routing.NewStraightLine(), nil
 	}
-	return cached.New(f.tracing().Routing(metered.New(routing, r)), time.Now, r)
+	return routing.NewCached(f.tracing().Routing(telemetry.NewMeteredRouting(engine, r)), time.Now, r)
 }

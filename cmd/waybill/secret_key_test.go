@@ -17,7 +17,7 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clients/go/waybillapi"
-	"waybill/adapters/sealer/aesgcm"
+	"waybill/adapters/crypto"
 )
 
 // underKey is the environment with another secret key, and previous ones.
@@ -42,7 +42,7 @@ func isUnder(t *testing.T, environ []string, key string) bool {
 	if err := db.QueryRowContext(t.Context(), "SELECT sealed FROM secret_key_check").Scan(&sealed); err != nil {
 		t.Fatal(err)
 	}
-	sealer, err := aesgcm.New([]byte(key))
+	sealer, err := crypto.NewSealer([]byte(key))
 	return err == nil && sealer.Current(sealed)
 }
 

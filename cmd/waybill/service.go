@@ -15,18 +15,16 @@ import (
 	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/adapters/clock/databaseclock"
+	"waybill/adapters/clock"
 	"waybill/adapters/console"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/logging/safelog"
-	"waybill/adapters/metrics/gauges"
+	"waybill/adapters/jobs"
 	"waybill/adapters/opsapi"
-	"waybill/adapters/periodic"
 	"waybill/adapters/portal"
-	"waybill/adapters/redis/connect"
+	waybillredis "waybill/adapters/redis"
+	"waybill/adapters/telemetry"
 	"waybill/adapters/web"
-	"waybill/adapters/web/connections"
-	"waybill/adapters/web/process"
+	"waybill/adapters/web/server"
 	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
 	"waybill/domain"
@@ -42,13 +40,13 @@ type service struct {
 	background *backgroundJobs
 	notifier   *dispatch.Notifier
 	store      ports.Database
-	clock      *databaseclock.Clock
+	clock      *clock.Database
 	log        *slog.Logger
 	seed       *admin.Seeder
 	key        *secretKey
 	beside     dependencies
-	jobs       *periodic.Jobs
-	teller     *periodic.Teller
+	jobs       *jobs.Jobs
+	teller     *jobs.Teller
 	kept       domain.RequestLogKeeping
 
 	products      products
@@ -74,37 +72,37 @@ func (s *service) hearFanouts(ctx context.Context) {
 // serveAndWork answers requests and does what becomes due, in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 	p := s.process(l, "dev")
-	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)), s.jobs.Task(periodic.Reports(s.store)))
+	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(jobs.LateWebhooks(s.store, s.log)), s.jobs.Task(jobs.Reports(s.store)))
 	return p.Run(ctx)
 }
 
-func (s *service) process(l *listeners, role string) *process.Process {
+func (s *service) process(l *listeners, role string) *server.Process {
 	s.products.each(func(u httpapi.UseCases) { s.notifier.Beside(u.Listeners.Notify) })
-	servers := []process.Server{
+	servers := []server.Service{
 		{Name: "live", Listener: l.live, Serve: s.apis.live.Serve, Leave: s.apis.live.Leave, Shutdown: s.apis.live.Shutdown},
 		{Name: "sandbox", Listener: l.sandbox, Serve: s.apis.sandbox.Serve, Leave: s.apis.sandbox.Leave, Shutdown: s.apis.sandbox.Shutdown},
 	}
 	if l.portal != nil {
-		servers = append(servers, process.Server{Name: "portal", Listener: l.portal, Serve: s.portal.Serve, Leave: s.portal.Leave,
+		servers = append(servers, server.Service{Name: "portal", Listener: l.portal, Serve: s.portal.Serve, Leave: s.portal.Leave,
 			Shutdown: s.portal.Shutdown})
 	}
-	return &process.Process{
+	return &server.Process{
 		Servers: servers, Ops: s.ops, At: l.ops, Log: s.log, Leaving: s.products.stop,
-		Tasks: []process.Task{
-			s.teller.Task(role, version), s.jobs.Task(periodic.Cleaning(s.store, s.log)),
-			s.jobs.Task(periodic.Statistics(s.store, s.log)),
+		Tasks: []server.Task{
+			s.teller.Task(role, version), s.jobs.Task(jobs.Cleaning(s.store, s.log)),
+			s.jobs.Task(jobs.Statistics(s.store, s.log)),
 			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.products.forget); return nil },
-			s.jobs.Task(periodic.KeyUses("key_uses_live", s.products.live.Admission)),
-			s.jobs.Task(periodic.KeyUses("key_uses_sandbox", s.products.sandbox.Admission)),
+			s.jobs.Task(jobs.KeyUses("key_uses_live", s.products.live.Admission)),
+			s.jobs.Task(jobs.KeyUses("key_uses_sandbox", s.products.sandbox.Admission)),
 			func(ctx context.Context) error { s.notifier.Run(ctx); return nil },
 			func(ctx context.Context) error { s.hearFanouts(ctx); return nil },
-			s.jobs.Task(periodic.RequestLog("request_log_live", s.products.live.Recorder)),
-			s.jobs.Task(periodic.RequestLog("request_log_sandbox", s.products.sandbox.Recorder)),
-			s.jobs.Task(periodic.RequestLogRotation(s.store, s.kept)),
-			s.jobs.Task(periodic.Resealing(s.key.use, s.key.rotates(), s.key.log)),
-			s.jobs.Task(periodic.Following(s.clock)),
-			s.jobs.Task(periodic.Views(s.portal.Access)),
-			s.jobs.Task(periodic.Check("webhook_notifications", s.notifier.Failed)),
+			s.jobs.Task(jobs.RequestLog("request_log_live", s.products.live.Recorder)),
+			s.jobs.Task(jobs.RequestLog("request_log_sandbox", s.products.sandbox.Recorder)),
+			s.jobs.Task(jobs.RequestLogRotation(s.store, s.kept)),
+			s.jobs.Task(jobs.Resealing(s.key.use, s.key.rotates(), s.key.log)),
+			s.jobs.Task(jobs.Following(s.clock)),
+			s.jobs.Task(jobs.Views(s.portal.Access)),
+			s.jobs.Task(jobs.Check("webhook_notifications", s.notifier.Failed)),
 		},
 	}
 }
@@ -115,10 +113,10 @@ type apis struct {
 }
 
 func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger,
-	m *httpapi.Metrics, f *tracing, watch *connections.ProxyWatch, d connectionBounds, r prometheus.Registerer) apis {
+	m *httpapi.Metrics, f *tracing, watch *server.ProxyWatch, d connectionBounds, r prometheus.Registerer) apis {
 	httpapi.RegisterRecorder(domain.Live, p.live.Recorder, r)
 	httpapi.RegisterRecorder(domain.Sandbox, p.sandbox.Recorder, r)
-	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options,
+	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through server.Options,
 		beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.Tracking, Currency: c.Currency,
@@ -132,39 +130,39 @@ func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys curso
 	}
 }
 
-func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis,
+func newOps(store ports.Database, open []ports.Database, clock *clock.Database, client *redis.Client, queue queueRedis,
 	beside dependencies, m *opsapi.Management, staff *console.Console, urls settings.PublicURLs, r *prometheus.Registry,
-	c *configs.Config, watch *connections.ProxyWatch, d connectionBounds, log *slog.Logger) *opsapi.API {
-	gauges.RegisterPools(open, r)
-	gauges.RegisterSimulations(store, r, log)
-	gauges.RegisterWebhooks(store.Outbox(), clock, r, log)
-	gauges.RegisterFeed(store, r, log)
-	gauges.RegisterReplicas(store, r)
-	gauges.RegisterMails(store.Mails(), clock, r, log)
-	gauges.RegisterClock(clock, r)
-	gauges.RegisterLog(safelog.Dropped, r)
+	c *configs.Config, watch *server.ProxyWatch, d connectionBounds, log *slog.Logger) *opsapi.API {
+	telemetry.RegisterPools(open, r)
+	telemetry.RegisterSimulations(store, r, log)
+	telemetry.RegisterWebhooks(store.Outbox(), clock, r, log)
+	telemetry.RegisterFeed(store, r, log)
+	telemetry.RegisterReplicas(store, r)
+	telemetry.RegisterMails(store.Mails(), clock, r, log)
+	telemetry.RegisterClock(clock, r)
+	telemetry.RegisterLog(telemetry.DroppedLogLines, r)
 	if len(c.KeyPepperPrevious) > 0 {
-		gauges.RegisterPepper(store, clock, r, log)
+		telemetry.RegisterPepper(store, clock, r, log)
 	}
 	checks := []opsapi.Check{
 		{Name: "database", Run: func(ctx context.Context) error { return cmp.Or(store.Ping(ctx), opsapi.NoneLeft(ctx, open)) }},
 		{Name: "connections", Informational: true, Run: func(ctx context.Context) error { return opsapi.Refused(ctx, open) }},
 		{Name: "migrations", Run: func(ctx context.Context) error { return doctor.UpToDate(ctx, store) }},
-		{Name: "webhook_sending", Informational: true, Run: func(ctx context.Context) error { return gauges.SendingGoesOn(ctx, store.Outbox()) }},
+		{Name: "webhook_sending", Informational: true, Run: func(ctx context.Context) error { return telemetry.SendingGoesOn(ctx, store.Outbox()) }},
 	}
 	if len(c.DatabaseReplicaURLs) > 0 {
 		checks = append(checks, opsapi.Check{
-			Name: "replicas", Informational: true, Run: func(context.Context) error { return gauges.ReplicasServe(store) },
+			Name: "replicas", Informational: true, Run: func(context.Context) error { return telemetry.ReplicasServe(store) },
 		})
 	}
 	if client != nil {
-		trial := connect.NewTrial(client)
-		connect.Register(trial, client, queue.Client, r)
+		trial := waybillredis.NewTrial(client)
+		waybillredis.Register(trial, client, queue.Client, r)
 		checks = append(checks, opsapi.Check{Name: "redis", Informational: true, Run: trial.Run})
 	}
 	checks = append(checks, beside...)
 	for i, run := range checks {
-		gauges.RegisterCheck(run.Name, run.Run, r)
+		telemetry.RegisterCheck(run.Name, run.Run, r)
 		checks[i].Run = func(ctx context.Context) error {
 			if err := run.Run(ctx); err != nil {
 				return errors.New(term.Plainly(err))

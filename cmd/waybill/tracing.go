@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/httpapi"
-	"waybill/adapters/tracing/otlp"
+	"waybill/adapters/telemetry"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -20,16 +20,16 @@ const flushTimeout = 5 * time.Second
 
 // tracing puts spans around adapters. It is nil where no collector is named, and
 // then returns the adapters unchanged: traces cost nothing.
-type tracing otlp.Tracing
+type tracing telemetry.Tracing
 
 // newTracing reads the variables of OpenTelemetry, which are no settings of
 // ours: OTEL_EXPORTER_OTLP_ENDPOINT switches traces on. They are often set for all programs of a
 // cluster, so that a value which cannot be used is warned of, and the process goes on without traces.
 func newTracing(ctx context.Context, r prometheus.Registerer, log *slog.Logger) (*tracing, func(), error) {
-	if !otlp.Wanted(os.Environ()) {
+	if !telemetry.TracingWanted(os.Environ()) {
 		return nil, func() {}, nil
 	}
-	t, err := otlp.Open(ctx, otlp.Options{Environ: os.Environ(), Version: version, Registry: r, Log: log})
+	t, err := telemetry.OpenTracing(ctx, telemetry.TracingOptions{Environ: os.Environ(), Version: version, Registry: r, Log: log})
 	if err != nil {
 		log.Warn("traces", "warning", "no traces are sent: correct the variable, or unset OTEL_EXPORTER_OTLP_ENDPOINT", "error", err)
 		return nil, func() {}, nil
@@ -44,7 +44,7 @@ func newTracing(ctx context.Context, r prometheus.Registerer, log *slog.Logger) 
 	}, nil
 }
 
-func (f *tracing) tracing() *otlp.Tracing { return (*otlp.Tracing)(f) }
+func (f *tracing) tracing() *telemetry.Tracing { return (*telemetry.Tracing)(f) }
 
 func (f *tracing) requests() httpapi.Trace {
 	if f == nil {

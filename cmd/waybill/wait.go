@@ -14,7 +14,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/clock"
 	"waybill/adapters/console"
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
@@ -22,7 +22,7 @@ import (
 	"waybill/adapters/portal"
 	"waybill/adapters/storage/gormstore"
 	"waybill/adapters/trackingpage"
-	"waybill/adapters/web/process"
+	"waybill/adapters/web/server"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -114,7 +114,7 @@ func (w *waiting) check(context.Context) error {
 // serve answers at all listeners until the function it returns is called. The listeners
 // stay open for what comes behind it.
 func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) (end func()) {
-	ids := newIdentifiers(systemclock.New())
+	ids := newIdentifiers(clock.NewSystem())
 	var management *opsapi.Management
 	var sites []opsapi.Site
 	if l.live != nil { // a worker has no operations API and no console
@@ -132,11 +132,11 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
 	}
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = ops.Serve(process.Lent{Listener: l.ops}) }) // its end is asked for below
+	serving.Go(func() { _ = ops.Serve(server.Lent{Listener: l.ops}) }) // its end is asked for below
 	people := portal.NotYet()
-	for listener, server := range map[net.Listener]*http.Server{l.live: notYet, l.sandbox: notYet, l.portal: people} {
+	for listener, answering := range map[net.Listener]*http.Server{l.live: notYet, l.sandbox: notYet, l.portal: people} {
 		if listener != nil {
-			serving.Go(func() { _ = server.Serve(process.Lent{Listener: listener}) })
+			serving.Go(func() { _ = answering.Serve(server.Lent{Listener: listener}) })
 		}
 	}
 	return func() {
@@ -150,7 +150,7 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 		}
 		serving.Wait()
 		for _, listener := range []net.Listener{l.ops, l.live, l.sandbox, l.portal} {
-			process.GiveBack(listener)
+			server.GiveBack(listener)
 		}
 	}
 }

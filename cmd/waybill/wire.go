@@ -11,16 +11,16 @@ import (
 
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/clock/databaseclock"
+	"waybill/adapters/clock"
 	"waybill/adapters/console"
+	"waybill/adapters/crypto"
+	"waybill/adapters/geo"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/metrics/gauges"
+	"waybill/adapters/jobs"
 	"waybill/adapters/opsapi"
-	"waybill/adapters/passwords/argon2id"
-	"waybill/adapters/periodic"
+	"waybill/adapters/pages"
 	"waybill/adapters/portal"
-	"waybill/adapters/servicearea/geojson"
-	"waybill/adapters/site"
+	"waybill/adapters/telemetry"
 	"waybill/adapters/trackingpage"
 	"waybill/application/access"
 	"waybill/application/audit"
@@ -43,7 +43,7 @@ var stored = wire.NewSet(storageIn, bookingsIn)
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis,
+	stored, newClock, wire.Bind(new(ports.Clock), new(*clock.Database)), newIdentifiers, newKeyDigester, newRedis,
 	newInvalidations,
 )
 
@@ -64,8 +64,8 @@ var product = wire.NewSet(
 )
 
 // Where the company delivers.
-var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), new(*geojson.Area)),
-	wire.Bind(new(ports.ServiceOutline), new(*geojson.Area)))
+var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), new(*geo.Area)),
+	wire.Bind(new(ports.ServiceOutline), new(*geo.Area)))
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
@@ -88,16 +88,16 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, site.NewMetrics, deliveries.NewHandling, webhooks.NewEndpoints, audit.New, argon2id.New, monitoring.NewReadiness,
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, pages.NewMetrics, deliveries.NewHandling, webhooks.NewEndpoints, audit.New, crypto.NewPasswordHasher, monitoring.NewReadiness,
 	monitoring.NewMachinery, newSharedQueue,
-	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
+	wire.Bind(new(ports.Passwords), new(*crypto.PasswordHasher)), wire.Struct(new(portal.UseCases), "*"),
 	wire.Struct(new(console.UseCases), "*"), newConsole, reports.NewReports, reports.NewMap, newBoard,
 	access.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, gauges.NewRegistry, gauges.NewOutages, periodic.NewTeller,
-	wire.Bind(new(periodic.Services), new(*gauges.Outages)),
+	newOps, jobs.New, newConnectionBounds, newTracing, newProxyWatch, telemetry.NewRegistry, telemetry.NewOutages, jobs.NewTeller,
+	wire.Bind(new(jobs.Services), new(*telemetry.Outages)),
 	wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 
@@ -120,7 +120,7 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
-	wire.Build(openTraced, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis,
+	wire.Build(openTraced, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*clock.Database)), newIdentifiers, newRedis,
 		newEventRenderer, settings.RequestLogKeeping, bulk.NewMoves, deliveries.NewOperations,
 		sending, duties, control, wire.Value(dependencies(nil)), wire.Value((*opsapi.Management)(nil)), wire.Value((*console.Console)(nil)),
 		wire.Struct(new(worker), "*"))

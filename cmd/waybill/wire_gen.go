@@ -13,16 +13,16 @@ import (
 	"log/slog"
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/clock/databaseclock"
+	"waybill/adapters/clock"
 	"waybill/adapters/console"
+	"waybill/adapters/crypto"
+	"waybill/adapters/geo"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/metrics/gauges"
+	"waybill/adapters/jobs"
 	"waybill/adapters/opsapi"
-	"waybill/adapters/passwords/argon2id"
-	"waybill/adapters/periodic"
+	"waybill/adapters/pages"
 	"waybill/adapters/portal"
-	"waybill/adapters/servicearea/geojson"
-	"waybill/adapters/site"
+	"waybill/adapters/telemetry"
 	"waybill/adapters/trackingpage"
 	"waybill/application/access"
 	"waybill/application/audit"
@@ -45,7 +45,7 @@ import (
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*service, func(), error) {
-	registry := gauges.NewRegistry()
+	registry := telemetry.NewRegistry()
 	mainTracing, cleanup, err := newTracing(ctx, registry, log)
 	if err != nil {
 		return nil, nil, err
@@ -71,14 +71,14 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		return nil, nil, err
 	}
 	database := backgroundOf(mainDatabases)
-	clock, cleanup4 := newClock(ctx, database, log)
-	identifiers := newIdentifiers(clock)
+	clockDatabase, cleanup4 := newClock(ctx, database, log)
+	identifiers := newIdentifiers(clockDatabase)
 	retention := newRetention(c)
 	lease := newBulkLease(c)
 	mainBulkThrottles := newBulkThrottles(c)
 	requestLog := requestLogIn(mainDatabases)
 	logMode := newRequestLogMode(c)
-	outages := gauges.NewOutages(registry, log)
+	outages := telemetry.NewOutages(registry, log)
 	mainRoutingEngine, cleanup5, err := tracedRoutingEngine(c, mainTracing, outages)
 	if err != nil {
 		cleanup4()
@@ -140,7 +140,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Limiter:        rateLimiter,
 		Limits:         limits,
 		Digest:         keyDigester,
-		Clock:          clock,
+		Clock:          clockDatabase,
 		Identifiers:    identifiers,
 		Log:            log,
 		Retention:      retention,
@@ -172,8 +172,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	tracking := deliveries.NewTracking(portsStorage, rateLimiter)
 	watches := deliveries.NewWatches(portsStorage, log)
 	metrics := trackingpage.NewMetrics(registry)
-	pages := newTrackingPages(tracking, watches, c, log, metrics)
-	mainTrackingSites := newTrackingSites(pages, urls)
+	trackingpagePages := newTrackingPages(tracking, watches, c, log, metrics)
+	mainTrackingSites := newTrackingSites(trackingpagePages, urls)
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	proxyWatch := newProxyWatch(c, registry, log)
 	mainConnectionBounds := newConnectionBounds(c, registry)
@@ -191,30 +191,30 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	mainDependencies := newDependencies(c, mainRoutingEngine)
 	failedOperators := newFailedOperators()
-	operators := access.NewOperators(portsStorage, rateLimiter, keyDigester, clock, failedOperators)
+	operators := access.NewOperators(portsStorage, rateLimiter, keyDigester, clockDatabase, failedOperators)
 	invalidations := newInvalidations(client, log)
-	tenants := access.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
-	gate := idempotency.NewGate(portsStorage, clock, identifiers, log, retention)
-	pickupLocations := directory.NewPickupLocations(portsStorage, gate, clock, identifiers)
-	operations := deliveries.NewOperations(portsStorage, clock, identifiers, eventRenderer)
-	moves := bulk.NewMoves(portsStorage, operations, clock, identifiers, log)
+	tenants := access.NewTenants(portsStorage, keyDigester, clockDatabase, identifiers, invalidations)
+	gate := idempotency.NewGate(portsStorage, clockDatabase, identifiers, log, retention)
+	pickupLocations := directory.NewPickupLocations(portsStorage, gate, clockDatabase, identifiers)
+	operations := deliveries.NewOperations(portsStorage, clockDatabase, identifiers, eventRenderer)
+	moves := bulk.NewMoves(portsStorage, operations, clockDatabase, identifiers, log)
 	mailed := newMailed(c)
-	peopleDirectory := people.NewDirectory(portsStorage, clock, identifiers, mailed)
-	requests := monitoring.NewRequests(portsStorage, clock)
+	peopleDirectory := people.NewDirectory(portsStorage, clockDatabase, identifiers, mailed)
+	requests := monitoring.NewRequests(portsStorage, clockDatabase)
 	useCases := opsapi.NewUseCases(operators, tenants, pickupLocations, operations, moves, peopleDirectory, requests, normalizer, identifiers)
 	opsapiManagement := newManagement(useCases, mainCursorKeys, urls)
-	hasher := argon2id.New()
-	peopleAccess := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
-	refusals, cleanup8 := people.NewRefusals(portsStorage, clock, identifiers, log)
-	auditLog := audit.New(portsStorage, clock, identifiers)
+	passwordHasher := crypto.NewPasswordHasher()
+	peopleAccess := people.NewAccess(portsStorage, passwordHasher, rateLimiter, clockDatabase, identifiers)
+	refusals, cleanup8 := people.NewRefusals(portsStorage, clockDatabase, identifiers, log)
+	auditLog := audit.New(portsStorage, clockDatabase, identifiers)
 	queue := newQueue(mainQueueRedis, log)
 	sharedQueue := newSharedQueue(queue)
-	machinery := monitoring.NewMachinery(database, sharedQueue, clock, identifiers)
-	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
-	endpoints := webhooks.NewEndpoints(portsStorage, webhooksWebhooks, clock, identifiers)
-	reportsReports := reports.NewReports(portsStorage, clock)
-	reportsMap := reports.NewMap(portsStorage, clock, area)
-	board := newBoard(portsStorage, clock, mainDependencies)
+	machinery := monitoring.NewMachinery(database, sharedQueue, clockDatabase, identifiers)
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clockDatabase, identifiers, allowPrivate)
+	endpoints := webhooks.NewEndpoints(portsStorage, webhooksWebhooks, clockDatabase, identifiers)
+	reportsReports := reports.NewReports(portsStorage, clockDatabase)
+	reportsMap := reports.NewMap(portsStorage, clockDatabase, area)
+	board := newBoard(portsStorage, clockDatabase, mainDependencies)
 	consoleUseCases := console.UseCases{
 		Access:     peopleAccess,
 		Refusals:   refusals,
@@ -243,8 +243,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		return nil, nil, err
 	}
 	peoplePasskeys := people.NewPasskeys(peopleAccess, passkeys)
-	handling := deliveries.NewHandling(portsStorage, clock, identifiers, eventRenderer)
-	readiness := monitoring.NewReadiness(portsStorage, clock)
+	handling := deliveries.NewHandling(portsStorage, clockDatabase, identifiers, eventRenderer)
+	readiness := monitoring.NewReadiness(portsStorage, clockDatabase)
 	portalUseCases := portal.UseCases{
 		Access:          peopleAccess,
 		Refusals:        refusals,
@@ -258,9 +258,9 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Endpoints:       endpoints,
 		Readiness:       readiness,
 	}
-	siteMetrics := site.NewMetrics(registry)
-	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, siteMetrics, log)
-	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clock, identifiers, normalizer, siteMetrics, log)
+	pagesMetrics := pages.NewMetrics(registry)
+	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clockDatabase, identifiers, normalizer, proxyWatch, mainConnectionBounds, pagesMetrics, log)
+	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clockDatabase, identifiers, normalizer, pagesMetrics, log)
 	if err != nil {
 		cleanup8()
 		cleanup7()
@@ -272,16 +272,16 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
-	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
+	api := newOps(database, v, clockDatabase, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
+	scheduler := sandbox.NewScheduler(portsStorage, queue, clockDatabase, log)
 	lateness := newLateness(registry)
-	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
+	simulator := sandbox.NewSimulator(portsStorage, clockDatabase, identifiers, eventRenderer, log, lateness)
 	webhookOutbox := newOutbox(database)
-	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clock, log)
+	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clockDatabase, log)
 	observer := newWebhookObserver(registry)
-	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
-	mailSender := newSender(database, c, clock, identifiers, urls, registry, log)
-	jobs := periodic.New(registry, log)
+	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clockDatabase, identifiers, schedules, observer, log)
+	mailSender := newSender(database, c, clockDatabase, identifiers, urls, registry, log)
+	jobsJobs := jobs.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
 		scheduler: scheduler,
@@ -290,14 +290,14 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		drainer:   drainer,
 		mails:     mailSender,
 		moves:     moves,
-		jobs:      jobs,
+		jobs:      jobsJobs,
 	}
 	fanoutNews := newFanoutNews(client, log)
 	notifier := newNotifier(v, queue, fanoutNews, log)
 	seeder := &admin.Seeder{
 		Storage: portsStorage,
 		Digest:  keyDigester,
-		Clock:   clock,
+		Clock:   clockDatabase,
 		Tenants: tenants,
 		Pickups: pickupLocations,
 		People:  peopleDirectory,
@@ -308,7 +308,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		config: c,
 		log:    log,
 	}
-	teller := periodic.NewTeller(jobs, database, v, outages, clock, identifiers)
+	teller := jobs.NewTeller(jobsJobs, database, v, outages, clockDatabase, identifiers)
 	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainService := &service{
 		apis:          mainApis,
@@ -317,12 +317,12 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		background:    mainBackgroundJobs,
 		notifier:      notifier,
 		store:         database,
-		clock:         clock,
+		clock:         clockDatabase,
 		log:           log,
 		seed:          seeder,
 		key:           mainSecretKey,
 		beside:        mainDependencies,
-		jobs:          jobs,
+		jobs:          jobsJobs,
 		teller:        teller,
 		kept:          requestLogKeeping,
 		products:      mainProducts,
@@ -403,7 +403,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		return nil, nil, err
 	}
 	queue := newQueue(mainQueueRedis, log)
-	registry := gauges.NewRegistry()
+	registry := telemetry.NewRegistry()
 	mainTracing, cleanup2, err := newTracing(ctx, registry, log)
 	if err != nil {
 		cleanup()
@@ -416,14 +416,14 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		return nil, nil, err
 	}
 	portsStorage := storageIn(database)
-	clock, cleanup4 := newClock(ctx, database, log)
-	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
-	identifiers := newIdentifiers(clock)
+	clockDatabase, cleanup4 := newClock(ctx, database, log)
+	scheduler := sandbox.NewScheduler(portsStorage, queue, clockDatabase, log)
+	identifiers := newIdentifiers(clockDatabase)
 	eventRenderer := newEventRenderer(urls)
 	lateness := newLateness(registry)
-	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
+	simulator := sandbox.NewSimulator(portsStorage, clockDatabase, identifiers, eventRenderer, log, lateness)
 	webhookOutbox := newOutbox(database)
-	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clock, log)
+	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clockDatabase, log)
 	webhookSender, cleanup5 := newWebhookSender(c, mainTracing)
 	sealer, err := newSealer(c)
 	if err != nil {
@@ -436,11 +436,11 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	}
 	schedules := newSchedules(c)
 	observer := newWebhookObserver(registry)
-	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
-	mailSender := newSender(database, c, clock, identifiers, urls, registry, log)
-	operations := deliveries.NewOperations(portsStorage, clock, identifiers, eventRenderer)
-	moves := bulk.NewMoves(portsStorage, operations, clock, identifiers, log)
-	jobs := periodic.New(registry, log)
+	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clockDatabase, identifiers, schedules, observer, log)
+	mailSender := newSender(database, c, clockDatabase, identifiers, urls, registry, log)
+	operations := deliveries.NewOperations(portsStorage, clockDatabase, identifiers, eventRenderer)
+	moves := bulk.NewMoves(portsStorage, operations, clockDatabase, identifiers, log)
+	jobsJobs := jobs.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
 		scheduler: scheduler,
@@ -449,7 +449,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		drainer:   drainer,
 		mails:     mailSender,
 		moves:     moves,
-		jobs:      jobs,
+		jobs:      jobsJobs,
 	}
 	v := onlyOne(database)
 	client, cleanup6, err := newRedis(c)
@@ -468,24 +468,24 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	consoleConsole := _wireConsoleValue
 	proxyWatch := newProxyWatch(c, registry, log)
 	mainConnectionBounds := newConnectionBounds(c, registry)
-	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
+	api := newOps(database, v, clockDatabase, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
 		config: c,
 		log:    log,
 	}
-	outages := gauges.NewOutages(registry, log)
-	teller := periodic.NewTeller(jobs, database, v, outages, clock, identifiers)
+	outages := telemetry.NewOutages(registry, log)
+	teller := jobs.NewTeller(jobsJobs, database, v, outages, clockDatabase, identifiers)
 	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainWorker := &worker{
 		background: mainBackgroundJobs,
 		notifier:   notifier,
 		ops:        api,
 		store:      database,
-		clock:      clock,
+		clock:      clockDatabase,
 		key:        mainSecretKey,
-		jobs:       jobs,
+		jobs:       jobsJobs,
 		teller:     teller,
 		kept:       requestLogKeeping,
 		log:        log,
@@ -519,8 +519,8 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 		cleanup()
 		return nil, nil, err
 	}
-	clock, cleanup2 := newClock(ctx, database, log)
-	identifiers := newIdentifiers(clock)
+	clockDatabase, cleanup2 := newClock(ctx, database, log)
+	identifiers := newIdentifiers(clockDatabase)
 	client, cleanup3, err := newRedis(c)
 	if err != nil {
 		cleanup2()
@@ -528,12 +528,12 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 		return nil, nil, err
 	}
 	invalidations := newInvalidations(client, log)
-	tenants := access.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
+	tenants := access.NewTenants(portsStorage, keyDigester, clockDatabase, identifiers, invalidations)
 	retention := newRetention(c)
-	gate := idempotency.NewGate(portsStorage, clock, identifiers, log, retention)
-	pickupLocations := directory.NewPickupLocations(portsStorage, gate, clock, identifiers)
+	gate := idempotency.NewGate(portsStorage, clockDatabase, identifiers, log, retention)
+	pickupLocations := directory.NewPickupLocations(portsStorage, gate, clockDatabase, identifiers)
 	eventRenderer := newEventRenderer(urls)
-	operations := deliveries.NewOperations(portsStorage, clock, identifiers, eventRenderer)
+	operations := deliveries.NewOperations(portsStorage, clockDatabase, identifiers, eventRenderer)
 	sealer, err := newSealer(c)
 	if err != nil {
 		cleanup3()
@@ -543,9 +543,9 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 	}
 	webhookSender, cleanup4 := newWebhookSender(c, mainTracing)
 	allowPrivate := newAllowPrivate(c)
-	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clockDatabase, identifiers, allowPrivate)
 	mailed := newMailed(c)
-	peopleDirectory := people.NewDirectory(portsStorage, clock, identifiers, mailed)
+	peopleDirectory := people.NewDirectory(portsStorage, clockDatabase, identifiers, mailed)
 	mainAdminParts := &adminParts{
 		tenants:    tenants,
 		pickups:    pickupLocations,
@@ -605,7 +605,7 @@ var stored = wire.NewSet(storageIn, bookingsIn)
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis,
+	stored, newClock, wire.Bind(new(ports.Clock), new(*clock.Database)), newIdentifiers, newKeyDigester, newRedis,
 	newInvalidations,
 )
 
@@ -619,7 +619,7 @@ var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 var product = wire.NewSet(access.NewAdmission, deliveries.NewQuotes, directory.NewRecipients, directory.NewPickupLocations, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, monitoring.NewRecorder, wire.Struct(new(httpapi.UseCases), "*"))
 
 // Where the company delivers.
-var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), new(*geojson.Area)), wire.Bind(new(ports.ServiceOutline), new(*geojson.Area)))
+var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), new(*geo.Area)), wire.Bind(new(ports.ServiceOutline), new(*geo.Area)))
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
@@ -639,9 +639,9 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, site.NewMetrics, deliveries.NewHandling, webhooks.NewEndpoints, audit.New, argon2id.New, monitoring.NewReadiness, monitoring.NewMachinery, newSharedQueue, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.NewReports, reports.NewMap, newBoard, access.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, pages.NewMetrics, deliveries.NewHandling, webhooks.NewEndpoints, audit.New, crypto.NewPasswordHasher, monitoring.NewReadiness, monitoring.NewMachinery, newSharedQueue, wire.Bind(new(ports.Passwords), new(*crypto.PasswordHasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.NewReports, reports.NewMap, newBoard, access.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, gauges.NewRegistry, gauges.NewOutages, periodic.NewTeller, wire.Bind(new(periodic.Services), new(*gauges.Outages)), wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, jobs.New, newConnectionBounds, newTracing, newProxyWatch, telemetry.NewRegistry, telemetry.NewOutages, jobs.NewTeller, wire.Bind(new(jobs.Services), new(*telemetry.Outages)), wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

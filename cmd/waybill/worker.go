@@ -11,10 +11,10 @@ import (
 	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/adapters/clock/databaseclock"
+	"waybill/adapters/clock"
+	"waybill/adapters/jobs"
 	"waybill/adapters/opsapi"
-	"waybill/adapters/periodic"
-	"waybill/adapters/web/process"
+	"waybill/adapters/web/server"
 	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
 	"waybill/domain"
@@ -27,10 +27,10 @@ type worker struct {
 	notifier   *dispatch.Notifier
 	ops        *opsapi.API
 	store      ports.Database
-	clock      *databaseclock.Clock
+	clock      *clock.Database
 	key        *secretKey
-	jobs       *periodic.Jobs
-	teller     *periodic.Teller
+	jobs       *jobs.Jobs
+	teller     *jobs.Teller
 	kept       domain.RequestLogKeeping
 	log        *slog.Logger
 }
@@ -101,18 +101,18 @@ func (p *commands) worker() *cobra.Command {
 }
 
 func (w *worker) run(ctx context.Context, l *listeners) error {
-	p := &process.Process{
+	p := &server.Process{
 		Ops: w.ops, At: l.ops, Log: w.log,
-		Tasks: []process.Task{
+		Tasks: []server.Task{
 			w.background.run, w.teller.Task("worker", version),
 			func(ctx context.Context) error { w.notifier.Run(ctx); return nil },
-			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
-			w.jobs.Task(periodic.LateWebhooks(w.store, w.log)),
-			w.jobs.Task(periodic.Reports(w.store)),
-			w.jobs.Task(periodic.RequestLogRotation(w.store, w.kept)),
-			w.jobs.Task(periodic.Resealing(w.key.use, w.key.rotates(), w.key.log)),
-			w.jobs.Task(periodic.Following(w.clock)),
-			w.jobs.Task(periodic.Check("webhook_notifications", w.notifier.Failed)),
+			w.jobs.Task(jobs.Cleaning(w.store, w.log)),
+			w.jobs.Task(jobs.LateWebhooks(w.store, w.log)),
+			w.jobs.Task(jobs.Reports(w.store)),
+			w.jobs.Task(jobs.RequestLogRotation(w.store, w.kept)),
+			w.jobs.Task(jobs.Resealing(w.key.use, w.key.rotates(), w.key.log)),
+			w.jobs.Task(jobs.Following(w.clock)),
+			w.jobs.Task(jobs.Check("webhook_notifications", w.notifier.Failed)),
 		},
 	}
 	return p.Run(ctx)

@@ -18,16 +18,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/clock"
+	"waybill/adapters/crypto"
+	"waybill/adapters/geo"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/identifiers/uuidv7"
-	"waybill/adapters/invalidations/local"
-	"waybill/adapters/keydigest/hmacsha256"
-	"waybill/adapters/normalizer/international"
+	"waybill/adapters/memory"
+	"waybill/adapters/normalizer"
 	"waybill/adapters/pricing/tariff"
-	"waybill/adapters/ratelimit/memlimiter"
-	"waybill/adapters/routing/straightline"
-	"waybill/adapters/servicearea/geojson"
+	"waybill/adapters/routing"
 	"waybill/adapters/storage/gormstore"
 	"waybill/adapters/web/views"
 	"waybill/application/access"
@@ -175,19 +173,19 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 	store, err := gormstore.Open(f.Context(), url, gormstore.Options{Logger: log})
 	must(err)
 	f.Cleanup(func() { must(store.Close()) })
-	normalizer, err := international.New("GH")
+	normalizer, err := normalizer.New("GH")
 	must(err)
-	digester, err := hmacsha256.New(strings.Repeat("p", 32))
+	digester, err := crypto.NewKeyDigester(strings.Repeat("p", 32))
 	must(err)
-	area := geojson.Default()
-	price, err := tariff.New(tariff.Default(), straightline.New(), area)
+	area := geo.DefaultArea()
+	price, err := tariff.New(tariff.Default(), routing.NewStraightLine(), area)
 	must(err)
 
-	clock, ids := systemclock.New(), uuidv7.New(systemclock.New())
+	clock, ids := clock.NewSystem(), crypto.NewIdentifiers(clock.NewSystem())
 	gate := idempotency.NewGate(store, clock, ids, log, idempotency.Retention(time.Hour))
 	trips := deliveries.NewQuotes(store, price, area)
 	much := domain.RateLimit{Limit: 1_000_000, Window: time.Minute}
-	tenants := access.NewTenants(store, digester, clock, ids, local.New())
+	tenants := access.NewTenants(store, digester, clock, ids, memory.NewInvalidations())
 	business, err := tenants.CreateBusiness(f.Context(), domain.AuditActor{Name: "test"}, "Fuzz", &much)
 	must(err)
 	app, err := tenants.CreateApplication(f.Context(), domain.AuditActor{Name: "test"}, business.ID, "Fuzz")
@@ -196,7 +194,7 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 	must(err)
 	single := deliveries.New(store, store, gate, trips, clock, ids, normalizer, views.Events{})
 	return httpapi.New(httpapi.UseCases{
-		Admission: access.NewAdmission(store, memlimiter.New(clock.Now), digester, clock,
+		Admission: access.NewAdmission(store, memory.NewLimiter(clock.Now), digester, clock,
 			access.Limits{PerKey: much, PerBusiness: much, PerAddress: much}),
 		Quotes: trips, Recipients: directory.NewRecipients(store, gate, clock, ids, normalizer),
 		PickupLocations: directory.NewPickupLocations(store, gate, clock, ids),

@@ -15,9 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	goredis "github.com/redis/go-redis/v9"
 
-	"waybill/adapters/ratelimit/guarded"
-	"waybill/adapters/ratelimit/memlimiter"
-	"waybill/adapters/ratelimit/redislimiter"
+	"waybill/adapters/memory"
+	waybillredis "waybill/adapters/redis"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/redis"
@@ -78,7 +77,7 @@ func (c *slowConn) Read(p []byte) (int, error) {
 
 // counting is the limiter of one process.
 type counting struct {
-	*guarded.Limiter
+	*waybillredis.GuardedLimiter
 	*cable
 	registry *prometheus.Registry
 }
@@ -90,8 +89,8 @@ func newCounting(t *testing.T, url string) *counting {
 		o.ReadTimeout = 500 * time.Millisecond
 		o.Dialer = w.dial(goredis.NewDialer(o))
 	})
-	shared := redislimiter.New(client, redislimiter.Options{})
-	return &counting{guarded.New(shared, memlimiter.New(time.Now), r, slog.New(slog.DiscardHandler)), w, r}
+	shared := waybillredis.NewLimiter(client, waybillredis.LimiterOptions{})
+	return &counting{waybillredis.NewGuardedLimiter(shared, memory.NewLimiter(time.Now), r, slog.New(slog.DiscardHandler)), w, r}
 }
 
 // take asks that often, from several at once, and tells how many were admitted.

@@ -15,10 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"waybill/adapters/clock/systemclock"
-	"waybill/adapters/identifiers/uuidv7"
-	"waybill/adapters/invalidations/local"
-	"waybill/adapters/keydigest/hmacsha256"
+	"waybill/adapters/clock"
+	"waybill/adapters/crypto"
+	"waybill/adapters/memory"
 	"waybill/adapters/storage/gormstore"
 	"waybill/application/access"
 	"waybill/domain"
@@ -121,11 +120,11 @@ func (p *playground) enroll(t *testing.T, apps int) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	digester, err := hmacsha256.New(strings.Repeat("5a", 32))
+	digester, err := crypto.NewKeyDigester(strings.Repeat("5a", 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tenants := access.NewTenants(store, digester, systemclock.New(), uuidv7.New(systemclock.New()), local.New())
+	tenants := access.NewTenants(store, digester, clock.NewSystem(), crypto.NewIdentifiers(clock.NewSystem()), memory.NewInvalidations())
 	business, err := tenants.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Stormy Foods", nil)
 	for range apps {
 		if err != nil {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/crypto"
+	"waybill/adapters/geo"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/keydigest/hmacsha256"
-	"waybill/adapters/normalizer/international"
-	"waybill/adapters/ratelimit/memlimiter"
-	"waybill/adapters/servicearea/geojson"
+	"waybill/adapters/memory"
+	"waybill/adapters/normalizer"
 	"waybill/adapters/web/views"
 	"waybill/application/access"
 	"waybill/application/bulk"
@@ -43,17 +43,17 @@ type process struct {
 // newProcess assembles what wire does in cmd/waybill.
 func (w *world) newProcess(n int) *process {
 	p := &process{world: w, n: n, apis: map[domain.Environment]*httpapi.API{}}
-	digest, err := hmacsha256.New(strings.Repeat("p", 32))
+	digest, err := crypto.NewKeyDigester(strings.Repeat("p", 32))
 	if err != nil {
 		panic(err)
 	}
-	normalizer, err := international.New("GH")
+	normalizer, err := normalizer.New("GH")
 	if err != nil {
 		panic(err)
 	}
-	log, area, ids, s := slog.New(observer{w}), geojson.Default(), identifiers{w}, store{p}
+	log, area, ids, s := slog.New(observer{w}), geo.DefaultArea(), identifiers{w}, store{p}
 	renderer := views.Events{TrackingBaseURL: trackingURL}
-	admits := access.NewAdmission(s, limiter{memlimiter.New(time.Now), p}, digest, clock{p}, w.limits)
+	admits := access.NewAdmission(s, limiter{memory.NewLimiter(time.Now), p}, digest, clock{p}, w.limits)
 	q := deliveries.NewQuotes(s, pricing{p}, area)
 	gate := idempotency.NewGate(s, clock{p}, ids, log, idempotency.Retention(retention))
 	d := deliveries.New(s, s, gate, q, clock{p}, ids, normalizer, renderer)

@@ -18,8 +18,8 @@ import (
 
 	sqlitedriver "modernc.org/sqlite"
 
-	"waybill/adapters/invalidations/local"
-	"waybill/adapters/keydigest/hmacsha256"
+	"waybill/adapters/crypto"
+	"waybill/adapters/memory"
 	"waybill/adapters/storage/gormstore"
 	"waybill/application/access"
 	"waybill/domain"
@@ -110,7 +110,7 @@ type client struct {
 	tenant domain.Tenant
 	secret string
 	pickup []domain.PickupLocation
-	memory
+	knowledge
 }
 
 // newWorld is peopled, and nothing has happened in it.
@@ -148,12 +148,12 @@ func newWorld(dir string, seed uint64, p *mutant) (*world, error) {
 
 // people makes two businesses, the first with two programs, and starts two processes.
 func (w *world) people() error {
-	digest, err := hmacsha256.New(strings.Repeat("p", 32))
+	digest, err := crypto.NewKeyDigester(strings.Repeat("p", 32))
 	if err != nil {
 		return err
 	}
 	ctx, somewhere := context.Background(), &process{world: w}
-	tenants := access.NewTenants(w.store, digest, clock{somewhere}, identifiers{w}, local.New())
+	tenants := access.NewTenants(w.store, digest, clock{somewhere}, identifiers{w}, memory.NewInvalidations())
 	for _, programs := range []int{2, 1} {
 		business, err := tenants.CreateBusiness(ctx, domain.AuditActor{Name: "test"}, "Shop", nil)
 		if err != nil {
@@ -172,7 +172,7 @@ func (w *world) people() error {
 				if err != nil {
 					return err
 				}
-				c := &client{n: len(w.clients), secret: key.Secret, memory: newMemory()}
+				c := &client{n: len(w.clients), secret: key.Secret, knowledge: newKnowledge()}
 				c.tenant = domain.Tenant{BusinessID: business.ID, ApplicationID: app.ID, Environment: e}
 				c.pickup, err = w.store.Read().PickupLocations.List(ctx, c.tenant, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 10})
 				if err != nil {

@@ -14,11 +14,11 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"waybill/adapters/clock/systemclock"
-	"waybill/adapters/identifiers/uuidv7"
-	"waybill/adapters/queue/memqueue"
+	"waybill/adapters/clock"
+	"waybill/adapters/crypto"
+	"waybill/adapters/memory"
 	"waybill/adapters/storage/gormstore"
-	"waybill/adapters/webhooksend/httpsender"
+	"waybill/adapters/webhooksend"
 	"waybill/application/webhooks"
 	"waybill/application/webhooks/dispatch"
 	"waybill/domain"
@@ -107,11 +107,11 @@ func everyEventArrives(t *testing.T, url string) {
 	tenant := s.NewTenant(t)
 	applications := receivers(t, s, tenant)
 
-	queue := memqueue.New(memqueue.Options{}, log)
-	sender := httpsender.New(httpsender.Options{AllowPrivate: true})
+	queue := memory.NewQueue(memory.QueueOptions{}, log)
+	sender := webhooksend.New(webhooksend.Options{AllowPrivate: true})
 	defer sender.Close()
-	drainer := dispatch.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, systemclock.New(),
-		uuidv7.New(systemclock.New()),
+	drainer := dispatch.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, clock.NewSystem(),
+		crypto.NewIdentifiers(clock.NewSystem()),
 		webhooks.Schedules{domain.Sandbox: {100 * time.Millisecond, time.Second, time.Second}}, dispatch.Observer{}, log)
 	notifier := dispatch.NewNotifier(queue, nil, log)
 	store.OnFanout(notifier.Notify)
@@ -119,7 +119,7 @@ func everyEventArrives(t *testing.T, url string) {
 	var running sync.WaitGroup
 	running.Go(func() { _ = queue.Run(ctx, drainer.Handlers()) })
 	running.Go(func() { notifier.Run(ctx) })
-	running.Go(func() { dispatch.NewSweeper(store.Outbox(), queue, systemclock.New(), log).Run(ctx) })
+	running.Go(func() { dispatch.NewSweeper(store.Outbox(), queue, clock.NewSystem(), log).Run(ctx) })
 	defer func() {
 		cancel()
 		drainer.Close()
@@ -140,7 +140,7 @@ func everyEventArrives(t *testing.T, url string) {
 				return false
 			}
 		}
-		n, _, err := store.Outbox().Backlog(t.Context(), systemclock.New().Now().Add(time.Hour))
+		n, _, err := store.Outbox().Backlog(t.Context(), clock.NewSystem().Now().Add(time.Hour))
 		return n == 0 && err == nil
 	}
 	for deadline := time.Now().Add(3 * time.Minute); !arrived() && time.Now().Before(deadline); {

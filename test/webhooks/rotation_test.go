@@ -11,11 +11,11 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/clock"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"waybill/adapters/identifiers/uuidv7"
+	"waybill/adapters/crypto"
 	"waybill/domain"
 )
 
@@ -218,7 +218,7 @@ func (c *correspondence) settle(t *testing.T) {
 // idle reports whether nothing is pending and no sender holds the endpoint: it
 // takes the lease to find out.
 func (c *correspondence) idle(ctx context.Context) bool {
-	outbox, id, token := c.store.Outbox(), domain.ID(c.endpoint), uuidv7.New(systemclock.New()).ID("").Hex()
+	outbox, id, token := c.store.Outbox(), domain.ID(c.endpoint), crypto.NewIdentifiers(clock.NewSystem()).ID("").Hex()
 	if n, _, err := outbox.Backlog(ctx, time.Now().Add(time.Hour)); n != 0 || err != nil {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"waybill/adapters/cli/term"
-	"waybill/adapters/web/connections"
+	"waybill/adapters/web/server"
 )
 
 // proxies checks that a proxy, if there seems to be one, is trusted: a running
@@ -43,7 +43,7 @@ func (d *diagnosis) proxies(ctx context.Context) {
 // untrustedForwarded reads the count out of what a server tells of itself.
 func untrustedForwarded(metrics string) int {
 	for line := range strings.Lines(metrics) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), connections.UntrustedForwardedMetric+" "); ok {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), server.UntrustedForwardedMetric+" "); ok {
 			n, err := strconv.ParseFloat(value, 64)
 			if err == nil {
 				return int(n)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waybill/adapters/web/connections"
+	"waybill/adapters/web/server"
 	"waybill/configs"
 )
 
@@ -50,10 +50,10 @@ func WarnOfProduction(c *configs.Config, hasAPI bool, log *slog.Logger) {
 		log.Warn("webhooks", "warning", c.Source("webhook_allow_private")+" lets customers have webhooks sent to this machine and to private "+
 			"networks; it is for development only")
 	}
-	if live, _, _ := connections.Bounds(c.MaxConnections, connections.OpenFiles()); live < c.MaxConnections && hasAPI {
+	if live, _, _ := server.Bounds(c.MaxConnections, server.OpenFiles()); live < c.MaxConnections && hasAPI {
 		log.Warn("connections", "warning",
 			fmt.Sprintf("this process may open %d files, so the live API takes %d connections at a time and not %d (WAYBILL_MAX_CONNECTIONS); "+
-				"raise LimitNOFILE, or ulimit -n", connections.OpenFiles(), live, c.MaxConnections))
+				"raise LimitNOFILE, or ulimit -n", server.OpenFiles(), live, c.MaxConnections))
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/outbound"
 	"waybill/adapters/pricing/httppricing"
-	"waybill/adapters/upstream"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/conformance/pricing"
@@ -72,7 +72,7 @@ func TestPricingConformance(t *testing.T) {
 			l := &line{}
 			l.down.Store(true)
 			c := ask(t, httppricing.Options{URL: url, HTTPClient: &http.Client{Transport: l}})
-			if err := outage(t, c, domain.Live); !errors.Is(err, upstream.ErrOpen) {
+			if err := outage(t, c, domain.Live); !errors.Is(err, outbound.ErrOpen) {
 				t.Fatalf("during the outage: %v, want an open breaker", err)
 			}
 			l.down.Store(false)

@@ -34,11 +34,11 @@
 //     over 500 km), is an answer too: the caller gets a *ports.TripTooLongError
 //     with an estimate by the straight line, and the price becomes a custom quote.
 //     The limit is the operator's, so no way that exists is called none.
-//   - A failure is about one trip. Package upstream decides when the engine
+//   - A failure is about one trip. Package outbound decides when the engine
 //     itself is gone, and keeps live, the sandbox and the businesses apart
 //     meanwhile.
 //   - The matrix, POST /sources_to_targets, has a shorter answer, and was
 //     rejected: it tells by null that there is no way, and does not say why.
 //
-// Package cached remembers recent distances, not this one.
+// Package routing remembers recent distances, not this one.
 package valhalla

@@ -34,7 +34,7 @@ func plausible(trip domain.Trip, km float64) error {
 	return nil
 }
 
-// detour is how much longer a road is than the line, as in package straightline.
+// detour is how much longer a road is than the line, as in routing.StraightLine.
 const detour = 1.3
 
 // estimate stands in for the length of a trip that the engine finds too long.

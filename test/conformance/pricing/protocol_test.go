@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"waybill/adapters/geo"
 	"waybill/adapters/pricing/httppricing"
 	"waybill/adapters/pricing/pricingserver"
 	"waybill/adapters/pricing/tariff"
-	"waybill/adapters/routing/straightline"
-	"waybill/adapters/servicearea/geojson"
+	"waybill/adapters/routing"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/conformance/pricing"
@@ -56,7 +56,7 @@ func anywhere() *rapid.Generator[domain.Coordinates] {
 
 func TestEveryTripHasTheSamePriceOverTheWire(t *testing.T) {
 	t.Parallel()
-	direct, err := tariff.New(tariff.Default(), straightline.New(), geojson.Default())
+	direct, err := tariff.New(tariff.Default(), routing.NewStraightLine(), geo.DefaultArea())
 	if err != nil {
 		t.Fatal(err)
 	}

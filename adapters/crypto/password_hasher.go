@@ -1,0 +1,120 @@
+package crypto
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+
+	"waybill/ports"
+)
+
+var _ ports.Passwords = (*PasswordHasher)(nil)
+
+const (
+	saltSize = 16
+	hashSize = 32
+)
+
+// The most that a stored hash may cost: a row must not take a process down.
+const (
+	maxMemory      = 1 << 20 // KiB
+	maxPasses      = 64
+	maxParallelism = 64
+)
+
+// PasswordParameters are what a hash costs.
+type PasswordParameters struct {
+	Memory      uint32 // KiB
+	Passes      uint32
+	Parallelism uint8
+}
+
+// PasswordHasher hashes and verifies. It is safe for concurrent use.
+type PasswordHasher struct {
+	parameters PasswordParameters
+	patience   time.Duration
+	turns      *turns
+}
+
+// New makes a hasher with the parameters of the package comment.
+func NewPasswordHasher() *PasswordHasher {
+	return newHasher(PasswordParameters{Memory: 19 * 1024, Passes: 2, Parallelism: 1}, atOnce(runtime.GOMAXPROCS(0)), 5*time.Second)
+}
+
+// atOnce is how many hashes run at a time on so many processors.
+func atOnce(processors int) int { return min(2, max(1, processors/2)) }
+
+func newHasher(p PasswordParameters, places int, patience time.Duration) *PasswordHasher {
+	return &PasswordHasher{parameters: p, patience: patience, turns: newTurns(places)}
+}
+
+// Hash draws a salt of its own for each hash.
+func (h *PasswordHasher) Hash(ctx context.Context, c ports.Caller, password string) (string, error) {
+	salt := make([]byte, saltSize)
+	_, _ = rand.Read(salt) // never fails
+	key, err := h.derive(ctx, c, password, salt, h.parameters, hashSize)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.parameters.Memory, h.parameters.Passes,
+		h.parameters.Parallelism,
+		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
+}
+
+// Verify does the work of a hash for an empty one too.
+func (h *PasswordHasher) Verify(ctx context.Context, c ports.Caller, hash, password string) (matches, outdated bool, err error) {
+	if hash == "" {
+		_, err := h.derive(ctx, c, password, make([]byte, saltSize), h.parameters, hashSize)
+		return false, false, err
+	}
+	p, salt, want, err := parse(hash)
+	if err != nil {
+		return false, false, err
+	}
+	got, err := h.derive(ctx, c, password, salt, p, uint32(len(want))) //nolint:gosec // of a few bytes, see parse
+	if err != nil {
+		return false, false, err
+	}
+	return subtle.ConstantTimeCompare(got, want) == 1, p != h.parameters || len(salt) != saltSize || len(want) != hashSize, nil
+}
+
+// derive waits for a turn. Passwords are compared in NFKC: keyboards write one
+// letter in several ways.
+func (h *PasswordHasher) derive(ctx context.Context, c ports.Caller, password string, salt []byte, p PasswordParameters, size uint32) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, h.patience, ports.ErrPasswordsBusy)
+	defer cancel()
+	if err := h.turns.take(ctx, c); err != nil {
+		return nil, err
+	}
+	defer h.turns.give()
+	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, p.Passes, p.Memory, p.Parallelism, size), nil
+}
+
+var errMalformed = errors.New("a stored hash is not in the PHC format of Argon2id version 19")
+
+func parse(hash string) (p PasswordParameters, salt, key []byte, err error) {
+	parts := strings.Split(hash, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return p, nil, nil, errMalformed
+	}
+	if n, err := fmt.Sscanf(parts[3]+"\n", "m=%d,t=%d,p=%d\n", &p.Memory, &p.Passes, &p.Parallelism); err != nil || n != 3 {
+		return p, nil, nil, errMalformed
+	}
+	salt, errSalt := base64.RawStdEncoding.DecodeString(parts[4])
+	key, errKey := base64.RawStdEncoding.DecodeString(parts[5])
+	if errSalt != nil || errKey != nil || len(salt) < 8 || len(salt) > 64 || len(key) < 16 || len(key) > 64 ||
+		p.Passes < 1 || p.Passes > maxPasses || p.Parallelism < 1 || p.Parallelism > maxParallelism || p.Memory < 8*uint32(p.Parallelism) ||
+		p.Memory > maxMemory {
+		return p, nil, nil, errMalformed
+	}
+	return p, salt, key, nil
+}

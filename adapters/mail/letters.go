@@ -1,0 +1,105 @@
+package mail
+
+import (
+	"embed"
+	"fmt"
+	htmltemplate "html/template"
+	"regexp"
+	"strings"
+	"text/template"
+	"time"
+
+	"waybill/ports"
+)
+
+//go:embed mail.txt mail.html
+var files embed.FS
+
+var (
+	plain = template.Must(template.ParseFS(files, "mail.txt"))
+	html  = htmltemplate.Must(htmltemplate.ParseFS(files, "mail.html"))
+)
+
+var _ ports.MailRenderer = Renderer{}
+
+// Renderer is ports.MailRenderer.
+type Renderer struct{}
+
+// Render makes the text of a mail.
+func (Renderer) Render(l ports.Letter) (m ports.MailMessage, err error) {
+	say, there := kinds[l.Kind]
+	if !there {
+		return m, fmt.Errorf("there is no text for a mail of the kind %q", l.Kind)
+	}
+	// People type these, so that they may hold an advertisement, or a link.
+	for _, name := range []*string{&l.Name, &l.By, &l.Business, &l.App, &l.Passkey, &l.Device} {
+		*name = named(*name)
+	}
+	c := say(l)
+	c.Greeting = "Hello " + l.Name + ","
+	var text, page strings.Builder
+	if err := plain.Execute(&text, c); err != nil {
+		return m, fmt.Errorf("a mail of the kind %q: %w", l.Kind, err)
+	}
+	if err := html.Execute(&page, c); err != nil {
+		return m, fmt.Errorf("a mail of the kind %q: %w", l.Kind, err)
+	}
+	return ports.MailMessage{ID: l.ID, Kind: l.Kind, To: l.To, Name: l.Name, Subject: c.Subject, Text: text.String(), HTML: page.String()}, nil
+}
+
+// content is what a mail says.
+type content struct {
+	Subject  string
+	Greeting string
+	Lines    []string // before the facts
+	Facts    []fact
+	Action   *action
+	After    []string
+	Why      string // the recipient gets it
+}
+
+type fact struct{ Name, Value string }
+
+// action is the one thing to open.
+type action struct{ Text, URL string }
+
+func open(text, url string) *action {
+	if url == "" {
+		return nil
+	}
+	return &action{text, url}
+}
+
+// when is a moment, for people anywhere.
+func when(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") + " UTC" }
+
+// span is the hour that a summary joins.
+func span(l ports.Letter) string {
+	if l.Since == nil {
+		return "the hour before " + when(l.At)
+	}
+	return l.Since.UTC().Format("2 January 2006, 15:04") + " to " + l.At.UTC().Format("15:04") + " UTC"
+}
+
+// mostName is how much of a name a mail shows, in characters.
+const mostName = 48
+
+// joint finds a dot before another character: mail programs make a link of a text with one.
+var joint = regexp.MustCompile(`([.。．｡])([^\s.。．｡])`)
+
+// named returns a name as a mail shows it: not too long, and no link in any mail program.
+func named(name string) string {
+	name = joint.ReplaceAllString(strings.ReplaceAll(strings.TrimSpace(name), "://", ":// "), "$1 $2")
+	if runes := []rune(name); len(runes) > mostName {
+		name = strings.TrimSpace(string(runes[:mostName-1])) + "…"
+	}
+	return name
+}
+
+// lasting is a duration in words.
+func lasting(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	}
+	return fmt.Sprintf("%d minutes", int(d.Minutes()))
+}

@@ -1,0 +1,65 @@
+package pages
+
+import (
+	"errors"
+	"net/http"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// admit finds out who is there and whether the role includes the act. A form that
+// takes a younger sign-in may bring the password with it.
+func (s *Site) admit(c *Call, r Route) error {
+	if r.Act == nil {
+		return nil
+	}
+	if err := s.identify(c); err != nil {
+		return err
+	}
+	if err := readOnly(c, r); err != nil {
+		return err
+	}
+	if s.refuseOther(c, r) {
+		return ErrAnswered
+	}
+	act := r.Act(c)
+	err := c.Principal.Allows(act, s.o.Clock.Now())
+	if r.Credentials && domain.HasCode(err, domain.CodeSignInTooOld) {
+		err = s.o.Access.MayChange(c.Ctx(), c.Principal)
+	}
+	if !domain.HasCode(err, domain.CodeSignInTooOld) {
+		return err
+	}
+	if r.AsksItself || r.Method != http.MethodPost {
+		return nil // the form asks, here or when it is sent
+	}
+	if c.Form.Get(confirmField) == "" || c.Principal.Session.OneBusiness {
+		return s.askAgain(c, http.StatusForbidden, nil)
+	}
+	err = s.confirm(c)
+	if domain.HasCode(err, domain.CodeSignInRefused) || postponed(err) || refusedPasskey(err) {
+		c.RetryAfter(err)
+		return s.askAgain(c, StatusOf(err), err)
+	}
+	return err
+}
+
+// identify fills in the person of the session.
+func (s *Site) identify(c *Call) (err error) {
+	if secret, viewing := s.viewCookie(c); viewing {
+		return s.identifyView(c, secret)
+	}
+	cookie, err := c.Request.Cookie(s.cookie(ofSession))
+	if err != nil {
+		return domain.SessionEnded()
+	}
+	c.Principal, err = s.o.Access.Identify(c.Ctx(), s.o.Site, cookie.Value)
+	return err
+}
+
+// postponed reports that a password or passkey was not looked at yet: the form is
+// kept for the next attempt.
+func postponed(err error) bool {
+	return domain.HasCode(err, domain.CodeTooManySignIns) || errors.Is(err, ports.ErrPasswordsBusy)
+}

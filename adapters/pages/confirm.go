@@ -1,0 +1,98 @@
+package pages
+
+import (
+	"cmp"
+
+	"waybill/domain"
+)
+
+// confirmField marks a form that was sent again with the password.
+const confirmField = "confirm"
+
+// againView asks for the password or a passkey in the middle of a form.
+type againView struct {
+	Notice      Notice
+	Problem     *Notice // of a passkey
+	Action      string
+	Kept        []Kept
+	Pass        Field
+	HasPassword bool
+	Passkey     *Passkey // nil: the person has none
+	Company     string   // link to the identity provider; empty: the person has no account there
+	OneBusiness bool     // the link of an operator opened the session
+	Back        string
+	Email       string // to which a link may be sent; empty: no mails are sent
+	Command     string // by which the operator makes a link
+	AskLink     string // whom one asks for a link
+}
+
+// askAgain asks for the password or a passkey, and keeps the form as it was sent.
+func (s *Site) askAgain(c *Call, status int, problem error) error {
+	if c.Principal.Session.OneBusiness {
+		if err := s.Show(c, status, "again", "Open the portal again", againView{OneBusiness: true, Back: c.At("/"),
+			Notice: Notice{Title: "Open the portal again to go on", Lines: []string{
+				"This takes a sign-in of the last 10 minutes. Nothing was changed.",
+				"Open the portal once more from where you got the link: the website that leads here, or an owner of your business. " +
+					"Or sign in yourself. Then send the form again."}},
+		}); err != nil {
+			return err
+		}
+		return ErrAnswered
+	}
+	known, err := s.o.Passkeys.List(c.Ctx(), c.Principal)
+	if err != nil {
+		return err
+	}
+	v := againView{
+		Action: c.Request.URL.Path, Kept: kept(c.Form), HasPassword: c.Principal.Person.PasswordHash != "",
+		Back: c.At("/"), AskLink: s.o.Words.AskLink,
+		Notice: Notice{Tone: "warn", Title: "Sign in again to go on",
+			Lines: []string{"This takes a sign-in of the last 10 minutes. What you sent is kept and goes on from here."}},
+		Pass: Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true,
+			MaxLength: domain.MaxPassword},
+	}
+	if s.o.Mails {
+		v.Email = string(c.Principal.Person.Email)
+	}
+	v.Command = "waybill person link " + string(c.Principal.Person.ID)
+	if s.o.Site == domain.Console {
+		v.Command = "waybill staff link " + string(c.Principal.Person.ID)
+	}
+	if v.Company, err = s.confirmHref(c); err != nil {
+		return err
+	}
+	if c.tooLongToKeep() {
+		v.Notice.Lines = []string{"This takes a sign-in of the last 10 minutes. A file or a long text is not kept: send it again after that."}
+	}
+	switch {
+	case problem != nil && c.Form.Has("passkey"):
+		v.Problem = &Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{MessageOf(problem)}}
+	case problem != nil:
+		v.Pass.Error = MessageOf(problem)
+	}
+	if len(known) > 0 {
+		form := s.passkeyForm(Passkey{
+			Action: s.here(c), Ask: "/account/confirm/passkey", Button: "Go on with a passkey", Second: v.HasPassword,
+		}, append(v.Kept, Kept{Name: confirmField, Value: "1"})...)
+		v.Passkey = &form
+	}
+	if err := s.Show(c, status, "again", "Sign in again", v); err != nil {
+		return err
+	}
+	return ErrAnswered
+}
+
+// confirm takes the passkey or the password of a form in the session that goes on.
+func (s *Site) confirm(c *Call) (err error) {
+	if c.Form.Has("passkey") {
+		ceremony, answer := c.answered()
+		err = s.o.Passkeys.ConfirmByPasskey(c.Ctx(), c.Browser(), c.Principal, ceremony, answer)
+	} else {
+		err = s.o.Access.Confirm(c.Ctx(), c.Browser(), c.Principal, cmp.Or(c.Form.Get("current_password"), c.Form.Get("password")))
+	}
+	if err != nil {
+		s.noteRefusal(c, err)
+		return err
+	}
+	return s.identify(c)
+}

@@ -1,0 +1,108 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// ErrAnswered says that the answer is on its way.
+var ErrAnswered = errors.New("answered already")
+
+// Fail answers with a page that says what happened and what to do.
+func (s *Site) Fail(c *Call, err error) {
+	var e *domain.Error
+	switch {
+	case errors.Is(err, ErrAnswered):
+		return
+	case domain.HasCode(err, domain.CodeSessionEnded):
+		s.askToSignIn(c)
+		return
+	case ports.StorageUnavailable(err):
+		if c.Request.Context().Err() == nil || errors.Is(c.Request.Context().Err(), context.DeadlineExceeded) {
+			s.o.Log.WarnContext(c.Ctx(), "dependency unavailable", "request_id", c.RequestID(), "route", s.named(c.Context),
+				"error", err)
+		}
+		c.Header("Retry-After", "5")
+		lines := []string{"The database does not answer at the moment. Nothing is lost; try again in a few seconds."}
+		if errors.Is(err, ports.ErrOutcomeUnknown) {
+			lines = []string{"The database does not answer at the moment. Whether your change was made will be seen in its list; look there " +
+				"before you send it again."}
+		}
+		s.Notice(c, http.StatusServiceUnavailable, Notice{Tone: "bad", Title: "This page is not available right now", Lines: lines})
+		return
+	case !errors.As(err, &e) || e.Kind == domain.KindInternal:
+		if errors.Is(c.Request.Context().Err(), context.Canceled) { // the browser has left, and nobody reads a page
+			c.Status(http.StatusServiceUnavailable)
+			return
+		}
+		s.o.Log.ErrorContext(c.Ctx(), "a page failed", "request_id", c.RequestID(), "route", s.named(c.Context),
+			"error", err)
+		s.Notice(c, http.StatusInternalServerError, s.failed(c.RequestID()))
+		return
+	}
+	s.noteRefusal(c, err)
+	c.RetryAfter(err)
+	n := Notice{Tone: "bad", Title: "That did not work", Lines: []string{e.Message},
+		Link: &Link{Href: c.At("/"), Text: "Go to the start page"}}
+	switch {
+	case errors.Is(err, domain.ErrNotFound):
+		n.Title, n.Lines = "There is nothing here",
+			[]string{"The address may be mistyped, or what it led to " + s.o.Words.Foreign + "is gone."}
+	case domain.HasCode(err, domain.CodeRoleRefused):
+		n.Title, n.Lines = "Your role does not include this",
+			[]string{"You are " + article(string(c.Principal.Role)) + ". Ask " + s.o.Words.Ask + " to do it, or to change your role."}
+	case domain.HasCode(err, domain.CodeViewReadOnly):
+		n.Title = "This is a view: nothing can be changed in it"
+	case domain.HasCode(err, domain.CodeOwnSignInNeeded):
+		n.Title, n.Link = "This needs your own sign-in", &Link{Href: c.At("/signin"), Text: "Sign in"}
+	case domain.HasCode(err, domain.CodeTooManyPages):
+		n.Title = "Too many pages at once"
+	case e.Kind == domain.KindLimited:
+		n.Title = "Too many attempts"
+	}
+	s.Notice(c, StatusOf(err), n)
+}
+
+func (s *Site) failed(requestID string) Notice {
+	return Notice{Tone: "bad", Title: "Something failed on our side",
+		Lines: []string{"It was noted. If it happens again, tell " + s.o.Words.Tell + " this: " + requestID}}
+}
+
+// article puts a or an before a word.
+func article(word string) string {
+	if strings.ContainsRune("aeiou", rune(word[0])) {
+		return "an " + word
+	}
+	return "a " + word
+}
+
+// statuses are those of the kinds of errors.
+var statuses = map[domain.Kind]int{
+	domain.KindMalformed: http.StatusBadRequest, domain.KindUnauthenticated: http.StatusUnauthorized,
+	domain.KindForbidden: http.StatusForbidden,
+	domain.KindNotFound:  http.StatusNotFound, domain.KindConflict: http.StatusConflict, domain.KindInvalid: http.StatusUnprocessableEntity,
+	domain.KindLimited: http.StatusTooManyRequests, domain.KindGone: http.StatusGone, domain.KindUnavailable: http.StatusServiceUnavailable,
+}
+
+// StatusOf is the HTTP status of an error.
+func StatusOf(err error) int {
+	var e *domain.Error
+	if errors.As(err, &e) && statuses[e.Kind] != 0 {
+		return statuses[e.Kind]
+	}
+	return http.StatusInternalServerError
+}
+
+// MessageOf is what a person is told of an error that a form shows.
+func MessageOf(err error) string {
+	var e *domain.Error
+	if errors.As(err, &e) && e.Kind != domain.KindInternal {
+		return e.Message
+	}
+	return "Something failed on our side. Try again."
+}

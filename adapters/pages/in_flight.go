@@ -1,0 +1,80 @@
+package pages
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"waybill/domain"
+)
+
+// How many pages are made at a time, in one process, and for how long the next one waits: a
+// browser that opens all its windows again asks for dozens at once. Streams and tables that
+// are sent as they are read count until they begin, and have bounds of their own.
+const (
+	pagesPerPerson   = 16
+	pagesPerBusiness = 48
+	pagePatience     = 2 * time.Second
+)
+
+// inFlight bounds what one person, and one business, has made at a time. Who has nothing in
+// it takes no memory.
+type inFlight struct {
+	mu sync.Mutex
+	of map[domain.ID]*places
+}
+
+type places struct {
+	free *semaphore.Weighted
+	held int // places that are taken or waited for; under the lock of inFlight
+}
+
+// enter waits for a place of the person and one of the business; leave must be called.
+// Calling it again does nothing.
+func (f *inFlight) enter(ctx context.Context, p domain.Principal) (leave func(), err error) {
+	leavePerson, err := f.take(ctx, p.Reader(), pagesPerPerson, pagePatience)
+	if err != nil || p.Session.BusinessID == "" {
+		return leavePerson, err
+	}
+	leaveBusiness, err := f.take(ctx, p.Session.BusinessID, pagesPerBusiness, pagePatience)
+	if err != nil {
+		leavePerson()
+		return nil, err
+	}
+	return func() { leavePerson(); leaveBusiness() }, nil
+}
+
+func (f *inFlight) take(ctx context.Context, id domain.ID, most int64, patience time.Duration) (leave func(), err error) {
+	f.mu.Lock()
+	if f.of == nil {
+		f.of = map[domain.ID]*places{}
+	}
+	of := f.of[id]
+	if of == nil {
+		of = &places{free: semaphore.NewWeighted(most)}
+		f.of[id] = of
+	}
+	of.held++
+	f.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if !of.free.TryAcquire(1) && of.free.Acquire(ctx, 1) != nil {
+		f.forget(id, of)
+		return nil, &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManyPages, RetryAfter: time.Second,
+			Message: "Too many pages of yours, or of your business, are being made at this moment. Reload this one in a few seconds."}
+	}
+	return sync.OnceFunc(func() {
+		of.free.Release(1)
+		f.forget(id, of)
+	}), nil
+}
+
+func (f *inFlight) forget(id domain.ID, of *places) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if of.held--; of.held == 0 {
+		delete(f.of, id)
+	}
+}

@@ -1,0 +1,69 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/domain"
+)
+
+func TestOnePersonAndOneBusinessHaveFewPagesMadeAtATime(t *testing.T) {
+	t.Parallel()
+	person := func(n int, business domain.ID) domain.Principal {
+		return domain.Principal{Session: domain.Session{BusinessID: business}, Person: domain.Person{ID: domain.ID(fmt.Sprint("prs_", n))}}
+	}
+	for name, c := range map[string]struct {
+		of   func(n int) domain.Principal
+		most int
+	}{
+		"one person":           {func(int) domain.Principal { return person(1, "biz_1") }, pagesPerPerson},
+		"one of the staff":     {func(int) domain.Principal { return person(1, "") }, pagesPerPerson},
+		"people of a business": {func(n int) domain.Principal { return person(n, "biz_1") }, pagesPerBusiness},
+		"the staff":            {func(n int) domain.Principal { return person(n, "") }, 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var f inFlight
+				enter := func(ctx context.Context, n int) (func(), error) { return f.enter(ctx, c.of(n)) }
+				var leave []func()
+				for n := range c.most {
+					left, err := enter(t.Context(), n)
+					if err != nil {
+						t.Fatalf("page %d: %v", n, err)
+					}
+					leave = append(leave, left)
+				}
+				if c.most < 1000 {
+					begun := time.Now()
+					if _, err := enter(t.Context(), 2000); !domain.HasCode(err, domain.CodeTooManyPages) || time.Since(begun) != pagePatience {
+						t.Errorf("one more: %v after %v", err, time.Since(begun))
+					}
+					time.AfterFunc(time.Second, leave[0])
+					left, err := enter(t.Context(), 2001)
+					if err != nil {
+						t.Fatalf("as one ends: %v", err)
+					}
+					leave = append(leave, left)
+				}
+				for _, n := range []int{1, 9999} {
+					if left, err := f.enter(t.Context(), person(n, "biz_2")); err != nil {
+						t.Errorf("another business: %v", err)
+					} else {
+						left()
+					}
+				}
+				for _, left := range leave {
+					left()
+					left() // as a page does that became a stream
+				}
+				if len(f.of) != 0 {
+					t.Errorf("%d are remembered", len(f.of))
+				}
+			})
+		})
+	}
+}

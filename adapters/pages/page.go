@@ -1,0 +1,98 @@
+package pages
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"waybill/domain"
+)
+
+// Show answers with a page for the person of the session.
+func (s *Site) Show(c *Call, status int, name, title string, body any) error {
+	page, err := s.o.Frame(c)
+	if err != nil {
+		return err
+	}
+	for i, l := range page.Menu {
+		page.Menu[i] = s.entry(c, l)
+	}
+	if page.Find != nil {
+		page.Find.Action = c.At(page.Find.Action)
+	}
+	if err := c.mountOver(&page); err != nil {
+		return err
+	}
+	page.Title, page.Body = title, body
+	if page.Over != nil && page.Over.Title != title { // of several open windows each says whose it is
+		page.Title += " · " + page.Over.Title
+	}
+	page.Banner = s.banner(c, page.Place)
+	page.Who = &Who{Name: c.Principal.Person.Name, Role: string(c.Principal.Role), Place: page.Place, SignOut: c.At("/signout")}
+	return s.send(c, status, name, page)
+}
+
+// entry is one of the menu, marked where the reader is; one with a host is elsewhere.
+func (s *Site) entry(c *Call, l Link) Link {
+	if !strings.HasPrefix(l.Href, "/") {
+		return l
+	}
+	home := l.Href == "/"
+	l.Href = s.o.Prefix + l.Href // never of what is mounted
+	path := c.Request.URL.Path
+	switch {
+	case path == l.Href:
+		l.Current = "page"
+	case !home && strings.HasPrefix(path, l.Href+"/"):
+		l.Current = "true"
+	}
+	return l
+}
+
+// ShowPlain answers with a page by itself.
+func (s *Site) ShowPlain(c *Call, status int, name, title string, body any) error {
+	return s.send(c, status, name, Page{Title: title, Body: body})
+}
+
+// Notice answers with a page that only tells something, and needs no database.
+func (s *Site) Notice(c *Call, status int, n Notice) {
+	if err := s.ShowPlain(c, status, "notice", n.Title, n); err != nil {
+		panic(err) // the page and its data are ours
+	}
+}
+
+func (s *Site) send(c *Call, status int, name string, page Page) error {
+	page.Site, page.Home = s.o.Words.Name, c.At("/")
+	if c.Query(secretTaken) != "" {
+		page.Warn = append(page.Warn, Notice{Tone: "bad", Title: "Do not paste secrets here", Lines: []string{
+			"What you pasted holds a secret: an API key, a token, a sign-in link or a signing secret. It was taken out of the address of this page " +
+				"before it was looked at. Browsers keep addresses and show them: where others can see yours, replace the secret."}})
+	}
+	set := s.pages
+	if c.mount != nil {
+		set = c.mount.set
+	}
+	body, err := set.Render(name, page)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	if page.Who != nil && c.Business() != "" {
+		body = nameBusiness(body, c.Business())
+	}
+	if c.mount != nil {
+		body = c.rehome(body)
+	}
+	c.Header("Content-Length", strconv.Itoa(len(body)))
+	c.Data(status, html, body)
+	return nil
+}
+
+// ShowPart answers with a part of a page, by the name of its template.
+func (s *Site) ShowPart(c *Call, page, part string, data any) error {
+	body, err := s.pages.RenderPart(page, part, data)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	c.Data(http.StatusOK, html, body)
+	return nil
+}

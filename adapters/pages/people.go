@@ -1,0 +1,301 @@
+package pages
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"waybill/application/people"
+	"waybill/domain"
+)
+
+// People are the pages about those who may sign in.
+type People struct {
+	Path, Title, Lead string
+	Act               domain.Act             // to change them
+	Others            string                 // what the page tells those who may not
+	Losing            string                 // what a person who is removed loses, and what stays
+	Roles             map[domain.Role]string // what they may do
+	First             domain.Role            // that a form begins with
+}
+
+// people are the routes about people, below the path of their list.
+func (s *Site) people(read func(*Call) domain.Act, texts People) []Route {
+	const get, post = http.MethodGet, http.MethodPost
+	at, manage := texts.Path, Always(texts.Act)
+	routes := []Route{
+		{Method: get, Path: at, Act: read, Handle: s.listPeople},
+		{Method: post, Path: at, Act: manage, Handle: s.invite},
+		{Method: get, Path: at + "/:person/role", Act: read, Handle: s.listPeopleAround},
+		{Method: post, Path: at + "/:person/role", Act: manage, Handle: s.setRole},
+		{Method: get, Path: at + "/:person/link", Act: read, Handle: s.listPeopleAround},
+		{Method: post, Path: at + "/:person/link", Act: manage, Handle: s.makeLink},
+		{Method: get, Path: at + "/:person/sessions", Act: read, Handle: s.listPeopleAround},
+		{Method: post, Path: at + "/:person/sessions", Act: manage, Handle: s.endSessionsOf},
+		{Method: get, Path: at + "/:person/remove", Act: manage, Handle: s.askRemove},
+		{Method: post, Path: at + "/:person/remove", Act: manage, Handle: s.remove},
+	}
+	if s.o.Site == domain.Console { // an account is of all sites, and the staff's to disable
+		routes = append(routes,
+			Route{Method: get, Path: at + "/:person/disable", Act: manage, Handle: s.askDisable},
+			Route{Method: post, Path: at + "/:person/disable", Act: manage, Handle: s.setDisabled(true)},
+			Route{Method: get, Path: at + "/:person/enable", Act: read, Handle: s.listPeopleAround},
+			Route{Method: post, Path: at + "/:person/enable", Act: manage, Handle: s.setDisabled(false)},
+		)
+	}
+	return routes
+}
+
+// people are the texts of the pages about people, and site the one that these sign in to:
+// those of a mount are not of the site that shows it.
+func (c *Call) people() (People, domain.Site) {
+	if c.mount != nil {
+		return c.mount.People, domain.Portal
+	}
+	return c.site.o.People, c.site.o.Site
+}
+
+func (c *Call) peoplePath() string {
+	texts, _ := c.people()
+	return texts.Path
+}
+
+type peopleView struct {
+	Texts             People
+	Notice            *Notice
+	Link              *Secret
+	People            []memberView
+	May               bool
+	Everywhere        bool // Sign out ends sessions at all sites, and accounts may be disabled
+	Name, Email, Role Field
+}
+
+type memberView struct {
+	ID, Name, Email, Role, State string
+	Me                           bool
+	JoinedAt                     time.Time
+	Roles                        []Option
+	person                       domain.ID // ID is how pages name them
+}
+
+// showMember is one of them, as people of the site see it. A business does not learn that an
+// address that it only invited has an account, and so not that this is disabled.
+func (s *Site) showMember(m domain.Member, me domain.ID) memberView {
+	v := memberView{
+		ID: string(m.Reference()), person: m.Person.ID, Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role),
+		State: string(m.Person.State),
+		Me:    m.Person.ID == me, JoinedAt: m.Membership.CreatedAt,
+	}
+	if m.Membership.AcceptedAt == nil && (m.Person.State != domain.PersonDisabled || s.o.Site == domain.Portal) {
+		v.State = string(domain.PersonInvited)
+	}
+	for _, role := range domain.Roles(m.Membership.Site()) {
+		v.Roles = append(v.Roles, Option{Value: string(role), Text: string(role), Chosen: role == m.Membership.Role})
+	}
+	return v
+}
+
+func (s *Site) listPeople(c *Call) error {
+	return s.peoplePage(c, http.StatusOK, peopleView{Notice: c.Told()})
+}
+
+// listPeopleAround is the list for a form that was sent about one of them.
+func (s *Site) listPeopleAround(c *Call) error {
+	if _, err := s.member(c); err != nil {
+		return err
+	}
+	return s.listPeople(c)
+}
+
+func (s *Site) peoplePage(c *Call, status int, v peopleView) error {
+	members, err := s.o.Directory.Members(c.Ctx(), c.Business())
+	if err != nil {
+		return err
+	}
+	texts, of := c.people()
+	v.Texts, v.May, v.Everywhere = texts, c.May(texts.Act), s.o.Site == domain.Console
+	for _, m := range members {
+		v.People = append(v.People, s.showMember(m, c.Principal.Person.ID))
+	}
+	v.Name = c.Field(Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
+	v.Email = c.Field(Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
+		Autocomplete: "off"})
+	role := Field{Name: "role", Label: "Role"}
+	for _, r := range domain.Roles(of) {
+		role.Options = append(role.Options, Option{Value: string(r), Text: texts.Roles[r], Chosen: r == texts.First})
+	}
+	v.Role = c.Field(role)
+	return s.Show(c, status, "people", texts.Title, v)
+}
+
+func (s *Site) invite(c *Call) error {
+	return s.sendInvitation(c, people.Invitation{Email: c.Form.Get("email"), Name: c.Form.Get("name"), Role: c.Form.Get("role")})
+}
+
+// sendInvitation invites a person to the business, for the first time or again.
+func (s *Site) sendInvitation(c *Call, i people.Invitation) error {
+	i.BusinessID = c.Business()
+	issued, err := s.o.Directory.Invite(c.Ctx(), c.Actor(), i)
+	if err != nil {
+		return s.peopleConflict(c, err)
+	}
+	c.Form = nil
+	if issued.Purpose == domain.LinkSignIn { // they had accepted
+		return s.peoplePage(c, http.StatusOK, s.signInLink(c, issued))
+	}
+	return s.peoplePage(c, http.StatusOK, s.issued(c, issued, issued.Member.Person.Name+" is invited",
+		"The invitation goes to "+string(issued.Member.Person.Email)+" by email. It can be accepted once, within 7 days.", "It can be used once, within 7 days. "+
+			s.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
+}
+
+// signInLink shows the link for a person who has accepted.
+func (s *Site) signInLink(c *Call, i people.Issued) peopleView {
+	note := "It lets them in once, within 10 minutes. It is shown this once."
+	if i.OneBusiness {
+		note += " It opens this business alone: whoever comes by it cannot change the account of the person."
+	}
+	return s.issued(c, i, "A link for "+i.Member.Person.Name, "It goes to "+string(i.Member.Person.Email)+
+		" by email, and lets them in once, within 10 minutes.", note)
+}
+
+func (s *Site) makeLink(c *Call) error {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	if m.State == string(domain.PersonInvited) {
+		return s.sendInvitation(c, people.Invitation{Email: m.Email, Name: m.Name, Role: m.Role})
+	}
+	issued, err := s.o.Directory.LinkTo(c.Ctx(), c.Actor(), c.Business(), m.person)
+	if err != nil {
+		return s.peopleConflict(c, err)
+	}
+	return s.peoplePage(c, http.StatusOK, s.signInLink(c, issued))
+}
+
+// alsoMailed is what to do with an invitation that is shown.
+func (s *Site) alsoMailed(otherwise string) string {
+	if s.o.Mails {
+		return "They get one by mail too; this one is shown this once."
+	}
+	return otherwise
+}
+
+// issued shows a link, unless it goes to the person's own mailbox alone.
+func (s *Site) issued(c *Call, i people.Issued, title, mailed, note string) peopleView {
+	if i.MailOnly {
+		return peopleView{Notice: &Notice{Tone: "good", Title: title, Lines: []string{mailed}}}
+	}
+	enter := s.o.BaseURL + c.At("/enter/")
+	if c.mount != nil {
+		enter = c.mount.BaseURL + "/enter/"
+	}
+	return peopleView{Link: &Secret{Title: title, Note: note, Label: "The link", Secret: enter + i.Secret}}
+}
+
+// peopleConflict shows the page again with what stood in the way.
+func (s *Site) peopleConflict(c *Call, err error) error {
+	var e *domain.Error
+	switch {
+	case c.Wrong(err):
+		return s.peoplePage(c, http.StatusUnprocessableEntity, peopleView{})
+	case errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Code == domain.CodeTooManyMails):
+		c.RetryAfter(err)
+		return s.peoplePage(c, StatusOf(err),
+			peopleView{Notice: &Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}}})
+	}
+	return err
+}
+
+func (s *Site) setRole(c *Call) error {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.o.Directory.SetRole(c.Ctx(), c.Actor(), c.Business(), m.person, c.Form.Get("role")); err != nil {
+		c.Form = nil // the role is not the one of the form below
+		return s.peopleConflict(c, err)
+	}
+	return c.Lead(c.peoplePath() + "?done=role")
+}
+
+// member is the person of the address.
+func (s *Site) member(c *Call) (memberView, error) {
+	members, err := s.o.Directory.Members(c.Ctx(), c.Business())
+	if err != nil {
+		return memberView{}, err
+	}
+	for _, m := range members {
+		if string(m.Reference()) == c.Param("person") {
+			return s.showMember(m, c.Principal.Person.ID), nil
+		}
+	}
+	return memberView{}, domain.ErrNotFound
+}
+
+// endSessionsOf signs a person out: an owner in the own business, the staff everywhere.
+func (s *Site) endSessionsOf(c *Call) error {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.o.Directory.EndSessions(c.Ctx(), c.Actor(), m.person); err != nil {
+		return err
+	}
+	if s.o.Site == domain.Console {
+		return c.Lead(c.peoplePath() + "?done=sessions-all")
+	}
+	return c.Lead(c.peoplePath() + "?done=sessions")
+}
+
+type removeView struct {
+	Texts  People
+	Notice *Notice
+	Person memberView
+}
+
+func (s *Site) askRemove(c *Call) error {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	texts, _ := c.people()
+	return s.Show(c, http.StatusOK, "remove", "Remove "+m.Name, removeView{Texts: texts, Notice: c.Told(), Person: m})
+}
+
+func (s *Site) remove(c *Call) error {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.o.Directory.Remove(c.Ctx(), c.Actor(), c.Business(), m.person); err != nil {
+		return s.peopleConflict(c, err)
+	}
+	return c.Lead(c.peoplePath() + "?done=removed")
+}
+
+func (s *Site) askDisable(c *Call) error {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	texts, _ := c.people()
+	return s.Show(c, http.StatusOK, "disable_person", "Disable "+m.Name, removeView{Texts: texts, Notice: c.Told(), Person: m})
+}
+
+// setDisabled closes the account of a person, or opens it again.
+func (s *Site) setDisabled(disabled bool) func(*Call) error {
+	return func(c *Call) error {
+		m, err := s.member(c)
+		if err != nil {
+			return err
+		}
+		if _, err := s.o.Directory.SetDisabled(c.Ctx(), c.Actor(), m.person, disabled); err != nil {
+			return s.peopleConflict(c, err)
+		}
+		if disabled {
+			return c.Lead(c.peoplePath() + "?done=person-disabled")
+		}
+		return c.Lead(c.peoplePath() + "?done=person-enabled")
+	}
+}

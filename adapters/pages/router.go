@@ -1,0 +1,209 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/web"
+	"waybill/domain"
+)
+
+// How long a page waits for the database, and a form.
+const (
+	readTimeout  = 3 * time.Second
+	writeTimeout = 8 * time.Second
+	maxForm      = 64 << 10
+)
+
+func (s *Site) newRouter() *gin.Engine {
+	router := web.NewRouter(s.o.TrustedProxies)
+	router.Use(s.protect, s.refuseForged)
+	for _, r := range s.routes {
+		router.Handle(r.Method, s.o.Prefix+r.Path, s.answer(r))
+		if r.Method == http.MethodGet {
+			router.Handle(http.MethodHead, s.o.Prefix+r.Path, s.answer(r))
+		}
+	}
+	router.GET(s.o.Prefix+"/assets/:name", func(c *gin.Context) {
+		if !ServeAsset(c.Writer, c.Request, c.Param("name")) {
+			s.Fail(s.newCall(c), domain.ErrNotFound)
+		}
+	})
+	if s.o.Prefix != "" {
+		router.GET(s.o.Prefix, func(c *gin.Context) { c.Redirect(http.StatusFound, s.o.Prefix+"/") })
+	}
+	router.NoRoute(func(c *gin.Context) { s.Fail(s.newCall(c), domain.ErrNotFound) })
+	router.NoMethod(func(c *gin.Context) {
+		s.Notice(s.newCall(c), http.StatusMethodNotAllowed, Notice{Tone: "bad", Title: "This page does not take that",
+			Lines: []string{"Open it again from the menu."}})
+	})
+	return router
+}
+
+// named is a route as the log calls it.
+func (s *Site) named(c *gin.Context) string { return string(s.o.Site) + " " + c.FullPath() }
+
+// protect sets what every answer has, and turns a panic into a page and a line of log.
+func (s *Site) protect(c *gin.Context) {
+	h := c.Writer.Header()
+	id := web.NameRequest(s.o.Identifiers.ID("req_"), c.Request.Header)
+	id.SetHeader(h)
+	c.Set(requestIDKey, id.Drawn)
+	protectHeaders(h)
+	if s.withoutSecrets(c) {
+		return
+	}
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(cause)
+		}
+		s.o.Log.ErrorContext(c.Request.Context(), "panic", "request_id", requestID(c), "route", s.named(c),
+			"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+		if c.Writer.Written() {
+			panic(http.ErrAbortHandler)
+		}
+		s.Notice(s.newCall(c), http.StatusInternalServerError, s.failed(requestID(c)))
+	}()
+	c.Next()
+}
+
+func protectHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", Policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin") // with less, browsers do not say where a form comes from
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Cache-Control", "no-store")
+}
+
+const html = "text/html; charset=utf-8"
+
+// requestID is the name that we drew for the request. The answer may have the browser's own
+// in its header; log and audit log never do.
+func requestID(c *gin.Context) string { return c.GetString(requestIDKey) }
+
+const requestIDKey = "request_id"
+
+// answer runs a route: who is there, may they, and then its handler.
+func (s *Site) answer(r Route) gin.HandlerFunc {
+	within := readTimeout
+	if r.Method == http.MethodPost {
+		within = writeTimeout
+	}
+	within = cmp.Or(r.Within, within)
+	return func(g *gin.Context) {
+		ctx, cancel := context.WithTimeout(g.Request.Context(), within)
+		defer cancel()
+		open := g.Request.Context()
+		g.Request = g.Request.WithContext(ctx)
+		c := s.newCall(g)
+		c.open, c.mostForm, c.mount = open, cmp.Or(r.MaxForm, maxForm), r.mount
+		if query := g.Request.URL.Query(); !readable(query) {
+			g.Request.URL.RawQuery = legible(query).Encode()
+		}
+		if r.Method == http.MethodPost {
+			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, c.mostForm)
+			if err := c.readForm(); err != nil || !readable(g.Request.PostForm) {
+				s.Notice(c, http.StatusBadRequest, Notice{Tone: "bad", Title: "The form could not be read",
+					Lines: []string{"Open the page again and send it once more."}})
+				return
+			}
+			c.Form = g.Request.PostForm
+		}
+		err := s.admit(c, r)
+		if err == nil {
+			err = s.bound(c, r)
+			defer c.goesOn()
+		}
+		if err == nil {
+			err = c.checkIDs()
+		}
+		if err == nil {
+			err = r.Handle(c)
+		}
+		if err != nil {
+			s.Fail(c, err)
+		}
+	}
+}
+
+// bound counts a page that is read, and waits for a place to make it.
+func (s *Site) bound(c *Call, r Route) (err error) {
+	if r.Act == nil || r.Part { // without an act nobody is signed in
+		return nil
+	}
+	if r.Method == http.MethodGet {
+		if err := s.o.Access.AdmitRead(c.Ctx(), c.Principal); err != nil {
+			return err
+		}
+	}
+	c.leave, err = s.inFlight.enter(c.Ctx(), c.Principal)
+	return err
+}
+
+// readForm reads a form, with the file that it may have.
+func (c *Call) readForm() error {
+	if kind, _, _ := mime.ParseMediaType(c.ContentType()); kind != "multipart/form-data" {
+		return c.Request.ParseForm()
+	}
+	if err := c.Request.ParseMultipartForm(c.mostForm); err != nil { // never into a file: the body has no more
+		return err
+	}
+	for _, sent := range c.Request.MultipartForm.File["file"] {
+		file, err := sent.Open()
+		if err != nil {
+			return err
+		}
+		if c.File, err = io.ReadAll(file); err != nil {
+			return err
+		}
+		if err := file.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// legible is a query with a sign in place of what is no text: such a value is of nothing
+// that there is, and no database is asked with it.
+func legible(query url.Values) url.Values {
+	const sign = string(utf8.RuneError)
+	text := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, sign), "\x00", sign) }
+	made := url.Values{}
+	for name, values := range query {
+		for _, v := range values {
+			made.Add(text(name), text(v))
+		}
+	}
+	return made
+}
+
+// readable reports whether a form, or the query of an address, is text: a browser sends
+// nothing else, and a database takes nothing else.
+func readable(form url.Values) bool {
+	for name, values := range form {
+		for _, text := range append(values, name) {
+			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}

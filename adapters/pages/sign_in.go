@@ -1,0 +1,288 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"waybill/application/people"
+	"waybill/domain"
+)
+
+// look finds a link to the site.
+func (s *Site) look(c *Call) (domain.Link, error) {
+	link, err := s.o.Access.Look(c.Ctx(), c.Browser(), c.Param("link"))
+	if err == nil && link.Site() != s.o.Site {
+		return link, domain.LinkUnknown()
+	}
+	return link, err
+}
+
+// showLink changes nothing: a scanner of mails that opens it spends no link.
+func (s *Site) showLink(c *Call) error {
+	link, err := s.look(c)
+	if err != nil {
+		return s.badLink(c, err)
+	}
+	m, takesSignIn, err := s.o.Access.InvitedMember(c.Ctx(), link)
+	if err != nil {
+		return err
+	}
+	if takesSignIn {
+		return s.acceptPage(c, http.StatusOK, m, nil)
+	}
+	return s.ShowPlain(c, http.StatusOK, "enter", "Sign in", nil)
+}
+
+func (s *Site) useLink(c *Call) error {
+	link, err := s.look(c)
+	if err != nil {
+		return s.badLink(c, err)
+	}
+	m, takesSignIn, err := s.o.Access.InvitedMember(c.Ctx(), link)
+	if err != nil {
+		return err
+	}
+	if takesSignIn {
+		return s.accept(c, m)
+	}
+	entered, err := s.o.Access.Enter(c.Ctx(), c.Browser(), c.Param("link"))
+	if err != nil {
+		return s.badLink(c, err)
+	}
+	s.welcome(c, entered)
+	if entered.CredentialsEnded {
+		return c.Lead("/account?done=email-proven")
+	}
+	return c.Lead("/")
+}
+
+// badLink tells why a link does not let in, and how to get in all the same.
+func (s *Site) badLink(c *Call, err error) error {
+	s.noteRefusal(c, err)
+	var title, line string
+	switch {
+	case domain.HasCode(err, domain.CodeLinkExpired):
+		title, line = "This link has expired", "A link for signing in works for 10 minutes, and an invitation for 7 days."
+	case domain.HasCode(err, domain.CodeLinkUsed):
+		title, line = "This link was used already", "A link lets in once."
+	case domain.HasCode(err, domain.CodeLinkReplaced):
+		title, line = "This link works no more", "It was never used: a later link has replaced it, or your access has changed since."
+	case domain.HasCode(err, domain.CodeLinkUnknown):
+		title, line = "There is no such link", "A part of its address may be missing: open it once more, whole."
+	default:
+		return err
+	}
+	return s.ShowPlain(c, StatusOf(err), "badlink", title, badLinkView{
+		Notice: Notice{Tone: "bad", Title: title, Lines: []string{line}}, Mails: s.o.Mails, Address: s.linkField(c),
+		NewLink: s.o.Words.NewLink,
+	})
+}
+
+type badLinkView struct {
+	Notice  Notice
+	Mails   bool
+	Address Field
+	NewLink string // how to get one
+}
+
+// linkField is where one types the address to which a link is to go.
+func (s *Site) linkField(c *Call) Field {
+	f := Field{ID: "link-email", Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "email", Required: true,
+		MaxLength: domain.MaxEmail}
+	f.Error = c.Faults[linkError]
+	if f.Error != "" {
+		f.Value = c.Form.Get("email")
+	}
+	return f
+}
+
+// linkError is under which the problem of that field is kept: the page has another one
+// of the same name.
+const linkError = "link"
+
+// signInView is the page for signing in.
+type signInView struct {
+	Notice      *Notice
+	Mails       bool
+	Address     Field
+	Email, Pass Field
+	Passkey     Passkey
+	Company     string // link to the company's identity provider; empty: there is none
+	Next        string
+	To, AskLink string // where, and whom one asks for a link
+	Kept        []Kept // of a form that was sent without a session
+}
+
+// mostKept is how long a field is that a form for signing in carries along, in bytes.
+const mostKept = 16 << 10
+
+// ofSigningIn are fields that no form carries along.
+var ofSigningIn = []string{"password", "secret", "current_password", "ceremony", "passkey", confirmField}
+
+// kept are the fields of a form, without passwords and what belongs to signing in, and
+// without what is too long to be sent along.
+func kept(form url.Values) (fields []Kept) {
+	for name, values := range form {
+		if slices.Contains(ofSigningIn, name) {
+			continue
+		}
+		for _, value := range values {
+			if len(value) > mostKept {
+				continue
+			}
+			fields = append(fields, Kept{Name: name, Value: value})
+		}
+	}
+	return fields
+}
+
+// tooLongToKeep reports that kept leaves out a part of the form, or its file.
+func (c *Call) tooLongToKeep() bool {
+	for _, values := range c.Form {
+		if slices.ContainsFunc(values, func(value string) bool { return len(value) > mostKept }) {
+			return true
+		}
+	}
+	return len(c.File) > 0
+}
+
+func (s *Site) signInPage(c *Call, status int, v signInView) error {
+	v.Email = c.Field(Field{Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "username", Required: true,
+		MaxLength: domain.MaxEmail})
+	v.Pass = Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
+		Required: true, MaxLength: domain.MaxPassword}
+	for i := range v.Kept {
+		v.Kept[i].Name = "kept." + v.Kept[i].Name
+	}
+	v.Passkey = s.passkeyForm(Passkey{
+		Action: "/signin", Ask: "/signin/passkey", Button: "Sign in with a passkey", Second: true,
+	}, append(v.Kept, Kept{Name: "next", Value: v.Next})...)
+	v.Company = s.companyHref(v.Next)
+	v.Mails, v.Address, v.To, v.AskLink = s.o.Mails, s.linkField(c), s.o.Words.To, s.o.Words.AskLink
+	return s.ShowPlain(c, status, "signin", "Sign in", v)
+}
+
+// sendLink has a link sent by mail. What it answers says nothing about who has an account.
+func (s *Site) sendLink(c *Call) error {
+	if !s.o.Mails {
+		return domain.ErrNotFound
+	}
+	err := s.o.Access.SendLink(c.Ctx(), c.Browser(), s.o.Site, c.Form.Get("email"))
+	if c.Wrong(err) {
+		c.Faults = map[string]string{linkError: c.Faults["email"]}
+		return s.signInPage(c, http.StatusUnprocessableEntity, signInView{})
+	}
+	if err != nil {
+		return err
+	}
+	return c.Lead("/signin?done=link-sent")
+}
+
+func (s *Site) showSignIn(c *Call) error {
+	return s.signInPage(c, http.StatusOK, signInView{Notice: c.Told(), Next: ownPath(c.Query("next"))})
+}
+
+// askToSignIn keeps the page, or the form that was sent, for after the sign-in.
+func (s *Site) askToSignIn(c *Call) {
+	if c.Request.Method != http.MethodPost {
+		to := "/signin"
+		if next := ownPath(strings.TrimPrefix(c.Request.URL.RequestURI(), s.o.Prefix)); next != "/" {
+			to += "?next=" + url.QueryEscape(next)
+		}
+		_ = c.Lead(to) // never fails
+		return
+	}
+	v := signInView{Next: ownPath(s.here(c)), Kept: kept(c.Form), Notice: &Notice{
+		Tone: "warn", Title: "You are not signed in any more",
+		Lines: []string{"Nothing was changed. Sign in, and what you typed will still be here."},
+	}}
+	if c.tooLongToKeep() {
+		v.Notice.Lines = []string{"Nothing was changed. A file or a long text is not kept meanwhile: sign in, and then choose or paste it again."}
+	}
+	c.Form = nil // its fields are not those of this page
+	if err := s.signInPage(c, http.StatusUnauthorized, v); err != nil {
+		s.Fail(c, err)
+	}
+}
+
+func (s *Site) signIn(c *Call) error {
+	next := ownPath(c.Form.Get("next"))
+	entered, err := s.enterBy(c)
+	before := url.Values{}
+	for name, values := range c.Form {
+		if field, ok := strings.CutPrefix(name, "kept."); ok {
+			before[field] = values
+		}
+	}
+	var e *domain.Error
+	if errors.As(err, &e) && (e.Kind == domain.KindUnauthenticated || postponed(err)) {
+		s.noteRefusal(c, err)
+		c.RetryAfter(err)
+		return s.signInPage(c, StatusOf(err), signInView{Next: next, Kept: kept(before),
+			Notice: &Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}}})
+	}
+	if err != nil {
+		return err
+	}
+	s.welcome(c, entered)
+	if len(before) == 0 {
+		return c.Lead(next)
+	}
+	return s.resume(c, entered.Secret, next, before)
+}
+
+// enterBy signs in by what the form has.
+func (s *Site) enterBy(c *Call) (people.Entered, error) {
+	if !c.Form.Has("passkey") {
+		return s.o.Access.SignIn(c.Ctx(), c.Browser(), s.o.Site, c.Form.Get("email"), c.Form.Get("password"))
+	}
+	ceremony, answer := c.answered()
+	return s.o.Passkeys.SignIn(c.Ctx(), c.Browser(), s.o.Site, ceremony, answer)
+}
+
+// resume shows the page of a form again, filled in as it was before the sign-in. It
+// is not sent by itself: another person may have signed in.
+func (s *Site) resume(c *Call, secret, next string, form url.Values) error {
+	to, err := url.Parse(c.At(next))
+	if err != nil {
+		return c.Lead("/")
+	}
+	again := c.Request.Clone(context.WithValue(c.Ctx(), resumedForm{}, form))
+	again.Method, again.URL, again.Body, again.ContentLength = http.MethodGet, to, http.NoBody, 0
+	again.Header.Set("Cookie", s.cookie(ofSession)+"="+secret)
+	s.router.ServeHTTP(c.Writer, again)
+	return nil
+}
+
+func (s *Site) signOut(c *Call) error {
+	if ended, err := s.endView(c); ended {
+		return err
+	}
+	err := s.identify(c)
+	if err == nil {
+		err = s.o.Access.SignOut(c.Ctx(), c.Principal, c.RequestID())
+	}
+	if err != nil && !domain.HasCode(err, domain.CodeSessionEnded) {
+		return err
+	}
+	s.keep(c, ofSession, "", 0)
+	return c.Lead("/signin?done=out")
+}
+
+// here is the path of a call, as the site names it.
+func (s *Site) here(c *Call) string { return strings.TrimPrefix(c.Request.URL.Path, s.o.Prefix) }
+
+// ownPath is a path of the site, or its start page.
+func ownPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
+		strings.ContainsAny(text, "\\\r\n\t") ||
+		strings.HasPrefix(u.Path, "/signin") || strings.HasPrefix(u.Path, "/signout") || strings.HasPrefix(u.Path, "/enter") {
+		return "/"
+	}
+	return u.RequestURI()
+}

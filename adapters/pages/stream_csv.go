@@ -1,0 +1,129 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"waybill/domain"
+)
+
+// How long a table that is sent as it is read may take, and each part of it, and how
+// often meanwhile it is asked whether the session goes on.
+const (
+	tableTime  = 10 * time.Minute
+	partTime   = 5 * time.Second
+	checkTable = 3 * time.Second
+	// mostTables is how many are sent at a time by one process, and tablesPerPerson of them to
+	// one person: each holds a connection of the database again and again.
+	mostTables      = 4
+	tablesPerPerson = 2
+)
+
+// StreamCSV is CSV for a table of any length: next writes some rows and tells whether
+// there are more. An error of the first ones is answered as a page. With an error of later
+// ones, or where the session ends or loses its role meanwhile, the last line says that the
+// file is cut off, and the connection is cut too, so that no browser takes it for whole.
+func (s *Site) StreamCSV(c *Call, name string,
+	next func(ctx context.Context, write func(cells ...string) error) (more bool, err error)) error {
+	crowded := &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Minute,
+		Message: "As many files as may be at once are being sent already. Ask for yours again in a minute."}
+	leave, err := s.tablesOf.take(c.Ctx(), c.Principal.Person.ID, tablesPerPerson, 0)
+	if err != nil {
+		return crowded
+	}
+	defer leave()
+	select {
+	case s.tables <- struct{}{}:
+		defer func() { <-s.tables }()
+	default:
+		return crowded
+	}
+	t := &tableWriter{site: s, call: c, next: next, asked: s.o.Clock.Now()}
+	more, err := t.part()
+	if err != nil {
+		return err
+	}
+	c.goesOn()
+	c.Header("Content-Disposition", `attachment; filename="`+name+`"`)
+	c.Header("Content-Type", "text/csv; charset=utf-8")
+	c.Status(http.StatusOK)
+	if c.Request.Method == http.MethodHead {
+		return nil // whose reader gets none of the rows
+	}
+	for end := time.Now().Add(tableTime); ; {
+		if err := t.send(); err != nil {
+			panic(http.ErrAbortHandler) // the reader has left
+		}
+		if !more {
+			return nil
+		}
+		switch {
+		case time.Now().After(end):
+			t.cut("it took too long: choose fewer days")
+		case !t.allowed():
+			t.cut("the session has ended, or its role has changed, or neither could be asked")
+		}
+		if more, err = t.part(); err != nil {
+			s.o.Log.WarnContext(c.open, "dependency unavailable", "request_id", c.RequestID(), "route", s.named(c.Context), "error", err)
+			t.cut("the database did not answer")
+		}
+	}
+}
+
+// tableWriter is a table that is being sent.
+type tableWriter struct {
+	site  *Site
+	call  *Call
+	next  func(ctx context.Context, write func(cells ...string) error) (more bool, err error)
+	rows  bytes.Buffer
+	asked time.Time // when it was asked last whether the session goes on
+}
+
+// part reads some rows.
+func (t *tableWriter) part() (more bool, err error) {
+	ctx, cancel := context.WithTimeout(t.call.open, partTime)
+	defer cancel()
+	return t.next(ctx, func(cells ...string) error {
+		_, err := t.rows.WriteString(csvLine(cells)) // into memory
+		return err
+	})
+}
+
+// send hands over what was read.
+func (t *tableWriter) send() error {
+	control := http.NewResponseController(t.call.Writer)
+	if err := control.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	_, err := t.call.Writer.Write(t.rows.Bytes())
+	t.rows.Reset()
+	return err
+}
+
+// cut ends the file before its end.
+func (t *tableWriter) cut(why string) {
+	t.rows.Reset()
+	t.rows.WriteString(csvLine([]string{"cut off: this file is not whole, for " + why}))
+	if t.send() == nil {
+		t.call.Writer.Flush()
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// allowed reports whether the session goes on; it asks every few seconds.
+func (t *tableWriter) allowed() bool {
+	now := t.site.o.Clock.Now()
+	if now.Sub(t.asked) < checkTable {
+		return true
+	}
+	t.asked = now
+	ctx, cancel := context.WithTimeout(t.call.open, partTime)
+	defer cancel()
+	was := t.call.Principal
+	live, err := t.site.o.Access.Follow(ctx, t.site.o.Site, []domain.ID{was.Session.ID})
+	is, goesOn := live[was.Session.ID]
+	return err == nil && goesOn && is.Session.BusinessID == was.Session.BusinessID && is.Role == was.Role
+}

@@ -1,0 +1,73 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// queue counts what the SDK's batcher would drop in silence. It lets in as many
+// spans as the batcher holds, and hears from the exporter what became of them.
+type queue struct {
+	sdktrace.SpanProcessor // the batcher
+	exporter               sdktrace.SpanExporter
+	capacity               int64
+	waiting                atomic.Int64 // let in, and neither sent nor dropped yet
+	dropped                prometheus.Counter
+	log                    *slog.Logger
+	gone                   bool // the collector, as the log was told; the batcher sends one batch at a time
+}
+
+func newQueue(e sdktrace.SpanExporter, size int, r prometheus.Registerer, log *slog.Logger,
+	options ...sdktrace.BatchSpanProcessorOption) *queue {
+	q := &queue{
+		exporter: e, capacity: int64(size), log: log,
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "waybill_trace_spans_dropped_total", Help: "Spans dropped because the collector was slow or gone.",
+		}),
+	}
+	r.MustRegister(q.dropped)
+	q.SpanProcessor = sdktrace.NewBatchSpanProcessor(outcomes{q}, append(options, sdktrace.WithMaxQueueSize(size))...)
+	return q
+}
+
+// OnEnd queues the span, or drops it: it never waits.
+func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
+	if !s.SpanContext().IsSampled() {
+		return
+	}
+	if q.waiting.Add(1) > q.capacity {
+		q.waiting.Add(-1)
+		q.dropped.Inc()
+		return
+	}
+	q.SpanProcessor.OnEnd(s)
+}
+
+// outcomes is the exporter as the batcher of a queue sees it.
+type outcomes struct{ *queue }
+
+// ExportSpans sends a batch. The log tells once when the collector is gone and
+// once when it is back.
+func (o outcomes) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
+	err := o.exporter.ExportSpans(ctx, batch)
+	o.waiting.Add(-int64(len(batch)))
+	switch {
+	case err != nil:
+		o.dropped.Add(float64(len(batch)))
+		if !o.gone {
+			o.log.Warn("traces are dropped until the collector takes them", "error", err)
+		}
+		o.gone = true
+	case o.gone:
+		o.log.Info("the collector takes traces again")
+		o.gone = false
+	}
+	return nil // told already
+}
+
+// Shutdown ends the exporter, not the queue.
+func (o outcomes) Shutdown(ctx context.Context) error { return o.exporter.Shutdown(ctx) }

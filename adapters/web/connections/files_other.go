@@ -1,8 +1,0 @@
-//go:build !unix
-
-package connections
-
-import "math"
-
-// OpenFiles is without a limit here.
-func OpenFiles() int { return math.MaxInt32 }

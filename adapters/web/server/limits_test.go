@@ -1,0 +1,227 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/web/server"
+)
+
+// answered reports whether a new connection gets an answer.
+func answered(t *testing.T, address string) bool {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", address, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	_, err = http.ReadResponse(bufio.NewReader(c), nil)
+	return err == nil
+}
+
+func TestAFloodOfConnectionsFillsItsOwnListenerOnly(t *testing.T) {
+	t.Parallel()
+	const most = 20
+	registry := prometheus.NewRegistry()
+	metrics := server.NewMetrics(registry)
+	flooded := listen(t, refuse(404), server.Options{Name: "sandbox", Most: most, Metrics: metrics})
+	other := listen(t, refuse(404), server.Options{Name: "live", Most: most, Metrics: metrics})
+	var idle []net.Conn
+	for len(idle) < 5*most {
+		c, err := net.DialTimeout("tcp", flooded, 10*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle = append(idle, c)
+		defer c.Close()
+	}
+	if answered(t, flooded) {
+		t.Error("there was a place among those that are taken")
+	}
+	for range most / 2 {
+		if !answered(t, other) {
+			t.Fatal("the other listener does not answer")
+		}
+	}
+	if refused := counted(t, registry, "waybill_connections_refused_total"); refused["live"] != 0 ||
+		refused["sandbox"] != float64(len(idle)-most+1) {
+		t.Errorf("refused %v, of %d", refused, len(idle)+1)
+	}
+	if open := counted(t, registry, "waybill_connections"); open["sandbox"] != most {
+		t.Errorf("open %v, want %d", open, most)
+	}
+	for _, c := range idle {
+		_ = c.Close()
+	}
+	for until := time.Now().Add(20 * time.Second); !answered(t, flooded); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("places are not given back")
+		}
+	}
+}
+
+// counted is a metric of each listener.
+func counted(t *testing.T, r *prometheus.Registry, name string) map[string]float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name {
+				found[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return found
+}
+
+// pretended is a connection from another address than its own.
+type pretended struct {
+	net.Conn
+	from net.Addr
+}
+
+func (p pretended) RemoteAddr() net.Addr { return p.from }
+
+// from is a listener at which one connection after another comes in.
+type from chan net.Conn
+
+func (f from) Accept() (net.Conn, error) {
+	if c, ok := <-f; ok {
+		return c, nil
+	}
+	return nil, errors.New("closed")
+}
+
+func (f from) Close() error   { return nil }
+func (f from) Addr() net.Addr { return &net.TCPAddr{} }
+
+func TestOneNetworkHoldsHalfOfThePlaces(t *testing.T) {
+	t.Parallel()
+	const most = 10
+	for _, c := range []struct {
+		name   string
+		nth    string // with a number in it
+		served int
+	}{
+		{"one IPv4 address", "198.51.100.7:1%02d", most / 2},
+		{"one IPv4 address written as IPv6", "[::ffff:198.51.100.7]:1%02d", most / 2},
+		{"one IPv6 /56", "[2001:db8:1:0100::%d]:443", most / 2},
+		{"a network of IPv6 each", "[2001:db8:%d::1]:443", most},
+		{"many IPv4 addresses", "198.51.100.%d:443", most},
+		{"a trusted proxy", "10.1.2.3:1%02d", most},
+		{"this machine", "127.0.0.1:1%02d", most},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			coming := make(from)
+			server := server.New(&http.Server{Handler: refuse(404)},
+				server.Options{Most: most, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+			done := make(chan error, 1)
+			go func() { done <- server.Serve(coming) }()
+			served := 0
+			for i := range 2 * most {
+				ours, theirs := net.Pipe()
+				coming <- pretended{theirs, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(fmt.Sprintf(c.nth, i)))}
+				_ = ours.SetDeadline(time.Now().Add(20 * time.Second))
+				if _, err := io.WriteString(ours, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+					continue
+				}
+				if _, err := http.ReadResponse(bufio.NewReader(ours), nil); err == nil {
+					served++
+				}
+				defer ours.Close()
+			}
+			close(coming)
+			<-done
+			_ = server.Close()
+			if served != c.served {
+				t.Errorf("%d of %d were served, want %d", served, 2*most, c.served)
+			}
+		})
+	}
+}
+
+// With all places of throwing away taken, the next refusal is closed at once.
+func TestThrowingAwayIsBoundedInAll(t *testing.T) {
+	t.Parallel()
+	const most = 256
+	address := listen(t, refuse(401), server.Options{})
+	refused := func() net.Conn {
+		c := dial(t, address)
+		_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 100000000\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c) // up to the end of the answer
+		return c
+	}
+	// One is thrown away for two seconds, so that some of so many find no place,
+	// also where a client is slow to come.
+	for until := time.Now().Add(20 * time.Second); ; {
+		cut := 0
+		var held []net.Conn
+		for range most + 100 {
+			held = append(held, refused())
+		}
+		for _, c := range held {
+			_, first := c.Write([]byte("more")) // what is closed answers this with a reset
+			time.Sleep(100 * time.Microsecond)
+			if _, err := c.Write([]byte("more")); first != nil || err != nil {
+				cut++
+			}
+			_ = c.Close()
+		}
+		if cut > 0 {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("all of %d at a time are listened to", most+100)
+		}
+	}
+}
+
+func TestAShutdownThatIsOutOfTimeWaitsForNoConnection(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, stop := make(chan struct{}), make(chan struct{})
+	server := server.New(&http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("a", 10_000)) // the first of it goes out
+		asked <- struct{}{}
+		<-stop
+	})}, server.Options{})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	const clients = 10
+	for range clients {
+		_, _ = io.WriteString(dial(t, l.Addr().String()), "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		<-asked
+	}
+	ended, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	begun := time.Now()
+	if err := server.Shutdown(ended); err == nil {
+		t.Error("a shutdown with requests under way was called complete")
+	}
+	if took := time.Since(begun); took > time.Duration(clients)*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	close(stop)
+	<-served
+}

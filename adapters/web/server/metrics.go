@@ -1,0 +1,36 @@
+package server
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metrics tells how many connections the listeners of a process have. A nil one
+// tells nothing.
+type Metrics struct {
+	registry prometheus.Registerer
+	refusals *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics; the listeners of one process share them.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{registry: r, refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "waybill_connections_refused_total", Help: "Connections closed at once because the listener or the client's network had too many.",
+	}, []string{"listener"})}
+	r.MustRegister(m.refusals)
+	return m
+}
+
+func (m *Metrics) show(listener string, inUse func() int) {
+	if m == nil {
+		return
+	}
+	m.refusals.WithLabelValues(listener)
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "waybill_connections", Help: "Open connections of the listener.",
+		ConstLabels: prometheus.Labels{"listener": listener},
+	}, func() float64 { return float64(inUse()) }))
+}
+
+func (m *Metrics) refused(listener string) {
+	if m != nil {
+		m.refusals.WithLabelValues(listener).Inc()
+	}
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"waybill/domain"
+)
+
+const (
+	// discardBytes and discardTime are how much of a refused request is read and
+	// thrown away.
+	discardBytes = 8 << 20
+	discardTime  = 2 * time.Second
+	// restTime is how long the rest of a small body may take before the answer: if
+	// it is there by then, the connection stays open.
+	restTime = 250 * time.Millisecond
+	// handlersTime is how long Shutdown waits at most until requests that have come are read.
+	handlersTime = time.Second
+	// calmTime is for how long no request may be on its way to a handler until none is taken to be.
+	calmTime = 50 * time.Millisecond
+
+	// Throwing away has this many places in a listener, and for one client.
+	discards       = 256
+	discardsOfEach = 64
+)
+
+// Options are the bounds of a listener.
+type Options struct {
+	Name    string         // of the listener, for the metrics
+	Most    int            // connections at a time; 0: without limit
+	Proxies []netip.Prefix // whose connections are those of many clients
+	Metrics *Metrics       // nil: nothing is counted
+	Idle    time.Duration  // how long a connection without a request stays open; 0: as the http.Server says
+}
+
+// Server is an http.Server with bounded connections.
+type Server struct {
+	*http.Server
+	options    Options
+	connected  places
+	discarding places
+	leaving    atomic.Bool // each answer is the last of its connection
+	hurried    atomic.Bool // Shutdown is out of time and waits for no connection
+
+	ending atomic.Bool // listeners accept what waits for them, and close
+
+	mu        sync.Mutex
+	listeners []*listener // on which Serve has begun
+	open      map[*conn]bool
+}
+
+// New takes over an http.Server whose ConnState and ConnContext are free.
+func New(server *http.Server, o Options) *Server {
+	s := &Server{
+		Server: server, options: o,
+		connected:  places{most: o.Most, each: max(1, o.Most/2)},
+		discarding: places{most: discards, each: discardsOfEach},
+		open:       map[*conn]bool{},
+	}
+	server.ConnState, server.ConnContext = follow, remember
+	server.IdleTimeout = cmp.Or(o.Idle, server.IdleTimeout)
+	handler := server.Handler
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun(r)
+		if s.leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		if r.ContentLength != 0 {
+			w = &answer{ResponseWriter: w}
+		}
+		handler.ServeHTTP(w, r)
+	})
+	o.Metrics.show(o.Name, s.connected.inUse)
+	return s
+}
+
+// Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
+func (s *Server) Serve(l net.Listener) error {
+	ours := newListener(l, s)
+	s.mu.Lock()
+	s.listeners = append(s.listeners, ours)
+	s.mu.Unlock()
+	return s.Server.Serve(ours)
+}
+
+// Leave closes each connection with its next answer, and serves on. Shutdown closes those that
+// are idle without a word: a request that is on its way then is lost.
+func (s *Server) Leave() { s.leaving.Store(true) }
+
+// Shutdown accepts the connections that are established already, and no others, and waits for
+// what is under way: also for requests that were sent and not read yet. When ctx ends first, the
+// rest is cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.Leave()
+	s.emptyQueues(ctx)
+	s.awaitHandlers(ctx)
+	err := s.Server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		s.hurried.Store(true)
+		return errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// awaitHandlers waits until every request that has come is with its handler. It looks for a while:
+// between reading a request from the kernel and noting that, a goroutine may lose its processor.
+func (s *Server) awaitHandlers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, handlersTime)
+	defer cancel()
+	for since := time.Now(); time.Since(since) < calmTime && ctx.Err() == nil; time.Sleep(time.Millisecond) {
+		open, pending := s.look()
+		if !open {
+			return
+		}
+		if pending {
+			since = time.Now()
+		}
+	}
+}
+
+// look tells whether a connection is open, and whether a request is on its way to its handler.
+func (s *Server) look() (open, pending bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		if c.pending() {
+			return true, true
+		}
+	}
+	return len(s.open) > 0, false
+}
+
+// came makes a connection of ours out of one that was accepted.
+func (s *Server) came(accepted net.Conn, client string) *conn {
+	c := &conn{Conn: accepted, server: s, client: client, accepted: time.Now()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[c] = true
+	return c
+}
+
+func (s *Server) left(c *conn) {
+	s.connected.leave(c.client)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, c)
+}
+
+// client is the address whose share a connection counts against; empty: none.
+func (s *Server) client(remote net.Addr) string {
+	at, ok := remote.(*net.TCPAddr)
+	if !ok {
+		return ""
+	}
+	ip := at.AddrPort().Addr().Unmap().WithZone("")
+	if ip.IsLoopback() {
+		return ""
+	}
+	for _, proxy := range s.options.Proxies {
+		if proxy.Contains(ip) {
+			return ""
+		}
+	}
+	return domain.ClientAddress(ip.String())
+}
+
+// answer is the answer to a request that has a body. An error is mostly written
+// before the body was read, and net/http first reads the rest of a small one:
+// for which it then has restTime instead of the time of a whole request.
+type answer struct{ http.ResponseWriter }
+
+func (a *answer) WriteHeader(status int) {
+	if status >= http.StatusBadRequest {
+		_ = http.NewResponseController(a.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Flush()                      { _ = http.NewResponseController(a.ResponseWriter).Flush() }
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -1,0 +1,116 @@
+package webhooksend
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"waybill/domain"
+)
+
+// mostAddresses is how many addresses of a host are tried.
+const mostAddresses = 3
+
+// dialer makes connections to addresses that it has looked up and judged.
+type dialer struct {
+	resolver *net.Resolver
+	private  bool
+	tls      *tls.Config
+	limits   limits
+	// connect opens one connection to one address; there are no names here.
+	connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+}
+
+func connectTCP(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	d := net.Dialer{KeepAlive: 15 * time.Second}
+	c, err := d.DialTCP(ctx, "tcp", netip.AddrPort{}, to)
+	if err != nil {
+		return nil, err // not c: it would be a nil pointer in a net.Conn
+	}
+	return c, nil
+}
+
+// lookup resolves the host. If one address is reserved, all are refused: a
+// mixed answer is no accident.
+func (d *dialer) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	addresses, err := d.resolve(ctx, host)
+	if err == nil && len(addresses) == 0 {
+		err = errors.New("the answer is empty")
+	}
+	if err != nil {
+		return nil, &failure{domain.ErrorDNS, err}
+	}
+	for i, a := range addresses {
+		if !mayReach(a, d.private) {
+			return nil, &failure{domain.ErrorBlockedIP, errReserved}
+		}
+		addresses[i] = a.Unmap()
+	}
+	return addresses, nil
+}
+
+func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(strings.TrimSuffix(host, ".")); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.limits.lookup)
+	defer cancel()
+	if !d.private && !strings.HasSuffix(host, ".") {
+		host += "." // absolute: a search list could add a name of this network
+	}
+	return d.resolver.LookupNetIP(ctx, "ip", host)
+}
+
+// open connects to a target, with a handshake where it is https.
+func (d *dialer) open(ctx context.Context, to *target, deadline time.Time) (*conn, error) {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	addresses, err := d.lookup(ctx, to.host)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := d.connectAny(ctx, addresses[:min(len(addresses), mostAddresses)], to.port)
+	if err != nil {
+		return nil, &failure{connectClass(err), err}
+	}
+	if !to.tls {
+		return newConn(raw, raw), nil
+	}
+	secured, err := d.secure(ctx, raw, to.host)
+	if err != nil {
+		_ = raw.Close()
+		return nil, &failure{handshakeClass(err), err}
+	}
+	return newConn(secured, raw), nil
+}
+
+func (d *dialer) connectAny(ctx context.Context, addresses []netip.Addr, port uint16) (c net.Conn, err error) {
+	deadline := time.Now().Add(d.limits.connect)
+	for i, a := range addresses {
+		// An even share of what is left, so that the last address has its turn.
+		share := time.Until(deadline) / time.Duration(len(addresses)-i)
+		if c, err = d.connectWithin(ctx, share, netip.AddrPortFrom(a, port)); err == nil {
+			return c, nil
+		}
+	}
+	return nil, err
+}
+
+func (d *dialer) connectWithin(ctx context.Context, limit time.Duration, to netip.AddrPort) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return d.connect(ctx, to)
+}
+
+func (d *dialer) secure(ctx context.Context, raw net.Conn, host string) (net.Conn, error) {
+	config := d.tls.Clone()
+	config.ServerName = strings.TrimSuffix(host, ".")
+	c := tls.Client(raw, config)
+	ctx, cancel := context.WithTimeout(ctx, d.limits.handshake)
+	defer cancel()
+	return c, c.HandshakeContext(ctx)
+}

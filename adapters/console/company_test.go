@@ -18,8 +18,8 @@ import (
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/backend"
 	"waybill/test/browser"
-	"waybill/test/servers/dexserver"
 )
 
 // nowhere is a provider that sends everybody to one address and vouches for no one, or is gone.
@@ -66,20 +66,20 @@ func (p shifted) Finish(ctx context.Context, r ports.IdentityRequest, code strin
 }
 
 // withDex is a scene whose console sends staff to a Dex.
-func withDex(t *testing.T) (*scene, *dexserver.Server) {
+func withDex(t *testing.T) (*scene, *backend.Dex) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	at := "http://localhost:" + port
-	account := func(name string, groups ...string) dexserver.Account {
-		return dexserver.Account{ID: name, Email: name + "@company.example", Name: "Efua " + name, Verified: true, Groups: groups}
+	account := func(name string, groups ...string) backend.DexAccount {
+		return backend.DexAccount{ID: name, Email: name + "@company.example", Name: "Efua " + name, Verified: true, Groups: groups}
 	}
 	unverified, customer := account("unverified", "ops"), account("customer", "ops")
 	unverified.Verified, customer.Email = false, "owner@adom.example"
-	dex := dexserver.ForTest(t, dexserver.Known{
+	dex := backend.DexForTest(t, backend.DexKnown{
 		Sessions: true,
-		Clients:  []dexserver.Client{{ID: "waybill", Secret: "secret", RedirectURIs: []string{pages.CompanyBack(at, console.Prefix)}}},
-		Accounts: []dexserver.Account{account("admin", "ops", "everybody"), account("dispatcher", "riders desk"), account("support", "care"),
+		Clients:  []backend.DexClient{{ID: "waybill", Secret: "secret", RedirectURIs: []string{pages.CompanyBack(at, console.Prefix)}}},
+		Accounts: []backend.DexAccount{account("admin", "ops", "everybody"), account("dispatcher", "riders desk"), account("support", "care"),
 			account("viewer", "everybody"), account("rider"), unverified, customer},
 	})
 	s := newScene(t)
@@ -111,7 +111,7 @@ func (r *reader) away(from, email string) string {
 	if left.status != http.StatusSeeOther {
 		r.t.Fatalf("%s answers %d\n%s", from, left.status, left.body)
 	}
-	back, _, err := dexserver.NewVisitor().SignIn(r.t.Context(), left.header.Get("Location"), email)
+	back, _, err := backend.NewDexVisitor().SignIn(r.t.Context(), left.header.Get("Location"), email)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestLongAPersonOfTheCompanySignsInAndAgainInABrowser(t *testing.T) {
 		t.Helper()
 		p.Eventually(t, "the provider asks for the password", `document.querySelector("#login") !== null`)
 		browser.Fill(t, p, "#login", email)
-		browser.Fill(t, p, "#password", dexserver.Password)
+		browser.Fill(t, p, "#password", backend.DexPassword)
 		p.Click(t, "#submit-login")
 		const grant = `document.querySelector(".theme-btn--success")`
 		p.Eventually(t, "the provider asks for access, or did so before", grant+` !== null || location.pathname.startsWith("/console")`)

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"waybill/ports"
-	"waybill/test/conformance/passwords"
+	"waybill/test/conformance"
 )
 
 func TestArgon2idConforms(t *testing.T) {
 	t.Parallel()
-	passwords.Examine(t, NewPasswordHasher())
+	conformance.ExaminePasswords(t, NewPasswordHasher())
 }
 
 // The vector is of the reference implementation: argon2 somesalt -id -t 2 -k 256 -p 1.

@@ -9,12 +9,12 @@ import (
 
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance/invalidations"
+	"waybill/test/conformance"
 )
 
 func TestInvalidationsConformance(t *testing.T) {
 	t.Parallel()
-	invalidations.Examine(t, func(*testing.T) (one, other ports.Invalidations) {
+	conformance.ExamineInvalidations(t, func(*testing.T) (one, other ports.Invalidations) {
 		i := NewInvalidations()
 		return i, i
 	})

@@ -11,7 +11,7 @@ import (
 	"waybill/adapters/memory"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance/ratelimit"
+	"waybill/test/conformance"
 )
 
 // clock stands still until it is moved.
@@ -34,7 +34,7 @@ func (c *clock) Advance(d time.Duration) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	ratelimit.Examine(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
+	conformance.ExamineRateLimiter(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
 		c := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 678_901_234, time.UTC)}
 		return memory.NewLimiter(c.Now), c.Advance
 	})

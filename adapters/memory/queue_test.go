@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"waybill/ports"
-	"waybill/test/conformance/queue"
+	"waybill/test/conformance"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +23,7 @@ var silent = slog.New(slog.DiscardHandler)
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	queue.Examine(t, workers, func(*testing.T) (one, other ports.Queue) {
+	conformance.ExamineQueue(t, workers, func(*testing.T) (one, other ports.Queue) {
 		q := NewQueue(QueueOptions{}, silent)
 		return q, q
 	})

@@ -11,17 +11,17 @@ import (
 	"waybill/adapters/oidc"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance/identity"
-	"waybill/test/servers/dexserver"
+	"waybill/test/backend"
+	"waybill/test/conformance"
 )
 
 const redirect = "http://127.0.0.1:9/console/signin/oidc/callback"
 
-var known = dexserver.Known{
+var known = backend.DexKnown{
 	Sessions: true,
-	Clients: []dexserver.Client{{ID: "waybill", Secret: "waybill's", RedirectURIs: []string{redirect}},
+	Clients: []backend.DexClient{{ID: "waybill", Secret: "waybill's", RedirectURIs: []string{redirect}},
 		{ID: "another", Secret: "another's", RedirectURIs: []string{redirect}}},
-	Accounts: []dexserver.Account{
+	Accounts: []backend.DexAccount{
 		{ID: "1", Email: "ama@example.com", Name: "Ama Mensah", Verified: true, Groups: []string{"dispatch", "everybody"}},
 		{ID: "2", Email: "kofi@example.com", Name: "Kofi"},
 	},
@@ -32,7 +32,7 @@ type wallClock struct{}
 
 func (wallClock) Now() time.Time { return time.Now() }
 
-func client(dex *dexserver.Server, id string) *oidc.Provider {
+func client(dex *backend.Dex, id string) *oidc.Provider {
 	return oidc.New(oidc.Config{Issuer: dex.Issuer, ClientID: id, ClientSecret: id + "'s", RedirectURL: redirect,
 		GroupsClaim: "groups"}, wallClock{})
 }
@@ -41,7 +41,7 @@ func request(name string) ports.IdentityRequest {
 	return ports.IdentityRequest{State: "state-" + name, Nonce: "nonce-" + name, Verifier: strings.Repeat("v", 43) + name, MaxAge: time.Hour}
 }
 
-func signIn(t testing.TB, v *dexserver.Visitor, address, email string) url.Values {
+func signIn(t testing.TB, v *backend.DexVisitor, address, email string) url.Values {
 	t.Helper()
 	back, _, err := v.SignIn(t.Context(), address, email)
 	if err != nil {
@@ -61,10 +61,10 @@ func begin(t *testing.T, p ports.IdentityProvider, r ports.IdentityRequest) stri
 
 func TestLongADexPassesTheExam(t *testing.T) {
 	t.Parallel()
-	dex := dexserver.ForTest(t, known)
-	identity.Examine(t, func(*testing.T) identity.Scene {
-		v := dexserver.NewVisitor()
-		return identity.Scene{
+	dex := backend.DexForTest(t, known)
+	conformance.ExamineIdentityProvider(t, func(*testing.T) conformance.IdentityScene {
+		v := backend.NewDexVisitor()
+		return conformance.IdentityScene{
 			Provider: client(dex, "waybill"),
 			SignIn:   func(t testing.TB, address string) url.Values { return signIn(t, v, address, "ama@example.com") },
 			Want: domain.Identity{Issuer: dex.Issuer, Subject: "CgExEgVsb2NhbA", Email: "ama@example.com", EmailVerified: true,
@@ -75,9 +75,9 @@ func TestLongADexPassesTheExam(t *testing.T) {
 
 func TestLongACodeOfAnotherClientIsWorthNothing(t *testing.T) {
 	t.Parallel()
-	dex, r := dexserver.ForTest(t, known), request("1")
+	dex, r := backend.DexForTest(t, known), request("1")
 	another, ours := client(dex, "another"), client(dex, "waybill")
-	code := signIn(t, dexserver.NewVisitor(), begin(t, another, r), "ama@example.com").Get("code")
+	code := signIn(t, backend.NewDexVisitor(), begin(t, another, r), "ama@example.com").Get("code")
 	if i, err := ours.Finish(t.Context(), r, code); !errors.Is(err, ports.ErrIdentityUnproven) {
 		t.Errorf("%+v, %v", i, err)
 	}
@@ -85,9 +85,9 @@ func TestLongACodeOfAnotherClientIsWorthNothing(t *testing.T) {
 
 func TestLongAnAddressThatWasNotVerifiedIsToldAsSuch(t *testing.T) {
 	t.Parallel()
-	dex, r := dexserver.ForTest(t, known), request("1")
+	dex, r := backend.DexForTest(t, known), request("1")
 	p := client(dex, "waybill")
-	got, err := p.Finish(t.Context(), r, signIn(t, dexserver.NewVisitor(), begin(t, p, r), "kofi@example.com").Get("code"))
+	got, err := p.Finish(t.Context(), r, signIn(t, backend.NewDexVisitor(), begin(t, p, r), "kofi@example.com").Get("code"))
 	if err != nil || got.EmailVerified || got.Email != "kofi@example.com" || len(got.Groups) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -95,7 +95,7 @@ func TestLongAnAddressThatWasNotVerifiedIsToldAsSuch(t *testing.T) {
 
 func TestLongATokenUnderANewKeyIsBelieved(t *testing.T) {
 	t.Parallel()
-	dex, v := dexserver.ForTest(t, known), dexserver.NewVisitor()
+	dex, v := backend.DexForTest(t, known), backend.NewDexVisitor()
 	p := client(dex, "waybill")
 	for _, name := range []string{"before", "after", "after another"} {
 		r := request(name)
@@ -111,7 +111,7 @@ func TestLongATokenUnderANewKeyIsBelieved(t *testing.T) {
 
 func TestLongAProviderThatHangsHoldsNobodyForLongAndIsFoundAgain(t *testing.T) {
 	t.Parallel()
-	dex, r := dexserver.ForTest(t, known), request("1")
+	dex, r := backend.DexForTest(t, known), request("1")
 	p := client(dex, "waybill")
 	if err := dex.Hang(); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"waybill/adapters/passkeys"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/authenticator"
 	"waybill/test/sample"
+	"waybill/test/stage"
 )
 
 const (
@@ -33,7 +33,7 @@ func person() domain.Person {
 }
 
 // add makes a passkey of the device.
-func add(t *testing.T, p *passkeys.Party, d *authenticator.Device, of domain.Person) domain.Passkey {
+func add(t *testing.T, p *passkeys.Party, d *stage.Device, of domain.Person) domain.Passkey {
 	t.Helper()
 	options, err := p.CreationOptions(challenge, of, nil)
 	if err != nil {
@@ -49,7 +49,7 @@ func add(t *testing.T, p *passkeys.Party, d *authenticator.Device, of domain.Per
 func TestAPasskeyThatWasMadeLetsIn(t *testing.T) {
 	t.Parallel()
 	p, ama := newParty(t, base), person()
-	for _, d := range []*authenticator.Device{{Origin: origin, Count: 7}, {Origin: origin, Syncs: true}} {
+	for _, d := range []*stage.Device{{Origin: origin, Count: 7}, {Origin: origin, Syncs: true}} {
 		first := d.Count
 		made := add(t, p, d, ama)
 		if made.PersonID != ama.ID || made.Host != "portal.example.com" || made.SignCount != first || made.Syncs != d.Syncs ||
@@ -103,16 +103,16 @@ func TestThePageAsksForAVerifiedPersonAndForNoDeviceThatIsKnown(t *testing.T) {
 func TestAMadeUpCeremonyIsRefused(t *testing.T) {
 	t.Parallel()
 	p, ama := newParty(t, base), person()
-	device := func() *authenticator.Device { return &authenticator.Device{Origin: origin, Count: 1} }
-	for what, spoil := range map[string]func(d *authenticator.Device) (asked [32]byte){
-		"a foreign origin": func(d *authenticator.Device) [32]byte {
+	device := func() *stage.Device { return &stage.Device{Origin: origin, Count: 1} }
+	for what, spoil := range map[string]func(d *stage.Device) (asked [32]byte){
+		"a foreign origin": func(d *stage.Device) [32]byte {
 			d.Origin = "https://portal.example.com.evil.example"
 			return challenge
 		},
-		"another port":         func(d *authenticator.Device) [32]byte { d.Origin = "https://portal.example.com"; return challenge },
-		"a foreign host":       func(d *authenticator.Device) [32]byte { d.Host = "evil.example"; return challenge },
-		"an unverified person": func(d *authenticator.Device) [32]byte { d.Unverified = true; return challenge },
-		"another challenge":    func(*authenticator.Device) [32]byte { return [32]byte{4} },
+		"another port":         func(d *stage.Device) [32]byte { d.Origin = "https://portal.example.com"; return challenge },
+		"a foreign host":       func(d *stage.Device) [32]byte { d.Host = "evil.example"; return challenge },
+		"an unverified person": func(d *stage.Device) [32]byte { d.Unverified = true; return challenge },
+		"another challenge":    func(*stage.Device) [32]byte { return [32]byte{4} },
 	} {
 		d := device()
 		asked := spoil(d)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"waybill/domain"
-	"waybill/test/authenticator"
 	"waybill/test/browser"
+	"waybill/test/stage"
 )
 
 // asked is what a script of the page gets.
@@ -28,7 +28,7 @@ func (r *reader) asked(t *testing.T, path string) (ceremony string, options json
 }
 
 // addPasskey makes a passkey of the person who is signed in.
-func (s *scene) addPasskey(t *testing.T, r *reader, d *authenticator.Device) {
+func (s *scene) addPasskey(t *testing.T, r *reader, d *stage.Device) {
 	t.Helper()
 	ceremony, options := r.asked(t, "/account/passkeys/ask")
 	p := r.post("/account/passkeys", url.Values{"ceremony": {ceremony}, "passkey": {string(d.Make(t, options))}, "name": {"Blue key"}})
@@ -37,7 +37,7 @@ func (s *scene) addPasskey(t *testing.T, r *reader, d *authenticator.Device) {
 	}
 }
 
-func (s *scene) device() *authenticator.Device { return &authenticator.Device{Origin: s.url, Count: 1} }
+func (s *scene) device() *stage.Device { return &stage.Device{Origin: s.url, Count: 1} }
 
 func TestAPasskeyIsUsedOnceWhateverProcessAnswers(t *testing.T) {
 	t.Parallel()

@@ -13,13 +13,13 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"waybill/domain"
-	"waybill/test/redis"
+	"waybill/test/backend"
 	"waybill/test/stage"
 )
 
 func TestAFanOutIsHeardInAnotherProcess(t *testing.T) {
 	t.Parallel()
-	url := redis.URL(t)
+	url := backend.RedisURL(t)
 	here, there := NewFanouts(dialRedis(t, url), redispubsubSilent), NewFanouts(dialRedis(t, url), redispubsubSilent)
 	here.on.announceTimeout = 10 * time.Second
 	ctx, stop := context.WithCancel(t.Context())
@@ -70,7 +70,7 @@ func (*words) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.Proc
 
 func TestWhereNobodyListensOneWordASecondIsSaid(t *testing.T) {
 	t.Parallel()
-	client, said := dialRedis(t, redis.Own(t).URL), &words{}
+	client, said := dialRedis(t, backend.OwnRedis(t).URL), &words{}
 	client.AddHook(said)
 	f := NewFanouts(client, redispubsubSilent)
 	began := time.Now()
@@ -88,7 +88,7 @@ func TestWhereNobodyListensOneWordASecondIsSaid(t *testing.T) {
 // One outage is two lines, also where listening ends and begins again within it.
 func TestAnOutageIsLoggedOnceHoweverOftenListeningBegins(t *testing.T) {
 	t.Parallel()
-	server, logged := redis.Own(t), &stage.Log{}
+	server, logged := backend.OwnRedis(t), &stage.Log{}
 	f := NewFanouts(dialRedis(t, server.URL), slog.New(slog.NewTextHandler(logged, nil)))
 	server.Kill()
 	for range 2 {

@@ -17,23 +17,23 @@ import (
 
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance/invalidations"
-	"waybill/test/redis"
+	"waybill/test/backend"
+	"waybill/test/conformance"
 	"waybill/test/stage"
 )
 
 func dialRedis(t *testing.T, url string, with ...func(*goredis.Options)) *goredis.Client {
 	t.Helper()
 	hasty := func(o *goredis.Options) { o.ReadTimeout = 500 * time.Millisecond }
-	return redis.Connect(t, url, append([]func(*goredis.Options){hasty}, with...)...)
+	return backend.ConnectRedis(t, url, append([]func(*goredis.Options){hasty}, with...)...)
 }
 
 var redispubsubSilent = slog.New(slog.DiscardHandler)
 
 func TestInvalidationsConformance(t *testing.T) {
 	t.Parallel()
-	url := redis.URL(t)
-	invalidations.Examine(t, func(t *testing.T) (one, other ports.Invalidations) {
+	url := backend.RedisURL(t)
+	conformance.ExamineInvalidations(t, func(t *testing.T) (one, other ports.Invalidations) {
 		patient := func() *Invalidations { // a busy machine is no reason to say nothing
 			p := NewInvalidations(dialRedis(t, url), redispubsubSilent)
 			p.announceTimeout = 10 * time.Second
@@ -142,7 +142,7 @@ func pings(t *testing.T, server *goredis.Client) int {
 
 func TestAfterEachConnectionEverythingIsForgotten(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	l := listen(t, server.URL, time.Minute)
 	l.until("everything is forgotten at the beginning", func() bool { return l.times("") == 1 })
 	l.works()
@@ -165,7 +165,7 @@ func TestAfterEachConnectionEverythingIsForgotten(t *testing.T) {
 
 func TestAListenerThatStartsBeforeRedisHearsOnceItIsThere(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	server.Kill()
 	l := listen(t, server.URL, time.Minute)
 	l.until("it has tried three times", func() bool { return l.refused.Load() >= 3 })
@@ -182,7 +182,7 @@ func TestAListenerThatStartsBeforeRedisHearsOnceItIsThere(t *testing.T) {
 
 func TestLongAConnectionThatFallsSilentIsGivenUp(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	l := listen(t, server.URL, time.Second)
 	l.until("it listens", func() bool { return l.times("") == 1 })
 	client := dialRedis(t, server.URL)
@@ -204,11 +204,11 @@ func TestLongAConnectionThatFallsSilentIsGivenUp(t *testing.T) {
 
 func TestAPausedRedisHoldsUpNeitherAnAnnouncementNorTheEndOfAListener(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	l := listen(t, server.URL, 100*time.Millisecond)
 	l.until("it listens", func() bool { return l.times("") == 1 })
-	p := NewInvalidations(redis.Connect(t, server.URL), redispubsubSilent) // whose client would wait for ten seconds
-	p.Announce(t.Context(), "app_x")                                       // so that it is connected
+	p := NewInvalidations(backend.ConnectRedis(t, server.URL), redispubsubSilent) // whose client would wait for ten seconds
+	p.Announce(t.Context(), "app_x")                                              // so that it is connected
 	if err := server.Pause(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	waybillredis "waybill/adapters/redis"
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // These tests run on the clock of Redis, and so take real time.
@@ -20,12 +20,12 @@ func TestManyProcessesTogetherAdmitTheLimitAndNoMore(t *testing.T) {
 		window                    = 400 * time.Millisecond
 	)
 	b := bucket(limit, window)
-	url := redis.URL(t)
+	url := backend.RedisURL(t)
 	began := time.Now() // the windows begin later: with the first request
 	var admitted atomic.Int64
 	var wg sync.WaitGroup
 	for range processes {
-		l := waybillredis.NewLimiter(redis.Connect(t, url), waybillredis.LimiterOptions{})
+		l := waybillredis.NewLimiter(backend.ConnectRedis(t, url), waybillredis.LimiterOptions{})
 		for range 2 {
 			wg.Go(func() {
 				for {

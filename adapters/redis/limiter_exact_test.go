@@ -14,12 +14,12 @@ import (
 
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 func openClient(t *testing.T) *goredis.Client {
 	t.Helper()
-	return redis.Connect(t, redis.URL(t))
+	return backend.ConnectRedis(t, backend.RedisURL(t))
 }
 
 // model is the rule with fractions that never round.

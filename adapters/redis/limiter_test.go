@@ -11,8 +11,8 @@ import (
 	waybillredis "waybill/adapters/redis"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance/ratelimit"
-	"waybill/test/redis"
+	"waybill/test/backend"
+	"waybill/test/conformance"
 )
 
 // clock stands still until it is moved.
@@ -52,7 +52,7 @@ func take(t *testing.T, l *waybillredis.Limiter, b ...ports.Bucket) ports.Allowa
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	client := shared(t)
-	ratelimit.Examine(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
+	conformance.ExamineRateLimiter(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
 		c := start()
 		return waybillredis.NewLimiter(client, waybillredis.LimiterOptions{Now: c.Now}), c.Advance
 	})
@@ -157,7 +157,7 @@ func TestAWaitIsLongEnoughWhereverInItsMillisecondItBegins(t *testing.T) {
 
 func TestBucketsEndByThemselvesTwoWindowsAfterTheyBegan(t *testing.T) {
 	t.Parallel()
-	client := redis.Connect(t, redis.Own(t).URL)
+	client := backend.ConnectRedis(t, backend.OwnRedis(t).URL)
 	l := waybillredis.NewLimiter(client, waybillredis.LimiterOptions{})
 	for range 20 {
 		take(t, l, bucket(5, time.Minute), bucket(5, 90*time.Second))
@@ -187,7 +187,7 @@ func TestBucketsEndByThemselvesTwoWindowsAfterTheyBegan(t *testing.T) {
 
 func TestARedisThatForgotTheScriptIsTaughtItAgain(t *testing.T) {
 	t.Parallel()
-	client := redis.Connect(t, redis.Own(t).URL)
+	client := backend.ConnectRedis(t, backend.OwnRedis(t).URL)
 	l := waybillredis.NewLimiter(client, waybillredis.LimiterOptions{})
 	b := bucket(10, time.Minute)
 	for n := range 3 {

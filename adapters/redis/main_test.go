@@ -5,7 +5,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
-func shared(t testing.TB) *goredis.Client { return redis.Connect(t, redis.URL(t)) }
+func shared(t testing.TB) *goredis.Client { return backend.ConnectRedis(t, backend.RedisURL(t)) }

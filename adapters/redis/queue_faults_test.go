@@ -12,8 +12,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"waybill/test/redis"
-	"waybill/test/servers/redisserver"
+	"waybill/test/backend"
 	"waybill/test/stage"
 )
 
@@ -37,7 +36,7 @@ func (e *ears) hears(t *testing.T, q *Queue, id string) {
 
 func TestRunOutlivesARedisThatIsKilledPausedAndEmptied(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	var logged stage.Log
 	q := NewQueue(connect(t, server.URL), QueueOptions{}, slog.New(slog.NewTextHandler(&logged, nil)))
 	var e ears
@@ -88,7 +87,7 @@ func TestRunOutlivesARedisThatIsKilledPausedAndEmptied(t *testing.T) {
 
 func TestARunThatBeginsWithoutRedisHearsItLater(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	server.Kill()
 	var e ears
 	run(t, open(t, server.URL), "a", e.handle)
@@ -105,22 +104,22 @@ func TestARunThatBeginsWithoutRedisHearsItLater(t *testing.T) {
 // Due work is found in the database by processes with handlers, and does not wait for Redis.
 func TestAProcessHearsItsOwnNotificationsWhileRedisCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	for outage, begin := range map[string]func(t *testing.T, server *redisserver.Server, admin *goredis.Client) error{
-		"gone":  func(_ *testing.T, server *redisserver.Server, _ *goredis.Client) error { server.Kill(); return nil },
-		"hangs": func(_ *testing.T, server *redisserver.Server, _ *goredis.Client) error { return server.Pause() },
-		"full": func(t *testing.T, _ *redisserver.Server, admin *goredis.Client) error {
+	for outage, begin := range map[string]func(t *testing.T, server *backend.Redis, admin *goredis.Client) error{
+		"gone":  func(_ *testing.T, server *backend.Redis, _ *goredis.Client) error { server.Kill(); return nil },
+		"hangs": func(_ *testing.T, server *backend.Redis, _ *goredis.Client) error { return server.Pause() },
+		"full": func(t *testing.T, _ *backend.Redis, admin *goredis.Client) error {
 			return admin.ConfigSet(t.Context(), "maxmemory", "1").Err()
 		},
-		"a replica": func(t *testing.T, _ *redisserver.Server, admin *goredis.Client) error {
+		"a replica": func(t *testing.T, _ *backend.Redis, admin *goredis.Client) error {
 			return admin.ReplicaOf(t.Context(), "127.0.0.1", "1").Err()
 		},
-		"without scripts": func(t *testing.T, _ *redisserver.Server, admin *goredis.Client) error {
+		"without scripts": func(t *testing.T, _ *backend.Redis, admin *goredis.Client) error {
 			return admin.Do(t.Context(), "ACL", "SETUSER", "default", "-@scripting").Err()
 		},
 	} {
 		t.Run(outage, func(t *testing.T) {
 			t.Parallel()
-			server := redis.Own(t)
+			server := backend.OwnRedis(t)
 			q := open(t, server.URL)
 			notify(t, q, "a", "waits since before") // Redis tells later that it waits, and gives it to nobody
 			if err := begin(t, server, connect(t, server.URL)); err != nil {
@@ -154,7 +153,7 @@ func TestAHandlerThatRunsWhenRedisIsEmptiedOrLostIsLetFinish(t *testing.T) {
 	} {
 		t.Run(outage, func(t *testing.T) {
 			t.Parallel()
-			server := redis.Own(t)
+			server := backend.OwnRedis(t)
 			client := connect(t, server.URL)
 			q := NewQueue(client, QueueOptions{}, silent)
 			opened, begun := make(chan struct{}), make(chan struct{}, 100)
@@ -183,7 +182,7 @@ func TestAHandlerThatRunsWhenRedisIsEmptiedOrLostIsLetFinish(t *testing.T) {
 
 func TestANotificationGivesUpWithinASecondWhenRedisHangs(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	q := open(t, server.URL)
 	patientClient := connect(t, server.URL) // one that would wait for long
 	patientClient.Options().ReadTimeout = time.Minute
@@ -207,7 +206,7 @@ func TestARunEndsSoonThoughRedisHangsOrIsGone(t *testing.T) {
 	for outage, paused := range map[string]bool{"hangs": true, "gone": false} {
 		t.Run(outage, func(t *testing.T) {
 			t.Parallel()
-			server := redis.Own(t)
+			server := backend.OwnRedis(t)
 			q := open(t, server.URL)
 			var e ears
 			stop := run(t, q, "a", e.handle)
@@ -250,7 +249,7 @@ func TestAServerPausesWhileRedisIsGoneOrRefuses(t *testing.T) {
 	} {
 		t.Run(outage, func(t *testing.T) {
 			t.Parallel()
-			server := redis.Own(t)
+			server := backend.OwnRedis(t)
 			client := &counted{UniversalClient: connect(t, server.URL)}
 			var logged stage.Log
 			q := NewQueue(client, QueueOptions{}, slog.New(slog.NewTextHandler(&logged, nil)))

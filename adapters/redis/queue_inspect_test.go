@@ -7,12 +7,12 @@ import (
 
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 func TestWhatTheQueueGaveUpIsListedRetriedAndDropped(t *testing.T) {
 	t.Parallel()
-	q := open(t, redis.Own(t).URL)
+	q := open(t, backend.OwnRedis(t).URL)
 	state, err := q.State(t.Context())
 	if err != nil || state.Version == "" || state.Eviction == "" || len(state.Queues) != 3 || state.Queues[0].Pending != 0 {
 		t.Fatalf("the queue before its first task: %+v, %v", state, err)

@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"waybill/ports"
-	"waybill/test/conformance/queue"
-	"waybill/test/redis"
+	"waybill/test/backend"
+	"waybill/test/conformance"
 )
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func (noLog) Printf(context.Context, string, ...any) {}
 // connect opens a client as production has it.
 func connect(t testing.TB, url string) *goredis.Client {
 	t.Helper()
-	return redis.Connect(t, url, func(o *goredis.Options) {
+	return backend.ConnectRedis(t, url, func(o *goredis.Options) {
 		o.ReadTimeout, o.WriteTimeout, o.PoolSize = 500*time.Millisecond, 500*time.Millisecond, 32
 	})
 }
@@ -77,8 +77,8 @@ func notify(t testing.TB, q *Queue, kind ports.JobKind, id string) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	url := redis.URL(t)
-	queue.Examine(t, workers, func(t *testing.T) (one, other ports.Queue) {
+	url := backend.RedisURL(t)
+	conformance.ExamineQueue(t, workers, func(t *testing.T) (one, other ports.Queue) {
 		return openTidy(t, url), openTidy(t, url)
 	})
 }
@@ -113,7 +113,7 @@ func (q *tidy) Notify(ctx context.Context, kind ports.JobKind, id string) error 
 
 func TestAKindHasTheWorkersThatItsOptionNames(t *testing.T) {
 	t.Parallel()
-	q := NewQueue(connect(t, redis.Own(t).URL), QueueOptions{Workers: map[ports.JobKind]int{"few": 2, "many": 20}}, silent)
+	q := NewQueue(connect(t, backend.OwnRedis(t).URL), QueueOptions{Workers: map[ports.JobKind]int{"few": 2, "many": 20}}, silent)
 	for kind, want := range map[ports.JobKind]int64{"few": 2, "many": 20, "unnamed": workers} {
 		opened := make(chan struct{})
 		release := sync.OnceFunc(func() { close(opened) })
@@ -140,7 +140,7 @@ func TestAKindHasTheWorkersThatItsOptionNames(t *testing.T) {
 // grow with every notification; what has run leaves nothing but counters.
 func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
 	t.Parallel()
-	client := connect(t, redis.Own(t).URL)
+	client := connect(t, backend.OwnRedis(t).URL)
 	q := NewQueue(client, QueueOptions{}, silent)
 	tasks := func() int { return len(client.Keys(t.Context(), "asynq:*:t:*").Val()) }
 	var notifying sync.WaitGroup
@@ -191,7 +191,7 @@ func leaveBehind(t testing.TB, client *goredis.Client, kind ports.JobKind, ago t
 // process that dies again and again must not make an ID deaf, and no more must many handlers of many processes.
 func TestTasksOfDeadProcessesHoldUpNoNotification(t *testing.T) {
 	t.Parallel()
-	client := connect(t, redis.Own(t).URL)
+	client := connect(t, backend.OwnRedis(t).URL)
 	q := NewQueue(client, QueueOptions{}, silent)
 	left := map[string]bool{}
 	const deaths = names / 2
@@ -212,7 +212,7 @@ func TestTasksOfDeadProcessesHoldUpNoNotification(t *testing.T) {
 
 func TestANotificationGetsThroughWhateverAsynqKeepsOfATask(t *testing.T) {
 	t.Parallel()
-	client := connect(t, redis.Own(t).URL)
+	client := connect(t, backend.OwnRedis(t).URL)
 	q := NewQueue(client, QueueOptions{}, silent)
 	var heard sync.Map
 	run(t, q, "b", func(_ context.Context, id string) { heard.Store(id, true) })
@@ -228,7 +228,7 @@ func TestANotificationGetsThroughWhateverAsynqKeepsOfATask(t *testing.T) {
 
 func TestLongATaskOfADeadProcessRunsInTheEndAndIsNeverArchived(t *testing.T) {
 	t.Parallel()
-	client := connect(t, redis.Own(t).URL)
+	client := connect(t, backend.OwnRedis(t).URL)
 	q := NewQueue(client, QueueOptions{}, silent)
 	state := func(key string) string { return client.HGet(t.Context(), key, "state").Val() }
 	notify(t, q, "a", "x")
@@ -261,7 +261,7 @@ func TestLongATaskOfADeadProcessRunsInTheEndAndIsNeverArchived(t *testing.T) {
 
 func TestAPanicIsLoggedWithWhereItWasAndItsTaskIsDone(t *testing.T) {
 	t.Parallel()
-	client := connect(t, redis.Own(t).URL)
+	client := connect(t, backend.OwnRedis(t).URL)
 	var logged bytes.Buffer
 	q := NewQueue(client, QueueOptions{}, slog.New(slog.NewTextHandler(&logged, nil)))
 	ran := make(chan struct{})
@@ -284,7 +284,7 @@ func TestAPanicIsLoggedWithWhereItWasAndItsTaskIsDone(t *testing.T) {
 
 func TestARunWaitsForALongHandlerAndLetsAnotherProcessHaveItsTask(t *testing.T) {
 	t.Parallel()
-	url := redis.Own(t).URL
+	url := backend.OwnRedis(t).URL
 	one, other := open(t, url), open(t, url)
 	one.requeueAfter = 50 * time.Millisecond
 	begun, opened, heard := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -312,7 +312,7 @@ func TestARunWaitsForALongHandlerAndLetsAnotherProcessHaveItsTask(t *testing.T) 
 }
 
 func BenchmarkNotifyAndRun(b *testing.B) {
-	q := open(b, redis.Own(b).URL)
+	q := open(b, backend.OwnRedis(b).URL)
 	var heard sync.WaitGroup
 	run(b, q, "a", func(context.Context, string) { heard.Done() })
 	heard.Add(b.N)

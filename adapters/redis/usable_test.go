@@ -8,8 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	waybillredis "waybill/adapters/redis"
-	"waybill/test/redis"
-	"waybill/test/servers/redisserver"
+	"waybill/test/backend"
 )
 
 // Each of these Redis answers PING.
@@ -39,7 +38,7 @@ func TestARedisThatAnswersAndRefusesWhatIsNeededIsNotUsable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := openOwn(t, redis.Own(t))
+			client := openOwn(t, backend.OwnRedis(t))
 			if err := c.change(client); err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +60,7 @@ func TestARedisThatAnswersAndRefusesWhatIsNeededIsNotUsable(t *testing.T) {
 
 func TestATrialIsRepeatedAfterAMoment(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	trial := waybillredis.NewTrial(openOwn(t, server))
 	if err := trial.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -74,7 +73,7 @@ func TestATrialIsRepeatedAfterAMoment(t *testing.T) {
 	}
 }
 
-func openOwn(t *testing.T, server *redisserver.Server) *goredis.Client {
+func openOwn(t *testing.T, server *backend.Redis) *goredis.Client {
 	t.Helper()
 	waybillredis.Silence()
 	client, err := waybillredis.Open(server.URL, 10*time.Second)

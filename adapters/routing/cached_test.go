@@ -16,7 +16,7 @@ import (
 	waybillrouting "waybill/adapters/routing"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance/routing"
+	"waybill/test/conformance"
 )
 
 // engine counts what it is asked and answers as f says.
@@ -74,7 +74,7 @@ func wantAsked(t testing.TB, e *engine, want int64, what string) {
 
 func TestCachedRoutingConformance(t *testing.T) {
 	t.Parallel()
-	routing.Examine(t, routing.Ground{
+	conformance.ExamineRouting(t, conformance.Ground{
 		Source: domain.DistanceRoad,
 		Places: []domain.Coordinates{{Latitude: 5.5560, Longitude: -0.1969}, {Latitude: 5.67, Longitude: -0.01},
 			{Latitude: 6.6885, Longitude: -1.6244}},

@@ -6,12 +6,12 @@ import (
 	waybillrouting "waybill/adapters/routing"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance/routing"
+	"waybill/test/conformance"
 )
 
 func TestRoutingConformance(t *testing.T) {
 	t.Parallel()
-	routing.Examine(t, routing.Ground{
+	conformance.ExamineRouting(t, conformance.Ground{
 		Source: domain.DistanceStraightLine,
 		Places: []domain.Coordinates{{Latitude: 5.5560, Longitude: -0.1969}, {Latitude: 5.67, Longitude: -0.01},
 			{Latitude: 6.6885, Longitude: -1.6244}},

@@ -7,13 +7,13 @@ import (
 
 	"waybill/adapters/telemetry"
 	"waybill/ports"
-	"waybill/test/conformance/pricing"
+	"waybill/test/conformance"
 )
 
 func TestPricingConformance(t *testing.T) {
 	t.Parallel()
-	market := pricing.Accra()
-	pricing.Examine(t, market, func(*testing.T) ports.Pricing {
-		return telemetry.NewMeteredPricing(&pricing.Plain{Market: market}, prometheus.NewRegistry())
+	market := conformance.Accra()
+	conformance.ExaminePricing(t, market, func(*testing.T) ports.Pricing {
+		return telemetry.NewMeteredPricing(&conformance.Plain{Market: market}, prometheus.NewRegistry())
 	})
 }

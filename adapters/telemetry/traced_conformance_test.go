@@ -7,13 +7,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"waybill/ports"
-	"waybill/test/conformance/pricing"
+	"waybill/test/conformance"
 )
 
 func TestTracedPricingConformance(t *testing.T) {
 	t.Parallel()
-	market := pricing.Accra()
-	pricing.Examine(t, market, func(t *testing.T) ports.Pricing {
-		return start(tracetest.NewSpanRecorder(), resource.Empty()).Pricing(&pricing.Plain{Market: market})
+	market := conformance.Accra()
+	conformance.ExaminePricing(t, market, func(t *testing.T) ports.Pricing {
+		return start(tracetest.NewSpanRecorder(), resource.Empty()).Pricing(&conformance.Plain{Market: market})
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
 	"waybill/ports"
-	"waybill/test/nthcall"
 	"waybill/test/stage"
 )
 
@@ -35,9 +34,9 @@ func (e *examined) send(ctx context.Context) (idempotency.Result, error) {
 // lease has run out, is answered once for all, and every item is done once.
 func TestWhicheverCallOfABulkFailsTheRetryFindsEveryItemOnce(t *testing.T) {
 	t.Parallel()
-	nthcall.Exam[*examined]{
+	stage.Exam[*examined]{
 		Scene: func(t *testing.T) *examined { return &examined{scene: newScene(t)} },
-		Break: func(e *examined, c *nthcall.Calls) {
+		Break: func(e *examined, c *stage.Calls) {
 			e.storage, e.bookings, e.price = c.Storage(e.witness), singly{c.Bookings(e.Store)}, c.Pricing(e.price).Price
 			e.process = e.start("first")
 		},
@@ -51,12 +50,12 @@ func TestWhicheverCallOfABulkFailsTheRetryFindsEveryItemOnce(t *testing.T) {
 				return tx.Bulks.Release(ctx, e.tenant, e.witness.hold)
 			})
 		},
-	}.Run(t, []nthcall.UseCase[*examined]{
+	}.Run(t, []stage.UseCase[*examined]{
 		{
 			// key; recipients; transaction: claim, items; external_id, price and
 			// booking of each; transaction: answer
 			Name: "two items", Keyed: true, Calls: 1 + 2 + 3 + 2*3 + 2,
-			Ready: func(_ *testing.T, e *examined) nthcall.Send {
+			Ready: func(_ *testing.T, e *examined) stage.Send {
 				e.items, e.least = orders(2, named), 1
 				return e.send
 			},
@@ -67,7 +66,7 @@ func TestWhicheverCallOfABulkFailsTheRetryFindsEveryItemOnce(t *testing.T) {
 			// first a booking; of the second a transaction: sign of life, item;
 			// transaction: answer
 			Name: "an item that is refused", Keyed: true, Calls: 1 + 2 + 3 + 2 + 1 + 3 + 2,
-			Ready: func(_ *testing.T, e *examined) nthcall.Send {
+			Ready: func(_ *testing.T, e *examined) stage.Send {
 				e.items, e.price = orders(2), noPriceFor(1)
 				return e.send
 			},
@@ -77,7 +76,7 @@ func TestWhicheverCallOfABulkFailsTheRetryFindsEveryItemOnce(t *testing.T) {
 			// key; transaction: claim, items; recipient, external_id, price and
 			// booking of what is left; transaction: answer
 			Name: "a bulk that was left", Keyed: true, Calls: 1 + 3 + 4 + 2,
-			Ready: func(t *testing.T, e *examined) nthcall.Send {
+			Ready: func(t *testing.T, e *examined) stage.Send {
 				e.items, e.least = orders(2, named), 1
 				e.leave(t, "earlier", e.items, 1)
 				return e.send

@@ -7,7 +7,6 @@ import (
 	"waybill/application/idempotency"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/nthcall"
 	"waybill/test/stage"
 )
 
@@ -50,11 +49,11 @@ func (e *movesExamined) truthful(t *testing.T) {
 	}
 }
 
-var useCases = []nthcall.UseCase[*movesExamined]{
+var useCases = []stage.UseCase[*movesExamined]{
 	{
 		// key, names, transaction: begin; owner, transaction: extend, lock, update, settle, audit log; transaction: finish
 		Name: "a run from its beginning", Keyed: true, Calls: 13,
-		Ready: func(t *testing.T, e *movesExamined) nthcall.Send {
+		Ready: func(t *testing.T, e *movesExamined) stage.Send {
 			return func(ctx context.Context) (idempotency.Result, error) { return e.answer(ctx, t) }
 		},
 		Check: func(t *testing.T, e *movesExamined) { e.truthful(t) },
@@ -62,7 +61,7 @@ var useCases = []nthcall.UseCase[*movesExamined]{
 	{
 		// key, transaction: resume, read; owner, transaction: extend, lock, update, settle, audit log; transaction: finish
 		Name: "a run that its process left", Calls: 13,
-		Ready: func(t *testing.T, e *movesExamined) nthcall.Send {
+		Ready: func(t *testing.T, e *movesExamined) stage.Send {
 			e.start(e.runs(paused{e.Store, func() {
 				if e.hold.Run != "" {
 					panic("the process dies")
@@ -87,9 +86,9 @@ var useCases = []nthcall.UseCase[*movesExamined]{
 // answer, and the answer is true to the row.
 func TestWhicheverCallFailsTheRetryTellsTheTruth(t *testing.T) {
 	t.Parallel()
-	nthcall.Exam[*movesExamined]{
+	stage.Exam[*movesExamined]{
 		Scene: newExamined,
-		Break: func(e *movesExamined, c *nthcall.Calls) { e.start(e.runs(c.Storage(e.Store))) },
+		Break: func(e *movesExamined, c *stage.Calls) { e.start(e.runs(c.Storage(e.Store))) },
 		Mend: func(e *movesExamined) {
 			e.start(e.runs(e.Store))
 			e.mended = true

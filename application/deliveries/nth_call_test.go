@@ -7,15 +7,14 @@ import (
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/domain"
-	"waybill/test/nthcall"
 	"waybill/test/stage"
 )
 
-var useCases = []nthcall.UseCase[*scene]{
+var useCases = []stage.UseCase[*scene]{
 	{
 		// key, recipient, external_id, price, book
 		Name: "create with a new recipient", Keyed: true, Calls: 5,
-		Ready: func(_ *testing.T, s *scene) nthcall.Send {
+		Ready: func(_ *testing.T, s *scene) stage.Send {
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.create(ctx, stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) { o.ExternalID = "order-7" }))
 			}
@@ -25,7 +24,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// key, recipient, address, pickup location, price, book
 		Name: "create from a saved location to a known address", Keyed: true, Calls: 6,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			s.newAddress(t, s.tenant, s.newRecipient(t, s.tenant, "", "+233201234567"), "4 Castle Road")
 			location := string(s.newLocation(t, s.tenant, nil).ID)
 			return func(ctx context.Context) (idempotency.Result, error) {
@@ -39,7 +38,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// key, recipient, load, price, book
 		Name: "create with a simulation", Keyed: true, Calls: 5,
-		Ready: func(_ *testing.T, s *scene) nthcall.Send {
+		Ready: func(_ *testing.T, s *scene) stage.Send {
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.create(ctx, stage.Key(s.tenant, "order-0001", 1), order(moving))
 			}
@@ -52,7 +51,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// key, transaction: claim, lock of the count, lock, update, complete
 		Name: "cancel with a key", Keyed: true, Calls: 7,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.Cancel(ctx, stage.Key(s.tenant, "cancel-0001", 2), d.ID, render)
@@ -63,7 +62,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// transaction: lock of the count, lock, leave, update
 		Name: "cancel of what a scenario moves, without a key", Calls: 5,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(moving))
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.Cancel(ctx, idempotency.Request{Tenant: s.tenant}, d.ID, render)
@@ -74,7 +73,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// transaction: lock of the count, lock, update
 		Name: "cancel without a key", Calls: 4,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.Cancel(ctx, idempotency.Request{Tenant: s.tenant}, d.ID, render)
@@ -109,9 +108,9 @@ func cancelledOnce(t *testing.T, s *scene) {
 // one thing that was asked for, and it is there once.
 func TestWhicheverCallFailsTheRetryFindsOneEffect(t *testing.T) {
 	t.Parallel()
-	nthcall.Exam[*scene]{
+	stage.Exam[*scene]{
 		Scene: newScene,
-		Break: func(s *scene, c *nthcall.Calls) {
+		Break: func(s *scene, c *stage.Calls) {
 			s.storage, s.bookings, s.price = c.Storage(s.Store), c.Bookings(s.Store), c.Pricing(pricing(newPrice)).Price
 			s.build()
 		},

@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"waybill/application/idempotency"
-	"waybill/test/nthcall"
 	"waybill/test/stage"
 )
 
-var useCases = []nthcall.UseCase[*scene]{
+var useCases = []stage.UseCase[*scene]{
 	{
 		// key, transaction: claim, add, complete
 		Name: "create", Keyed: true, Calls: 5,
-		Ready: func(_ *testing.T, s *scene) nthcall.Send {
+		Ready: func(_ *testing.T, s *scene) stage.Send {
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.create(ctx, stage.Key(s.tenant, "person-0001", 1), "Ama", "+233201234567")
 			}
@@ -22,7 +21,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	},
 	{
 		Name: "create that fills in a name", Keyed: true, Calls: 5,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			s.mustCreate(t, "")
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.create(ctx, stage.Key(s.tenant, "person-0001", 1), "Ama", "+233201234567")
@@ -32,7 +31,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	},
 	{
 		Name: "add an address", Keyed: true, Calls: 5,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			ama := s.mustCreate(t, "Ama")
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.addAddress(ctx, stage.Key(s.tenant, "place-0001", 1), ama, "4 Castle Road")
@@ -56,9 +55,9 @@ func onlyAma(addresses int) func(*testing.T, *scene) {
 // one thing that was asked for, and it is there once.
 func TestWhicheverCallFailsTheRetryFindsOneEffect(t *testing.T) {
 	t.Parallel()
-	nthcall.Exam[*scene]{
+	stage.Exam[*scene]{
 		Scene: newScene,
-		Break: func(s *scene, c *nthcall.Calls) { s.on(c.Storage(s.Store)) },
+		Break: func(s *scene, c *stage.Calls) { s.on(c.Storage(s.Store)) },
 		Mend:  func(s *scene) { s.on(s.Store) },
 	}.Run(t, useCases)
 }

@@ -6,15 +6,14 @@ import (
 
 	"waybill/application/idempotency"
 	"waybill/domain"
-	"waybill/test/nthcall"
 	"waybill/test/stage"
 )
 
-var pickuplocationsUseCases = []nthcall.UseCase[*pickuplocationsScene]{
+var pickuplocationsUseCases = []stage.UseCase[*pickuplocationsScene]{
 	{
 		// key, transaction: claim, insert, complete
 		Name: "create", Keyed: true, Calls: 5,
-		Ready: func(_ *testing.T, s *pickuplocationsScene) nthcall.Send {
+		Ready: func(_ *testing.T, s *pickuplocationsScene) stage.Send {
 			form := osu
 			form.Name = "Ridge"
 			return func(ctx context.Context) (idempotency.Result, error) {
@@ -26,7 +25,7 @@ var pickuplocationsUseCases = []nthcall.UseCase[*pickuplocationsScene]{
 	{
 		// key, transaction: claim, lock, update, complete
 		Name: "change with a key", Keyed: true, Calls: 6,
-		Ready: func(t *testing.T, s *pickuplocationsScene) nthcall.Send {
+		Ready: func(t *testing.T, s *pickuplocationsScene) stage.Send {
 			id := s.mustCreate(t, osu)
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.change(ctx, stage.Key(s.tenant, "change-0001", 1), id, domain.PickupLocationChange{Name: new("Ridge")})
@@ -37,7 +36,7 @@ var pickuplocationsUseCases = []nthcall.UseCase[*pickuplocationsScene]{
 	{
 		// transaction: lock, update
 		Name: "change without a key", Calls: 3,
-		Ready: func(t *testing.T, s *pickuplocationsScene) nthcall.Send {
+		Ready: func(t *testing.T, s *pickuplocationsScene) stage.Send {
 			id := s.mustCreate(t, osu)
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.change(ctx, idempotency.Request{Tenant: s.tenant}, id, domain.PickupLocationChange{Name: new("Ridge")})
@@ -57,9 +56,9 @@ func oneRidge(t *testing.T, s *pickuplocationsScene) {
 // one thing that was asked for, and it is there once.
 func TestWhicheverCallFailsTheRetryFindsOnePickupLocation(t *testing.T) {
 	t.Parallel()
-	nthcall.Exam[*pickuplocationsScene]{
+	stage.Exam[*pickuplocationsScene]{
 		Scene: pickuplocationsNewScene,
-		Break: func(s *pickuplocationsScene, c *nthcall.Calls) { s.on(c.Storage(s.Store)) },
+		Break: func(s *pickuplocationsScene, c *stage.Calls) { s.on(c.Storage(s.Store)) },
 		Mend:  func(s *pickuplocationsScene) { s.on(s.Store) },
 	}.Run(t, pickuplocationsUseCases)
 }

@@ -7,7 +7,7 @@ import (
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/authenticator"
+	"waybill/test/stage"
 )
 
 // inviteAs invites an address under a name that the inviter types.
@@ -116,18 +116,18 @@ func TestAPersonIsCalledAsTheInvitationThatWasAcceptedSaysAndChangesIt(t *testin
 // is sign in, or touch the account.
 func TestAcceptingTakesTheSignInOfTheAccountAndChangesNothingOfIt(t *testing.T) {
 	t.Parallel()
-	for what, accept := range map[string]func(t *testing.T, s *scene, k *people.Passkeys, d *authenticator.Device, secret string) (people.Entered, error){
-		"by password": func(t *testing.T, s *scene, _ *people.Passkeys, _ *authenticator.Device, secret string) (people.Entered, error) {
+	for what, accept := range map[string]func(t *testing.T, s *scene, k *people.Passkeys, d *stage.Device, secret string) (people.Entered, error){
+		"by password": func(t *testing.T, s *scene, _ *people.Passkeys, _ *stage.Device, secret string) (people.Entered, error) {
 			t.Helper()
 			_, err := s.AcceptByPassword(t.Context(), browser, secret, "wrong "+password)
 			wantCode(t, "a wrong password", err, domain.CodeSignInRefused)
 			return s.AcceptByPassword(t.Context(), browser, secret, password)
 		},
-		"by passkey": func(t *testing.T, s *scene, k *people.Passkeys, d *authenticator.Device, secret string) (people.Entered, error) {
+		"by passkey": func(t *testing.T, s *scene, k *people.Passkeys, d *stage.Device, secret string) (people.Entered, error) {
 			t.Helper()
 			stranger := newDevice()
 			add(t, k, s.enter(t, s.other, "stranger@example.com", domain.RoleOwner).Principal, stranger)
-			answer := func(d *authenticator.Device) (people.Entered, error) {
+			answer := func(d *stage.Device) (people.Entered, error) {
 				prompt, err := k.AskToSignIn(t.Context(), browser)
 				wantCode(t, "ask", err, "")
 				return k.Accept(t.Context(), browser, secret, prompt.Ceremony, d.Use(t, prompt.Options))
@@ -136,7 +136,7 @@ func TestAcceptingTakesTheSignInOfTheAccountAndChangesNothingOfIt(t *testing.T) 
 			wantCode(t, "a passkey of another account", err, domain.CodePasskeyRefused)
 			return answer(d)
 		},
-		"by a sign-in link of a command": func(t *testing.T, s *scene, _ *people.Passkeys, _ *authenticator.Device, secret string) (people.Entered, error) {
+		"by a sign-in link of a command": func(t *testing.T, s *scene, _ *people.Passkeys, _ *stage.Device, secret string) (people.Entered, error) {
 			t.Helper()
 			link, err := s.Look(t.Context(), browser, secret)
 			wantCode(t, "look", err, "")

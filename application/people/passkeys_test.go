@@ -11,7 +11,7 @@ import (
 	"waybill/adapters/passkeys"
 	"waybill/application/people"
 	"waybill/domain"
-	"waybill/test/authenticator"
+	"waybill/test/stage"
 )
 
 const portalURL = "https://portal.example.com"
@@ -25,10 +25,10 @@ func (s *scene) passkeys(t *testing.T) *people.Passkeys {
 	return people.NewPasskeys(s.Access, party)
 }
 
-func newDevice() *authenticator.Device { return &authenticator.Device{Origin: portalURL, Count: 1} }
+func newDevice() *stage.Device { return &stage.Device{Origin: portalURL, Count: 1} }
 
 // add makes a passkey of the person.
-func add(t *testing.T, k *people.Passkeys, p domain.Principal, d *authenticator.Device) domain.Passkey {
+func add(t *testing.T, k *people.Passkeys, p domain.Principal, d *stage.Device) domain.Passkey {
 	t.Helper()
 	prompt, err := k.AskToAdd(t.Context(), p)
 	if err != nil {
@@ -42,7 +42,7 @@ func add(t *testing.T, k *people.Passkeys, p domain.Principal, d *authenticator.
 }
 
 // signIn answers a challenge; spoil may change the device between the two.
-func signIn(t *testing.T, k *people.Passkeys, d *authenticator.Device) (people.Entered, error) {
+func signIn(t *testing.T, k *people.Passkeys, d *stage.Device) (people.Entered, error) {
 	t.Helper()
 	prompt, err := k.AskToSignIn(t.Context(), browser)
 	if err != nil {
@@ -100,33 +100,33 @@ func TestAPasskeyLetsInWithoutAnAddress(t *testing.T) {
 
 func TestASignInByPasskeyIsRefused(t *testing.T) {
 	t.Parallel()
-	type spoil func(t *testing.T, s *scene, k *people.Passkeys, owner people.Entered, d *authenticator.Device)
-	device := func(change func(d *authenticator.Device)) spoil {
-		return func(_ *testing.T, _ *scene, _ *people.Passkeys, _ people.Entered, d *authenticator.Device) { change(d) }
+	type spoil func(t *testing.T, s *scene, k *people.Passkeys, owner people.Entered, d *stage.Device)
+	device := func(change func(d *stage.Device)) spoil {
+		return func(_ *testing.T, _ *scene, _ *people.Passkeys, _ people.Entered, d *stage.Device) { change(d) }
 	}
 	for what, spoil := range map[string]spoil{
-		"from a foreign origin":          device(func(d *authenticator.Device) { d.Origin = "https://evil.example" }),
-		"unverified":                     device(func(d *authenticator.Device) { d.Unverified = true }),
-		"with the count of a copy":       device(func(d *authenticator.Device) { d.Count = 5 }),
-		"with a lower count":             device(func(d *authenticator.Device) { d.Count = 3 }),
-		"by a device that has forgotten": device(func(d *authenticator.Device) { d.Count = 0 }),
-		"as nobody":                      device(func(d *authenticator.Device) { d.Handle = []byte{} }),
-		"as another person": func(t *testing.T, s *scene, _ *people.Passkeys, _ people.Entered, d *authenticator.Device) {
+		"from a foreign origin":          device(func(d *stage.Device) { d.Origin = "https://evil.example" }),
+		"unverified":                     device(func(d *stage.Device) { d.Unverified = true }),
+		"with the count of a copy":       device(func(d *stage.Device) { d.Count = 5 }),
+		"with a lower count":             device(func(d *stage.Device) { d.Count = 3 }),
+		"by a device that has forgotten": device(func(d *stage.Device) { d.Count = 0 }),
+		"as nobody":                      device(func(d *stage.Device) { d.Handle = []byte{} }),
+		"as another person": func(t *testing.T, s *scene, _ *people.Passkeys, _ people.Entered, d *stage.Device) {
 			d.Handle = []byte(s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner).Person.ID)
 		},
-		"after it was removed": func(t *testing.T, _ *scene, k *people.Passkeys, owner people.Entered, _ *authenticator.Device) {
+		"after it was removed": func(t *testing.T, _ *scene, k *people.Passkeys, owner people.Entered, _ *stage.Device) {
 			known, _ := k.List(t.Context(), owner.Principal)
 			wantCode(t, "remove", k.Remove(t.Context(), owner.Principal, "", known[0].ID), "")
 		},
-		"by a person who is disabled": func(t *testing.T, s *scene, _ *people.Passkeys, owner people.Entered, _ *authenticator.Device) {
+		"by a person who is disabled": func(t *testing.T, s *scene, _ *people.Passkeys, owner people.Entered, _ *stage.Device) {
 			_, err := s.SetDisabled(t.Context(), command, owner.Person.ID, true)
 			wantCode(t, "disable", err, "")
 		},
-		"by a person who was removed": func(t *testing.T, s *scene, _ *people.Passkeys, owner people.Entered, _ *authenticator.Device) {
+		"by a person who was removed": func(t *testing.T, s *scene, _ *people.Passkeys, owner people.Entered, _ *stage.Device) {
 			_, err := s.Directory.Remove(t.Context(), command, s.mine, owner.Person.ID)
 			wantCode(t, "remove", err, "")
 		},
-		"with a passkey that was never added": func(t *testing.T, _ *scene, k *people.Passkeys, owner people.Entered, d *authenticator.Device) {
+		"with a passkey that was never added": func(t *testing.T, _ *scene, k *people.Passkeys, owner people.Entered, d *stage.Device) {
 			prompt, err := k.AskToAdd(t.Context(), owner.Principal)
 			wantCode(t, "ask", err, "")
 			d.Make(t, prompt.Options)
@@ -252,7 +252,7 @@ func TestAPasskeyMakesASessionFreshAndChangesTakeAFreshOne(t *testing.T) {
 	} {
 		wantCode(t, what+" ten minutes later", err, domain.CodeSignInTooOld)
 	}
-	confirm := func(d *authenticator.Device) error {
+	confirm := func(d *stage.Device) error {
 		prompt, err := k.AskToConfirm(t.Context(), late)
 		wantCode(t, "ask", err, "")
 		return k.ConfirmByPasskey(t.Context(), browser, late, prompt.Ceremony, d.Use(t, prompt.Options))

@@ -13,7 +13,6 @@ import (
 	"waybill/application/idempotency"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/nthcall"
 	"waybill/test/stage"
 )
 
@@ -317,17 +316,17 @@ func TestTheHandlerDoesTheStepItIsNotifiedOfAndLogsWhatItCannot(t *testing.T) {
 }
 
 // notify sends what the queue would.
-func notify(s *scene, id domain.ID, done int) nthcall.Send {
+func notify(s *scene, id domain.ID, done int) stage.Send {
 	return func(ctx context.Context) (idempotency.Result, error) {
 		return idempotency.Result{}, s.simulator.Step(ctx, id, done)
 	}
 }
 
-var useCases = []nthcall.UseCase[*scene]{
+var useCases = []stage.UseCase[*scene]{
 	{
 		// owner; transaction: lock of the count, lock, update
 		Name: "a step", Calls: 5,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			id := s.running(t, "delivered").ID
 			s.toStep(t, id, 0)
 			return notify(s, id, 0)
@@ -337,7 +336,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// owner; transaction: lock of the count, lock, leave, update
 		Name: "the last step", Calls: 6,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			id := s.running(t, "no_rider_found").ID
 			s.toStep(t, id, 0)
 			return notify(s, id, 0)
@@ -347,7 +346,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// key; transaction: claim, lock of the count, lock, update, complete
 		Name: "a transition", Keyed: true, Calls: 7,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			id := s.mustCreate(t, nil).ID
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.Transition(ctx, stage.Key(s.tenant, "transition-0001", 1), id, as(domain.Assigned), render)
@@ -358,7 +357,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// key; transaction: claim, lock of the count, lock, enter, update, complete
 		Name: "a start", Keyed: true, Calls: 8,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			id := s.mustCreate(t, nil).ID
 			return func(ctx context.Context) (idempotency.Result, error) {
 				return s.Start(ctx, stage.Key(s.tenant, "start-0001", 1), id, as(domain.Plan{Scenario: "stalled", StepSeconds: 10}), render)
@@ -369,7 +368,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// transaction: lock of the count, lock, leave, update
 		Name: "a stop", Calls: 5,
-		Ready: func(t *testing.T, s *scene) nthcall.Send {
+		Ready: func(t *testing.T, s *scene) stage.Send {
 			id := s.running(t, "delivered").ID
 			return func(ctx context.Context) (idempotency.Result, error) { return s.Stop(ctx, s.unkeyed(), id, render) }
 		},
@@ -400,9 +399,9 @@ func ended(life string, running int) func(*testing.T, *scene) {
 // is done once.
 func TestWhicheverCallFailsTheNextOneFindsOneEffect(t *testing.T) {
 	t.Parallel()
-	nthcall.Exam[*scene]{
+	stage.Exam[*scene]{
 		Scene: newScene,
-		Break: func(s *scene, c *nthcall.Calls) {
+		Break: func(s *scene, c *stage.Calls) {
 			s.storage = c.Storage(s.Store)
 			s.build()
 		},

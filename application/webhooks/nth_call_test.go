@@ -7,24 +7,23 @@ import (
 
 	"waybill/application/idempotency"
 	"waybill/domain"
-	"waybill/test/nthcall"
 	"waybill/test/stage"
 )
 
 // once sends the same request under a key.
-func once(send func(ctx context.Context, req idempotency.Request) (idempotency.Result, error)) func(s *scene) nthcall.Send {
-	return func(s *scene) nthcall.Send {
+func once(send func(ctx context.Context, req idempotency.Request) (idempotency.Result, error)) func(s *scene) stage.Send {
+	return func(s *scene) stage.Send {
 		return func(ctx context.Context) (idempotency.Result, error) {
 			return send(ctx, stage.Key(s.tenant, "webhooks-0001", 1))
 		}
 	}
 }
 
-var useCases = []nthcall.UseCase[*scene]{
+var useCases = []stage.UseCase[*scene]{
 	{
 		// key, transaction: claim, insert, complete
 		Name: "create", Keyed: true, Calls: 5,
-		Ready: func(_ *testing.T, s *scene) nthcall.Send {
+		Ready: func(_ *testing.T, s *scene) stage.Send {
 			return once(func(ctx context.Context, req idempotency.Request) (idempotency.Result, error) {
 				return s.webhooks.Create(ctx, req, form(), showSecret)
 			})(s)
@@ -38,7 +37,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// key, transaction: claim, lock, update, complete
 		Name: "rotate", Keyed: true, Calls: 6,
-		Ready: func(_ *testing.T, s *scene) nthcall.Send {
+		Ready: func(_ *testing.T, s *scene) stage.Send {
 			id := s.add().Endpoint.ID
 			return once(func(ctx context.Context, req idempotency.Request) (idempotency.Result, error) {
 				return s.webhooks.Rotate(ctx, req, id, func() (time.Duration, error) { return time.Hour, nil }, showSecret)
@@ -58,7 +57,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// key, transaction: claim, lock, delete, complete
 		Name: "delete with a key", Keyed: true, Calls: 6,
-		Ready: func(_ *testing.T, s *scene) nthcall.Send {
+		Ready: func(_ *testing.T, s *scene) stage.Send {
 			id := s.add().Endpoint.ID
 			return once(func(ctx context.Context, req idempotency.Request) (idempotency.Result, error) {
 				return s.webhooks.Delete(ctx, req, id, showEndpoint)
@@ -73,7 +72,7 @@ var useCases = []nthcall.UseCase[*scene]{
 	{
 		// key, transaction: claim, lock, look for it, count, publish, complete
 		Name: "test", Keyed: true, Calls: 8,
-		Ready: func(_ *testing.T, s *scene) nthcall.Send {
+		Ready: func(_ *testing.T, s *scene) stage.Send {
 			id := s.add().Endpoint.ID
 			return once(func(ctx context.Context, req idempotency.Request) (idempotency.Result, error) {
 				return s.webhooks.Test(ctx, req, id, showWebhook)
@@ -96,9 +95,9 @@ var useCases = []nthcall.UseCase[*scene]{
 // one thing that was asked for, and it is there once.
 func TestWhicheverCallFailsTheRetryFindsOneEffect(t *testing.T) {
 	t.Parallel()
-	nthcall.Exam[*scene]{
+	stage.Exam[*scene]{
 		Scene: newScene,
-		Break: func(s *scene, c *nthcall.Calls) { s.perform(c.Storage(s.Store)) },
+		Break: func(s *scene, c *stage.Calls) { s.perform(c.Storage(s.Store)) },
 		Mend:  func(s *scene) { s.perform(s.Store) },
 	}.Run(t, useCases)
 }

@@ -19,9 +19,7 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/storage/gormstore"
-	"waybill/test/postgres"
-	"waybill/test/redis"
-	"waybill/test/servers/valhalla"
+	"waybill/test/backend"
 )
 
 // examined runs the doctor; its stdout must be one JSON value, and its exit code
@@ -313,8 +311,8 @@ func TestADatabaseThatIsBehindFailsUnlessDevMendsIt(t *testing.T) {
 
 func TestTheDoctorAsksPostgresAndRedisWhatTheyAre(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
-	database := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+	server := backend.OwnRedis(t)
+	database := backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 	production := []string{
 		"WAYBILL_DATABASE_URL=" + database, "WAYBILL_REDIS_URL=" + server.URL,
 		"WAYBILL_KEY_PEPPER=" + strings.Repeat("p", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32),
@@ -400,7 +398,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func doctorAsksForATrip(t *testing.T, routing *valhalla.Server) {
+func doctorAsksForATrip(t *testing.T, routing *backend.Valhalla) {
 	none := filepath.Join(t.TempDir(), "none")
 	found(t, examined(t, none, "WAYBILL_ROUTING_URL="+routing.URL), doctor.VerdictOK, "routing", routing.URL, "answers in")
 	r := start(t, nil, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")

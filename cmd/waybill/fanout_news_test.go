@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/admin"
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // sandboxPost calls the sandbox API of a server.
@@ -38,7 +38,7 @@ func sandboxPost(t *testing.T, v admin.ServingView, key, path, body string) (dat
 // and not when it looks by itself, which would be most of a second later.
 func TestAListenerAtOneServerHearsAtOnceWhatAnotherCommits(t *testing.T) {
 	t.Parallel()
-	environ := append(served(t), "WAYBILL_REDIS_URL="+redis.Own(t).URL)
+	environ := append(served(t), "WAYBILL_REDIS_URL="+backend.OwnRedis(t).URL)
 	here, hereV := startServe(t, environ)
 	there, thereV := startServe(t, environ)
 	key := sandboxKey(t, environ)

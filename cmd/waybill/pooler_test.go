@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"waybill/adapters/cli/term"
-	"waybill/test/servers/pgbouncer"
+	"waybill/test/backend"
 )
 
 func TestAPoolerThatWasNotNamedIsToldWithTheSettingThatNamesIt(t *testing.T) {
 	t.Parallel()
 	const behind = "postgres://waybill:hunter22@127.0.0.1:1/waybill" // PgBouncer refuses before it asks there
-	bouncer, err := pgbouncer.Start(t.Context(), behind)
-	if errors.Is(err, pgbouncer.ErrNotInstalled) && os.Getenv("CI") != "true" {
+	bouncer, err := backend.StartPgBouncer(t.Context(), behind)
+	if errors.Is(err, backend.ErrNoPgBouncer) && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -21,8 +21,7 @@ import (
 	"waybill/adapters/cli/term"
 	waybillredis "waybill/adapters/redis"
 	"waybill/configs"
-	"waybill/test/redis"
-	"waybill/test/servers/redisserver"
+	"waybill/test/backend"
 	"waybill/test/stage"
 )
 
@@ -109,7 +108,7 @@ func TestTheQueueHasConnectionsOfItsOwnAndMorePatience(t *testing.T) {
 
 func TestARedisThatMayDropKeysIsWarnedOfAtTheStart(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	client, err := waybillredis.Open(server.URL, waybillredis.Timeout)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +146,7 @@ func TestARedisThatMayDropKeysIsWarnedOfAtTheStart(t *testing.T) {
 // Two installations on one Redis have a database each.
 func TestAnInstallationKeepsToTheDatabaseOfItsURL(t *testing.T) {
 	t.Parallel()
-	base := strings.TrimSuffix(redis.Own(t).URL, "/0")
+	base := strings.TrimSuffix(backend.OwnRedis(t).URL, "/0")
 	for _, database := range []string{"/2", "/3"} {
 		environ := append(served(t), "WAYBILL_REDIS_URL="+base+database)
 		server, v := startServe(t, environ)
@@ -205,8 +204,8 @@ func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
 
 func TestASentinelIsAskedWhereRedisIs(t *testing.T) {
 	t.Parallel()
-	master := redis.Own(t)
-	sentinel, err := redisserver.StartSentinel(t.Context(), "waybill", master)
+	master := backend.OwnRedis(t)
+	sentinel, err := backend.StartSentinel(t.Context(), "waybill", master)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +273,7 @@ func fallbacks(t *testing.T, v admin.ServingView) (n int) {
 
 func TestProcessesOnOneRedisShareLimitsAndHearOfARevokedKey(t *testing.T) {
 	t.Parallel()
-	environ := append(served(t), "WAYBILL_REDIS_URL="+redis.Own(t).URL, "WAYBILL_RATE_LIMIT_PER_KEY=10/60s")
+	environ := append(served(t), "WAYBILL_REDIS_URL="+backend.OwnRedis(t).URL, "WAYBILL_RATE_LIMIT_PER_KEY=10/60s")
 	_, key := liveKey(t, environ)
 	one, first := startServe(t, environ)
 	other, second := startServe(t, environ)
@@ -321,7 +320,7 @@ func TestProcessesOnOneRedisShareLimitsAndHearOfARevokedKey(t *testing.T) {
 
 func TestAServerStartsAndServesWithoutItsRedisAndSaysSoOnce(t *testing.T) {
 	t.Parallel()
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	server.Kill()
 	environ := append(served(t), "WAYBILL_REDIS_URL="+server.URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000/1s")
 	_, key := liveKey(t, environ)
@@ -361,7 +360,7 @@ func TestAServerStartsAndServesWithoutItsRedisAndSaysSoOnce(t *testing.T) {
 
 func TestDevUsesTheRedisItIsGiven(t *testing.T) {
 	t.Parallel()
-	url := redis.Own(t).URL
+	url := backend.OwnRedis(t).URL
 	dir := t.TempDir()
 	r := start(t, append(slices.Clone(freePorts), "WAYBILL_REDIS_URL="+url), "dev", "--data-dir", dir)
 	var vars map[string]string

@@ -8,7 +8,7 @@ import (
 	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/storage/gormstore"
-	"waybill/test/postgres"
+	"waybill/test/backend"
 )
 
 // Port 1 answers nothing.
@@ -16,7 +16,7 @@ const noReplica = "WAYBILL_DATABASE_REPLICA_URLS=postgres://waybill:hunter22@127
 
 func TestAReplicaThatDoesNotAnswerIsToldOfAndStopsNothing(t *testing.T) {
 	t.Parallel()
-	url := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+	url := backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 	environ := append(served(t), "WAYBILL_DATABASE_URL="+url, noReplica) // the later one counts
 	found(t, examined(t, t.TempDir(), environ...), doctor.VerdictWarn, "replicas", "127.0.0.1:1", "does not answer")
 	_, v := startServe(t, environ)

@@ -12,7 +12,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/domain"
-	"waybill/test/servers/valhalla"
+	"waybill/test/backend"
 )
 
 // quoted is the answer to a quote, without its envelope.
@@ -103,17 +103,17 @@ func devWith(t *testing.T, environ ...string) (vars map[string]string) {
 
 func TestLongARoutingEngine(t *testing.T) {
 	t.Parallel()
-	routing := valhalla.ForTest(t)
+	routing := backend.ValhallaForTest(t)
 	t.Run("measures a quote on the roads that its vehicle may take", func(t *testing.T) { quotesByRoad(t, routing) })
 	t.Run("is asked by the pricing service too", func(t *testing.T) { pricesByRoad(t, routing) })
 	t.Run("is asked by the doctor", func(t *testing.T) { doctorAsksForATrip(t, routing) })
 	t.Run("ends, and a server has no prices and goes on", func(t *testing.T) { goesOnWithoutPrices(t, routing) })
 }
 
-// Lengths are those of the roads in test/servers/valhalla: A to E is 2 km of main
+// Lengths are those of the roads in test/backend: A to E is 2 km of main
 // road, 1 km closed to trucks (or 3 km round), 1 km one way, and 4 km round a path
 // for bicycles of 1 km. As the crow flies it is 5 km.
-func quotesByRoad(t *testing.T, routing *valhalla.Server) {
+func quotesByRoad(t *testing.T, routing *backend.Valhalla) {
 	byRoad, byBicycle := devWith(t, "WAYBILL_ROUTING_URL="+routing.URL), devWith(t, "WAYBILL_ROUTING_URL="+routing.URL,
 		"WAYBILL_ROUTING_BIKE=bicycle")
 	asTheCrowFlies := devWith(t)
@@ -126,15 +126,15 @@ func quotesByRoad(t *testing.T, routing *valhalla.Server) {
 		source   string
 		fee      float64 // 0: by hand
 	}{
-		{"bike", byRoad, domain.Bike, valhalla.A, valhalla.E, 8, "road", 30},
-		{"bicycle", byBicycle, domain.Bike, valhalla.A, valhalla.E, 5, "road", 22.50},
-		{"car", byRoad, domain.Car, valhalla.A, valhalla.E, 8, "road", 43},
-		{"van", byRoad, domain.Van, valhalla.A, valhalla.E, 8, "road", 88},
-		{"truck", byRoad, domain.Truck, valhalla.A, valhalla.E, 10, "road", 0},
-		{"along the one way", byRoad, domain.Car, valhalla.C, valhalla.D, 1, "road", 20},
-		{"against the one way", byRoad, domain.Car, valhalla.D, valhalla.C, 2, "road", 22},
-		{"no routing engine", asTheCrowFlies, domain.Car, valhalla.A, valhalla.E, 5 * 1.3, "straight_line", 38},
-		{"no routing engine, no one way", asTheCrowFlies, domain.Car, valhalla.D, valhalla.C, 1.3, "straight_line", 20},
+		{"bike", byRoad, domain.Bike, backend.PlaceA, backend.PlaceE, 8, "road", 30},
+		{"bicycle", byBicycle, domain.Bike, backend.PlaceA, backend.PlaceE, 5, "road", 22.50},
+		{"car", byRoad, domain.Car, backend.PlaceA, backend.PlaceE, 8, "road", 43},
+		{"van", byRoad, domain.Van, backend.PlaceA, backend.PlaceE, 8, "road", 88},
+		{"truck", byRoad, domain.Truck, backend.PlaceA, backend.PlaceE, 10, "road", 0},
+		{"along the one way", byRoad, domain.Car, backend.PlaceC, backend.PlaceD, 1, "road", 20},
+		{"against the one way", byRoad, domain.Car, backend.PlaceD, backend.PlaceC, 2, "road", 22},
+		{"no routing engine", asTheCrowFlies, domain.Car, backend.PlaceA, backend.PlaceE, 5 * 1.3, "straight_line", 38},
+		{"no routing engine, no one way", asTheCrowFlies, domain.Car, backend.PlaceD, backend.PlaceC, 1.3, "straight_line", 20},
 	} {
 		q := quote(t, c.vars["WAYBILL_SANDBOX_URL"], c.vars["WAYBILL_TEST_KEY"], c.vehicle, c.from, c.to)
 		if q.Status != http.StatusOK || math.Abs(q.Kilometres-c.km) > c.km/100 || q.Source != c.source {
@@ -145,7 +145,7 @@ func quotesByRoad(t *testing.T, routing *valhalla.Server) {
 		}
 	}
 	for end, trip := range map[string][2]domain.Coordinates{
-		"dropoff": {valhalla.A, valhalla.F}, "dropoff.": {valhalla.A, valhalla.Sea}, "pickup": {valhalla.Sea, valhalla.A},
+		"dropoff": {backend.PlaceA, backend.PlaceF}, "dropoff.": {backend.PlaceA, backend.PlaceAtSea}, "pickup": {backend.PlaceAtSea, backend.PlaceA},
 	} {
 		q := quote(t, byRoad["WAYBILL_SANDBOX_URL"], byRoad["WAYBILL_TEST_KEY"], domain.Car, trip[0], trip[1])
 		if q.Status != http.StatusUnprocessableEntity || q.Code != "VALIDATION_ERROR" || q.Field != strings.TrimSuffix(end, ".") {
@@ -164,23 +164,23 @@ func quotesByRoad(t *testing.T, routing *valhalla.Server) {
 	}
 }
 
-func goesOnWithoutPrices(t *testing.T, routing *valhalla.Server) {
+func goesOnWithoutPrices(t *testing.T, routing *backend.Valhalla) {
 	vars := devWith(t, "WAYBILL_ROUTING_URL="+routing.URL)
 	ask := func(to domain.Coordinates) quoted {
-		return quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Car, valhalla.A, to)
+		return quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Car, backend.PlaceA, to)
 	}
 	ready := func() string { return body(t, vars["WAYBILL_OPS_URL"]+"/readyz?verbose") }
 	if text := ready(); !strings.Contains(text, `"name":"routing","ok":true`) || strings.Contains(text, "degraded") {
 		t.Errorf("/readyz: %s", text)
 	}
-	if q := ask(valhalla.B); q.Status != http.StatusOK || q.Source != "road" {
+	if q := ask(backend.PlaceB); q.Status != http.StatusOK || q.Source != "road" {
 		t.Fatalf("got %+v", q)
 	}
 	routing.Kill()
-	if q := ask(valhalla.C); q.Status != http.StatusServiceUnavailable || q.Code != domain.CodeQuoteUnavailable || q.RetryAfter == "" {
+	if q := ask(backend.PlaceC); q.Status != http.StatusServiceUnavailable || q.Code != domain.CodeQuoteUnavailable || q.RetryAfter == "" {
 		t.Errorf("without a routing engine: %+v", q)
 	}
-	if q := ask(valhalla.B); q.Status != http.StatusOK || q.Source != "road" {
+	if q := ask(backend.PlaceB); q.Status != http.StatusOK || q.Source != "road" {
 		t.Errorf("what was measured before the outage: %+v", q)
 	}
 	if text := ready(); !strings.Contains(text, `"name":"routing","ok":false,"degraded":true`) ||
@@ -190,10 +190,10 @@ func goesOnWithoutPrices(t *testing.T, routing *valhalla.Server) {
 	if err := routing.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the routing engine is asked again", func() bool { return ask(valhalla.C).Status == http.StatusOK })
+	eventually(t, "the routing engine is asked again", func() bool { return ask(backend.PlaceC).Status == http.StatusOK })
 }
 
-func pricesByRoad(t *testing.T, routing *valhalla.Server) {
+func pricesByRoad(t *testing.T, routing *backend.Valhalla) {
 	// A file that both processes share names the service itself, too.
 	r := start(t, []string{"WAYBILL_ROUTING_URL=" + routing.URL, "WAYBILL_PRICING_URL=http://127.0.0.1:1"}, "pricing", "serve", "--addr",
 		"127.0.0.1:0", "--json")
@@ -203,11 +203,11 @@ func pricesByRoad(t *testing.T, routing *valhalla.Server) {
 	}
 	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
 	vars := devWith(t, "WAYBILL_PRICING_URL="+v.URL, "WAYBILL_ROUTING_URL=http://127.0.0.1:1")
-	q := quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Truck, valhalla.A, valhalla.C)
+	q := quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Truck, backend.PlaceA, backend.PlaceC)
 	if q.Status != http.StatusOK || q.Kilometres != 5 || q.Source != "road" {
 		t.Errorf("got %+v, want 5 km by road", q)
 	}
-	q = quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Car, valhalla.Sea, valhalla.C)
+	q = quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Car, backend.PlaceAtSea, backend.PlaceC)
 	if q.Status != http.StatusUnprocessableEntity || q.Field != "pickup" {
 		t.Errorf("from the sea: got %+v", q)
 	}

@@ -15,20 +15,19 @@ import (
 
 	"waybill/adapters/cli/term"
 	"waybill/adapters/storage/gormstore"
-	"waybill/test/partition"
-	"waybill/test/postgres"
+	"waybill/test/backend"
 )
 
 func TestLongAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 	t.Parallel()
 	direct := strings.Replace(freshPostgres(t), "@", ":hunter22@", 1) // a server with "trust" takes any password
-	link := partition.New(t, direct)
+	link := backend.NewLink(t, direct)
 	environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+link.URL(t, direct),
 		"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
 	if o := command(t, environ, "migrate", "up"); o.code != term.ExitOK {
 		t.Fatalf("migrate: %s", o.stderr)
 	}
-	link.Cut(partition.BothWays)
+	link.Cut(backend.BothWays)
 	for _, name := range []string{"serve", "worker"} {
 		mine := environ
 		if name == "worker" {
@@ -79,7 +78,7 @@ func TestLongAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 		if strings.Contains(r.stderr.String(), "hunter22") {
 			t.Errorf("the password shows\n%s", r.stderr.String())
 		}
-		link.Cut(partition.BothWays)
+		link.Cut(backend.BothWays)
 	}
 	r := start(t, environ, "serve") // one that is told to end while it waits
 	eventually(t, "it waits", func() bool { return strings.Contains(r.stderr.String(), "the start waits for the database") })
@@ -167,7 +166,7 @@ func newRole(t *testing.T, direct, options string) (operator func(statement stri
 
 func freshPostgres(t *testing.T) string {
 	t.Helper()
-	return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+	return backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 }
 
 func portsOf(t *testing.T) []string {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"waybill/test/servers/pgserver"
+	"waybill/test/backend"
 )
 
 var (
@@ -52,7 +52,7 @@ func findTool(ctx context.Context, name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
 	}
-	binaries, err := pgserver.FindBinaries(ctx)
+	binaries, err := backend.FindPostgres(ctx)
 	if err != nil {
 		return "", fmt.Errorf("%s is not in PATH: %w", name, err)
 	}

@@ -10,20 +10,20 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"waybill/test/servers/redisserver"
+	"waybill/test/backend"
 )
 
 // ownRedis is a Redis of the run's own: it may be emptied, and what it spends is
 // spent for the program.
 type ownRedis struct {
 	url    string
-	server *redisserver.Server
+	server *backend.Redis
 	client *redis.Client
 	pid    int
 }
 
 func startRedis(ctx context.Context) (*ownRedis, error) {
-	server, err := redisserver.Start(ctx)
+	server, err := backend.StartRedis(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/postgres"
+	"waybill/test/backend"
 	"waybill/test/sample"
 )
 
@@ -29,7 +29,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	url := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+	url := backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 	store, err := gormstore.Open(t.Context(), url, gormstore.Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)

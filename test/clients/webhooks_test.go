@@ -15,11 +15,11 @@ import (
 	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 	"waybill/test/devserver"
-	"waybill/test/letters"
+	"waybill/test/sample"
 )
 
 func TestTheClientInGoBelievesWhatIsSignedAndNothingElse(t *testing.T) {
-	for _, l := range letters.All(t) {
+	for _, l := range sample.All(t) {
 		v, err := waybillapi.NewVerifier(l.Secrets...)
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestTheClientInGoBelievesWhatIsSignedAndNothingElse(t *testing.T) {
 func TestTheClientInTypeScriptBelievesWhatIsSignedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(compiled(t), "test", "clients", "typescript", "verify.mjs")
-	all := letters.All(t)
+	all := sample.All(t)
 	input, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/test/letters"
+	"waybill/test/sample"
 )
 
 // Each harness reads letters as JSON, shows them to the sample, and prints true
@@ -106,7 +106,7 @@ func TestTheProgramsThatVerifyDoSo(t *testing.T) {
 func judge(t *testing.T, show func(input string) string) {
 	t.Helper()
 	// The programs know one secret.
-	all := slices.DeleteFunc(letters.All(t), func(l letters.Letter) bool { return len(l.Secrets) > 1 })
+	all := slices.DeleteFunc(sample.All(t), func(l sample.Letter) bool { return len(l.Secrets) > 1 })
 	input, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)

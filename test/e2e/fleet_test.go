@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // fleet is a layout of production on one Postgres and one Redis: a server, and
@@ -16,7 +16,7 @@ type fleet struct {
 
 func startFleet(t *testing.T, settings ...string) *fleet {
 	t.Helper()
-	s := prepare(t, postgres, append(settings, "WAYBILL_REDIS_URL="+redis.Own(t).URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s",
+	s := prepare(t, postgres, append(settings, "WAYBILL_REDIS_URL="+backend.OwnRedis(t).URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s",
 		"WAYBILL_KEY_PEPPER=the-pepper-of-a-whole-fleet-in-a-test", "WAYBILL_SECRET_KEY=the-secret-of-a-whole-fleet-in-a-test")...)
 	s.hide("the-pepper-of-a-whole-fleet-in-a-test", "the-secret-of-a-whole-fleet-in-a-test")
 	s.args = []string{"serve", "--json"}

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	testpostgres "waybill/test/postgres"
-	"waybill/test/servers/pgbouncer"
+	"waybill/test/backend"
 )
 
 // poolerEnv has every server on Postgres go through a pooler; those on SQLite
@@ -15,7 +14,7 @@ import (
 const poolerEnv = "WAYBILL_E2E_POOLER"
 
 // pooler is what servers on Postgres go through; nil: nothing.
-var pooler *pgbouncer.Server
+var pooler *backend.PgBouncer
 
 // startPooler starts the one that the environment asks for. Where it cannot be
 // had there is nothing to test: ok is false, and code says how bad that is.
@@ -27,11 +26,11 @@ func startPooler() (code int, ok bool) {
 	err := fmt.Errorf("%s is %q; it is pgbouncer, or empty", poolerEnv, wanted)
 	missing := false
 	if wanted == "pgbouncer" {
-		if database := os.Getenv(testpostgres.URLEnv); database == "" {
-			err, missing = errors.New("no Postgres: "+testpostgres.URLEnv+" is empty; use `make pgbouncer`"), true
+		if database := os.Getenv(backend.PostgresURLEnv); database == "" {
+			err, missing = errors.New("no Postgres: "+backend.PostgresURLEnv+" is empty; use `make pgbouncer`"), true
 		} else {
-			pooler, err = pgbouncer.Start(context.Background(), database)
-			missing = errors.Is(err, pgbouncer.ErrNotInstalled)
+			pooler, err = backend.StartPgBouncer(context.Background(), database)
+			missing = errors.Is(err, backend.ErrNoPgBouncer)
 		}
 	}
 	switch {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/servers/process"
+	"waybill/test/backend"
 )
 
 // priceService is `waybill pricing serve` in a process of its own.
@@ -50,7 +50,7 @@ func (p *priceService) kill() {
 // it is free again later.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	port, err := process.FreePort()
+	port, err := backend.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	testpostgres "waybill/test/postgres"
+	"waybill/test/backend"
 )
 
 // patience is how long a test waits for what should take moments, on a
@@ -66,7 +66,7 @@ func prepare(t testing.TB, dialect string, settings ...string) *server {
 	t.Helper()
 	// First, as it skips the test where there is no Postgres.
 	if dialect == postgres {
-		url := testpostgres.Database(t, func(ctx context.Context, url string) error {
+		url := backend.Database(t, func(ctx context.Context, url string) error {
 			cmd := exec.CommandContext(ctx, binary, "migrate", "up")
 			cmd.Env = environment("WAYBILL_DATABASE_URL=" + url)
 			out, err := cmd.CombinedOutput()

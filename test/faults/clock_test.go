@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // clockVariable tells wrongClockProgram by how many seconds the wall clock is
@@ -104,7 +104,7 @@ func TestWrongClocksDelayAndDeleteNothing(t *testing.T) {
 // workers have these clocks. All of them have to come, and nothing may be deleted.
 func lateWith(t *testing.T, clocks []string) time.Duration {
 	t.Helper()
-	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 2, workers: 3, apps: 3, clocks: clocks})
+	p := newPost(t, setting{dialect: Postgres, redis: backend.OwnRedis(t).URL, servers: 2, workers: 3, apps: 3, clocks: clocks})
 	well := []*receiver{p.receive(t, p.apps[0], takes), p.receive(t, p.apps[1], takes)}
 	p.receive(t, p.apps[2], thinks(200*time.Millisecond))
 	begun := time.Now()

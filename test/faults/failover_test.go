@@ -10,9 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/storage/gormstore"
-	waybillredis "waybill/test/redis"
-	"waybill/test/servers/patroni"
-	"waybill/test/servers/redisserver"
+	"waybill/test/backend"
 )
 
 // TestAFailoverToAStandbyCostsNoOrder kills the primary of Postgres and the master of
@@ -67,19 +65,19 @@ func TestAFailoverToAStandbyCostsNoOrder(t *testing.T) {
 
 // watchedRedis is a Redis with a replica, and the address of the Sentinel that makes a
 // master of that.
-func watchedRedis(t *testing.T) (master *redisserver.Server, address string) {
+func watchedRedis(t *testing.T) (master *backend.Redis, address string) {
 	t.Helper()
-	master = waybillredis.Own(t)
-	replica, err := redisserver.Start(t.Context(), "--replicaof", "127.0.0.1 "+fmt.Sprint(master.Port))
+	master = backend.OwnRedis(t)
+	replica, err := backend.StartRedis(t.Context(), "--replicaof", "127.0.0.1 "+fmt.Sprint(master.Port))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sentinel, err := redisserver.StartSentinel(t.Context(), "waybill", master)
+	sentinel, err := backend.StartSentinel(t.Context(), "waybill", master)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, s := range []*redisserver.Server{sentinel, replica} {
+		for _, s := range []*backend.Redis{sentinel, replica} {
 			if err := s.Stop(); err != nil {
 				t.Error(err)
 			}
@@ -100,8 +98,8 @@ func TestAFailoverByPatroniCostsNoOrder(t *testing.T) {
 	if !full() {
 		t.Skip("part of the long form: make storm")
 	}
-	cluster, err := patroni.Start(t.Context())
-	if errors.Is(err, patroni.ErrNotInstalled) {
+	cluster, err := backend.StartPatroni(t.Context())
+	if errors.Is(err, backend.ErrNoPatroni) {
 		t.Skip("left out: ", err)
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/postgres"
+	"waybill/test/backend"
 	"waybill/test/sample"
 	"waybill/test/stage"
 )
@@ -415,7 +415,7 @@ func beginBulk(t *testing.T, store *gormstore.Store, tenant domain.Tenant, creat
 func freshDatabase(t *testing.T, dialect Dialect) string {
 	t.Helper()
 	if dialect == Postgres {
-		return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+		return backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 	}
 	url := "sqlite://" + filepath.Join(t.TempDir(), "waybill.db")
 	if err := gormstore.Migrate(t.Context(), url); err != nil {

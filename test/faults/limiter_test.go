@@ -19,7 +19,7 @@ import (
 	waybillredis "waybill/adapters/redis"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // cable is the way of a process to Redis, which can be cut, and made slow.
@@ -85,7 +85,7 @@ type counting struct {
 func newCounting(t *testing.T, url string) *counting {
 	t.Helper()
 	w, r := &cable{}, prometheus.NewRegistry()
-	client := redis.Connect(t, url, func(o *goredis.Options) {
+	client := backend.ConnectRedis(t, url, func(o *goredis.Options) {
 		o.ReadTimeout = 500 * time.Millisecond
 		o.Dialer = w.dial(goredis.NewDialer(o))
 	})
@@ -142,7 +142,7 @@ func aLimit(t *testing.T, limit int) ports.Bucket {
 // so does the shared count after it, which knows nothing of the outage.
 func TestAnOutageOfRedisAdmitsWhatWasLeftAndNoMore(t *testing.T) {
 	t.Parallel()
-	url := redis.URL(t)
+	url := backend.RedisURL(t)
 	const limit, before = 20, 12
 	for name, suffer := range map[string]func(*cable){
 		"gone": func(w *cable) { w.set(true, 0) },
@@ -169,7 +169,7 @@ func TestAnOutageOfRedisAdmitsWhatWasLeftAndNoMore(t *testing.T) {
 // the shared count.
 func TestTwoProcessesWithoutRedisAdmitWhatWasLeftAndNoMore(t *testing.T) {
 	t.Parallel()
-	url := redis.URL(t)
+	url := backend.RedisURL(t)
 	const limit, left = 20, 4
 	one, other, b := newCounting(t, url), newCounting(t, url), aLimit(t, limit)
 	for range (limit - left) / 2 {

@@ -15,16 +15,14 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"waybill/test/backend"
 	"waybill/test/contract"
-	"waybill/test/redis"
-	"waybill/test/servers/pgserver"
-	"waybill/test/servers/valhalla"
 )
 
 // company is all that a delivery company runs in production, every part a
 // process of its own, and a customer whose server takes webhooks.
 type company struct {
-	database *pgserver.Server
+	database *backend.Postgres
 	db       *sql.DB
 	servers  []*victim
 	parts    []*part
@@ -78,8 +76,8 @@ const lookEvery = 2100 * time.Millisecond
 func newCompany(t *testing.T) *company {
 	t.Helper()
 	database := ownPostgres(t)
-	cache := redis.Own(t)
-	dialect := valhalla.ForTest(t)
+	cache := backend.OwnRedis(t)
+	dialect := backend.ValhallaForTest(t)
 	binary, err := program()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +150,7 @@ func (c *company) takeIn(t *testing.T, binary string, env []string) {
 		m{"environment": "live", "scopes": []string{"all"}}).Key
 	c.pickup = c.made(t, "/businesses/"+c.customer.customer.BusinessID+"/environments/live/pickup-locations", m{
 		"name": "Osu kitchen", "contact": "0302000011", "address": "8 Cantonments Close",
-		"latitude": valhalla.A.Latitude, "longitude": valhalla.A.Longitude,
+		"latitude": backend.PlaceA.Latitude, "longitude": backend.PlaceA.Longitude,
 	}).ID
 
 	c.hooks = newReceiver(t, c.customer, thinks(receiving))

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waybill/test/servers/valhalla"
+	"waybill/test/backend"
 )
 
 // way is what happens to every delivery of a company.
@@ -56,7 +56,7 @@ func (c *company) newJourney() *journey {
 	north := nearest + apart*float64(n%mostJourneys)
 	j := &journey{
 		company: c, number: n, kilometre: (metresToD + north) / 1000,
-		dropoff: m{"latitude": valhalla.D.Latitude + north/earth*180/math.Pi, "longitude": valhalla.D.Longitude},
+		dropoff: m{"latitude": backend.PlaceD.Latitude + north/earth*180/math.Pi, "longitude": backend.PlaceD.Longitude},
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"waybill/adapters/storage/gormstore"
-	"waybill/test/postgres"
-	"waybill/test/servers/citus"
-	"waybill/test/servers/pgserver"
+	"waybill/test/backend"
 )
 
 const (
@@ -63,20 +61,20 @@ func (s *shop) bookAgain(t *testing.T, since time.Time) (took []time.Duration) {
 
 // ownPostgres is a migrated server that only this test uses. Where tests are run on Citus
 // it is the coordinator of a cluster, unless it has to have settings of its own.
-func ownPostgres(t *testing.T, with ...string) *pgserver.Server {
+func ownPostgres(t *testing.T, with ...string) *backend.Postgres {
 	t.Helper()
-	start := func() (*pgserver.Server, func() error, error) {
-		s, err := pgserver.Start(t.Context(), with...)
+	start := func() (*backend.Postgres, func() error, error) {
+		s, err := backend.StartPostgres(t.Context(), with...)
 		if err != nil {
 			return nil, nil, err
 		}
 		return s, s.Stop, nil
 	}
-	if os.Getenv(postgres.WorkersEnv) != "" && len(with) == 0 {
-		start = func() (*pgserver.Server, func() error, error) { return ownCluster(t.Context()) }
+	if os.Getenv(backend.CitusWorkersEnv) != "" && len(with) == 0 {
+		start = func() (*backend.Postgres, func() error, error) { return ownCluster(t.Context()) }
 	}
 	server, stop, err := start()
-	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
+	if errors.Is(err, backend.ErrNoPostgres) && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -94,8 +92,8 @@ func ownPostgres(t *testing.T, with ...string) *pgserver.Server {
 }
 
 // ownCluster is a coordinator of Citus, beside its workers.
-func ownCluster(ctx context.Context) (coordinator *pgserver.Server, stop func() error, err error) {
-	cluster, err := citus.Start(ctx, 2)
+func ownCluster(ctx context.Context) (coordinator *backend.Postgres, stop func() error, err error) {
+	cluster, err := backend.StartCitus(ctx, 2)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,7 +101,7 @@ func ownCluster(ctx context.Context) (coordinator *pgserver.Server, stop func() 
 	for _, s := range cluster.Servers() {
 		databases = append(databases, s.URL)
 	}
-	if err := citus.Form(ctx, databases); err != nil {
+	if err := backend.FormCitus(ctx, databases); err != nil {
 		return nil, nil, errors.Join(err, cluster.Stop())
 	}
 	return cluster.Coordinator, cluster.Stop, nil

@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/partition"
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // healedWithin is how long after a partition has healed everything goes on by
@@ -21,14 +20,14 @@ func healedWithin() time.Duration {
 // network is one that can be cut.
 type network interface {
 	URL(t testing.TB, address string) string
-	Cut(lost partition.Direction)
+	Cut(lost backend.Direction)
 	Heal()
 }
 
 // swallowing is a network that keeps what it was given, and dropping one whose
 // packets the kernel drops.
-func swallowing(t *testing.T, to string) network { return partition.New(t, to) }
-func dropping(t *testing.T, to string) network   { return partition.NewDropping(t, to) }
+func swallowing(t *testing.T, to string) network { return backend.NewLink(t, to) }
+func dropping(t *testing.T, to string) network   { return backend.NewDropping(t, to) }
 
 // towns are a server and a worker, each with networks of its own to Postgres and
 // to Redis.
@@ -38,7 +37,7 @@ type towns struct{ serverData, workerData, serverCache, workerCache network }
 type cut struct {
 	name  string
 	of    func(towns) []network
-	lost  partition.Direction
+	lost  backend.Direction
 	lasts time.Duration
 }
 
@@ -54,23 +53,23 @@ func fromEverything(t towns) []network { return append(fromPostgres(t), fromRedi
 func TestAPartitionHealsByItself(t *testing.T) {
 	if !full() {
 		heals(t, swallowing, []cut{
-			{"Postgres", fromPostgres, partition.BothWays, 5 * time.Second},
-			{"Redis", fromRedis, partition.BothWays, 5 * time.Second},
+			{"Postgres", fromPostgres, backend.BothWays, 5 * time.Second},
+			{"Redis", fromRedis, backend.BothWays, 5 * time.Second},
 		})
 		return
 	}
 	for _, lasts := range []time.Duration{5 * time.Second, 15 * time.Second, 70 * time.Second, 300 * time.Second} {
 		t.Run(lasts.String(), func(t *testing.T) {
 			var cuts []cut
-			for _, lost := range []partition.Direction{partition.BothWays, partition.Sent, partition.Received} {
+			for _, lost := range []backend.Direction{backend.BothWays, backend.Sent, backend.Received} {
 				cuts = append(cuts, cut{"Postgres", fromPostgres, lost, lasts}, cut{"Redis", fromRedis, lost, lasts})
 			}
 			if lasts < time.Minute {
-				for _, lost := range []partition.Direction{partition.BothWays, partition.Sent, partition.Received} {
+				for _, lost := range []backend.Direction{backend.BothWays, backend.Sent, backend.Received} {
 					cuts = append(cuts, cut{"Postgres, the server alone", serverAlone, lost, lasts}, cut{"Postgres, the worker alone", workerAlone, lost,
 						lasts})
 				}
-				cuts = append(cuts, cut{"Postgres and Redis", fromEverything, partition.BothWays, lasts})
+				cuts = append(cuts, cut{"Postgres and Redis", fromEverything, backend.BothWays, lasts})
 			}
 			heals(t, swallowing, cuts)
 		})
@@ -86,10 +85,10 @@ func TestAPartitionThatDropsPacketsHealsByItself(t *testing.T) {
 	for _, lasts := range []time.Duration{15 * time.Second, 70 * time.Second} {
 		t.Run(lasts.String(), func(t *testing.T) {
 			var cuts []cut
-			for _, lost := range []partition.Direction{partition.BothWays, partition.Sent, partition.Received} {
+			for _, lost := range []backend.Direction{backend.BothWays, backend.Sent, backend.Received} {
 				cuts = append(cuts, cut{"Postgres", fromPostgres, lost, lasts})
 			}
-			heals(t, dropping, append(cuts, cut{"Redis", fromRedis, partition.BothWays, lasts}))
+			heals(t, dropping, append(cuts, cut{"Redis", fromRedis, backend.BothWays, lasts}))
 		})
 	}
 }
@@ -98,7 +97,7 @@ func TestAPartitionThatDropsPacketsHealsByItself(t *testing.T) {
 func heals(t *testing.T, over func(t *testing.T, to string) network, cuts []cut) {
 	t.Helper()
 	alongside(t)
-	cache := redis.Own(t)
+	cache := backend.OwnRedis(t)
 	direct := freshDatabase(t, Postgres)
 	between := towns{over(t, direct), over(t, direct), over(t, cache.URL), over(t, cache.URL)}
 	through := func(data, queue network) []string {

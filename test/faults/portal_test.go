@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // everything is what a database holds, as text.
@@ -132,7 +132,7 @@ func TestAKeyIsMadeUsedRotatedAndRevokedAtTwoServersAndIsNowhereAfterItsOneAnswe
 }
 
 func TestTheWholePortalWorksWithoutRedis(t *testing.T) {
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	t.Parallel()
 	s := serve(t, freshDatabase(t, Postgres), 1, "WAYBILL_REDIS_URL="+server.URL)
 	t.Cleanup(s.close)

@@ -13,8 +13,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 
-	"waybill/test/redis"
-	"waybill/test/servers/redisserver"
+	"waybill/test/backend"
 )
 
 // mishap is one thing that may happen to a Redis, or on the way there.
@@ -28,7 +27,7 @@ type mishap struct {
 // costs in time is for the tests of the limiter and of the locks to say.
 func TestStormOnRedisFailsNoCall(t *testing.T) {
 	alongside(t)
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	way := newToxicWay(t, server.URL)
 	database := freshDatabase(t, Postgres)
 	shop := serve(t, database, 2, "WAYBILL_REDIS_URL="+way.url)
@@ -80,7 +79,7 @@ func (s *shop) joinLate(t *testing.T, while string) {
 	s.bookAgain(t, time.Now())
 }
 
-func mishaps(t *testing.T, server *redisserver.Server, way *toxicWay) []mishap {
+func mishaps(t *testing.T, server *backend.Redis, way *toxicWay) []mishap {
 	t.Helper()
 	direct := openRedis(t, server.URL)
 	done := func(err error) {
@@ -171,5 +170,5 @@ func (w *toxicWay) poison(t *testing.T, kind string, attributes m) {
 
 func openRedis(t *testing.T, url string) *goredis.Client {
 	t.Helper()
-	return redis.Connect(t, url, func(o *goredis.Options) { o.ReadTimeout = 500 * time.Millisecond })
+	return backend.ConnectRedis(t, url, func(o *goredis.Options) { o.ReadTimeout = 500 * time.Millisecond })
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 const (
@@ -87,7 +87,7 @@ func newRollout(t *testing.T, lookEvery time.Duration) *rollout {
 	if full() {
 		servers, workers = 4, 2
 	}
-	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: servers, workers: workers, apps: 2,
+	p := newPost(t, setting{dialect: Postgres, redis: backend.OwnRedis(t).URL, servers: servers, workers: workers, apps: 2,
 		with: []string{"WAYBILL_SHUTDOWN_DELAY=" + takesOn.String()}})
 	binary, err := program()
 	if err != nil {

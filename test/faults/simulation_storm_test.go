@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"waybill/domain"
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // longestScenario is the most waits that a scenario has.
@@ -22,7 +22,7 @@ func TestStormOnSimulationsLosesAndDoublesNothing(t *testing.T) {
 		simulations, stepSeconds = 5000, domain.DefaultStepSeconds
 		gone, pause, rounds = 10*time.Second, 500*time.Millisecond, 20
 	}
-	server, database := redis.Own(t), ownPostgres(t)
+	server, database := backend.OwnRedis(t), ownPostgres(t)
 	p := newPlayground(t, setting{
 		dialect: Postgres, url: database.URL, redis: server.URL, servers: 1, workers: workers,
 		apps: (simulations + domain.MaxRunningSimulations - 1) / domain.MaxRunningSimulations,

@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // TestThreeProcessesActAsOne shows what processes on one Postgres and one
 // Redis have in common.
 func TestThreeProcessesActAsOne(t *testing.T) {
 	alongside(t)
-	cache := redis.Own(t)
+	cache := backend.OwnRedis(t)
 	database := freshDatabase(t, Postgres)
 	trio := serve(t, database, 3, "WAYBILL_REDIS_URL="+cache.URL)
 	trio.may = append(trio.may, inProgress, crowded)

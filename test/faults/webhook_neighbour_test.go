@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // TestHungReceiversHoldUpNoOther measures how late webhooks come to healthy
@@ -13,7 +13,7 @@ import (
 func TestHungReceiversHoldUpNoOther(t *testing.T) {
 	alongside(t)
 	const healthy = 9
-	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: healthy + 1})
+	p := newPost(t, setting{dialect: Postgres, redis: backend.OwnRedis(t).URL, servers: 1, workers: 1, apps: healthy + 1})
 	for _, app := range p.apps {
 		p.receive(t, app, takes)
 	}

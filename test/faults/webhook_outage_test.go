@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // TestStormOnRedisLosesNoWebhook has a Redis that forgets, goes and comes back while events
 // are written.
 func TestStormOnRedisLosesNoWebhook(t *testing.T) {
 	alongside(t)
-	server := redis.Own(t)
+	server := backend.OwnRedis(t)
 	p := newPost(t, setting{dialect: Postgres, redis: server.URL, servers: 1, workers: 2, apps: 3})
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[0], takes)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // strikeEvery is how often a process is killed; one of so many is the server.
@@ -45,7 +45,7 @@ func rage(t *testing.T, events int) aftermath {
 	t.Helper()
 	database := ownPostgres(t)
 	p := newPost(t, setting{
-		dialect: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 3,
+		dialect: Postgres, url: database.URL, redis: backend.OwnRedis(t).URL, servers: 1, workers: 2, apps: 3,
 	})
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[0], takes)

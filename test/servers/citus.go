@@ -4,8 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"waybill/test/postgres"
-	"waybill/test/servers/citus"
+	"waybill/test/backend"
 )
 
 // citusWorkers is how many workers there are beside the coordinator.
@@ -13,7 +12,7 @@ const citusWorkers = 2
 
 // startCitus returns the coordinator of a cluster, with its workers beside it.
 func startCitus(ctx context.Context) (*server, error) {
-	cluster, err := citus.Start(ctx, citusWorkers)
+	cluster, err := backend.StartCitus(ctx, citusWorkers)
 	if err != nil {
 		return nil, err
 	}
@@ -26,6 +25,6 @@ func startCitus(ctx context.Context) (*server, error) {
 		url:  cluster.Coordinator.URL,
 		from: "Citus started for this run: " + cluster.Coordinator.URL + " with workers " + strings.Join(workers, ", "),
 		stop: cluster.Stop,
-		also: []string{postgres.WorkersEnv + "=" + strings.Join(workers, " ")},
+		also: []string{backend.CitusWorkersEnv + "=" + strings.Join(workers, " ")},
 	}, nil
 }

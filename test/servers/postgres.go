@@ -9,7 +9,7 @@ import (
 	"os/user"
 	"time"
 
-	"waybill/test/servers/pgserver"
+	"waybill/test/backend"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -36,12 +36,12 @@ func findPostgres(ctx context.Context) (*server, error) {
 		}
 	}
 
-	own, err := pgserver.Start(ctx, postgresSettings...)
-	if errors.Is(err, pgserver.ErrNotInstalled) {
-		if installErr := pgserver.Install(ctx); installErr != nil {
+	own, err := backend.StartPostgres(ctx, postgresSettings...)
+	if errors.Is(err, backend.ErrNoPostgres) {
+		if installErr := backend.InstallPostgres(ctx); installErr != nil {
 			return nil, &leftOut{name: "Postgres", env: postgresEnv, err: errors.Join(err, installErr)}
 		}
-		own, err = pgserver.Start(ctx, postgresSettings...)
+		own, err = backend.StartPostgres(ctx, postgresSettings...)
 	}
 	if err != nil {
 		return nil, &leftOut{name: "Postgres", env: postgresEnv, err: err}
@@ -96,8 +96,8 @@ func probePostgres(ctx context.Context, url string) error {
 	if err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
 		return fmt.Errorf("ask for the version: %w", err)
 	}
-	if version < pgserver.MinMajor*10000 {
-		return fmt.Errorf("its version is %d, and %d or newer is needed", version/10000, pgserver.MinMajor)
+	if version < backend.PostgresMinMajor*10000 {
+		return fmt.Errorf("its version is %d, and %d or newer is needed", version/10000, backend.PostgresMinMajor)
 	}
 	name := pgx.Identifier{fmt.Sprintf("waybill_probe_%d_%d", os.Getpid(), time.Now().UnixNano())}.Sanitize()
 	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"waybill/test/servers/redisserver"
+	"waybill/test/backend"
 )
 
 const (
@@ -33,12 +33,12 @@ func findRedis(ctx context.Context) (*server, error) {
 		return runningRedis(localRedis, "Redis that runs here: "+localRedis), nil
 	}
 
-	own, err := redisserver.Start(ctx)
-	if errors.Is(err, redisserver.ErrNotInstalled) {
-		if installErr := redisserver.Install(ctx); installErr != nil {
+	own, err := backend.StartRedis(ctx)
+	if errors.Is(err, backend.ErrNoRedis) {
+		if installErr := backend.InstallRedis(ctx); installErr != nil {
 			return nil, &leftOut{name: "Redis", env: redisEnv, err: errors.Join(err, installErr)}
 		}
-		own, err = redisserver.Start(ctx)
+		own, err = backend.StartRedis(ctx)
 	}
 	if err != nil {
 		return nil, &leftOut{name: "Redis", env: redisEnv, err: err}
@@ -81,8 +81,8 @@ func probeRedis(ctx context.Context, url string) error {
 	if match == nil {
 		return errors.New("it does not tell its version")
 	}
-	if major, err := strconv.Atoi(match[1]); err != nil || major < redisserver.MinMajor {
-		return fmt.Errorf("its version is %s, and %d or newer is needed", match[1], redisserver.MinMajor)
+	if major, err := strconv.Atoi(match[1]); err != nil || major < backend.RedisMinMajor {
+		return fmt.Errorf("its version is %s, and %d or newer is needed", match[1], backend.RedisMinMajor)
 	}
 	if err := client.Set(ctx, fmt.Sprintf("waybill:probe:%d", os.Getpid()), "1", time.Second).Err(); err != nil {
 		return fmt.Errorf("write a key: %w", err)

@@ -11,7 +11,11 @@
 //     by seed: test/simulation and the models of an area's jobs;
 //   - doubles that need no stage are Log, Digester and Unheard;
 //   - Between is a storage of which one port is replaced, to fail or to be watched;
-//     nthcall.Calls stand around all ports, to fail each call once.
+//     Calls stand around all ports, to fail each call once (nth_call.go): Exam makes every
+//     call of a use case fail in every way, one at a time, and sends the request again as its
+//     caller would. What kills the whole process is the matter of test/faults.
+//   - Device is a device with passkeys, for tests without a browser: it answers the options of
+//     a page as a browser and a device do together. Each answer may be spoiled.
 package stage
 
 import (

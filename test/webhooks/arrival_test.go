@@ -23,7 +23,7 @@ import (
 	"waybill/application/webhooks/dispatch"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/postgres"
+	"waybill/test/backend"
 	"waybill/test/sample"
 	"waybill/test/stage"
 )
@@ -47,7 +47,7 @@ func TestEveryEventArrivesAtEveryEndpoint(t *testing.T) {
 	})
 	t.Run("Postgres", func(t *testing.T) {
 		t.Parallel()
-		everyEventArrives(t, postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash()))
+		everyEventArrives(t, backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash()))
 	})
 }
 

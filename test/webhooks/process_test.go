@@ -18,8 +18,7 @@ import (
 	"time"
 
 	"waybill/adapters/storage/gormstore"
-	"waybill/test/postgres"
-	"waybill/test/redis"
+	"waybill/test/backend"
 )
 
 // patience is how long a test waits for what should take moments, on a machine
@@ -49,8 +48,8 @@ func embedded(t *testing.T) *service {
 // production is a server and a worker on Postgres and Redis.
 func production(t *testing.T) *service {
 	t.Helper()
-	url := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
-	return start(t, url, []string{"WAYBILL_REDIS_URL=" + redis.Own(t).URL}, []string{"serve"}, []string{"worker"})
+	url := backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+	return start(t, url, []string{"WAYBILL_REDIS_URL=" + backend.OwnRedis(t).URL}, []string{"serve"}, []string{"worker"})
 }
 
 // start runs each command until the test ends. The first one serves.

@@ -14,12 +14,12 @@ import (
 	"waybill/adapters/pricing/httppricing"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance/pricing"
+	"waybill/test/conformance"
 )
 
 // marketService is a pricing service that knows the trips of a market.
-func marketService(m pricing.Market) http.HandlerFunc {
-	plain := &pricing.Plain{Market: m}
+func marketService(m conformance.Market) http.HandlerFunc {
+	plain := &conformance.Plain{Market: m}
 	return func(w http.ResponseWriter, r *http.Request) {
 		var asked struct {
 			VehicleType     domain.VehicleType `json:"vehicle_type"`
@@ -60,15 +60,15 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestPricingConformance(t *testing.T) {
 	t.Parallel()
-	market := pricing.Accra()
+	market := conformance.Accra()
 	url := serve(t, marketService(market))
 	t.Run("at a service that works", func(t *testing.T) {
 		t.Parallel()
-		pricing.Examine(t, market, func(t *testing.T) ports.Pricing { return ask(t, httppricing.Options{URL: url}) })
+		conformance.ExaminePricing(t, market, func(t *testing.T) ports.Pricing { return ask(t, httppricing.Options{URL: url}) })
 	})
 	t.Run("after the breaker opened and closed", func(t *testing.T) {
 		t.Parallel()
-		pricing.Examine(t, market, func(t *testing.T) ports.Pricing {
+		conformance.ExaminePricing(t, market, func(t *testing.T) ports.Pricing {
 			l := &line{}
 			l.down.Store(true)
 			c := ask(t, httppricing.Options{URL: url, HTTPClient: &http.Client{Transport: l}})

@@ -8,7 +8,7 @@ import (
 	"waybill/adapters/pricing/tariff"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance/pricing"
+	"waybill/test/conformance"
 )
 
 // ghana is a service area: west of the meridian that its east touches.
@@ -18,7 +18,7 @@ func (ghana) Contains(c domain.Coordinates) bool { return c.Longitude < 1.2 }
 
 func TestPricingConformance(t *testing.T) {
 	t.Parallel()
-	market := pricing.Accra()
+	market := conformance.Accra()
 	// A routing engine that fails for the trips without a price.
 	roads := routingFunc(func(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
 		km := 111 * math.Hypot(trip.Pickup.Latitude-trip.Dropoff.Latitude, trip.Pickup.Longitude-trip.Dropoff.Longitude)
@@ -33,7 +33,7 @@ func TestPricingConformance(t *testing.T) {
 		}
 		return domain.Distance{Kilometres: km, Source: domain.DistanceRoad}, nil
 	})
-	pricing.Examine(t, market, func(t *testing.T) ports.Pricing {
+	conformance.ExaminePricing(t, market, func(t *testing.T) ports.Pricing {
 		p, err := tariff.New(tariff.Default(), roads, ghana{})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"waybill/adapters/routing/valhalla"
 	"waybill/domain"
 	"waybill/ports"
-	engine "waybill/test/servers/valhalla"
+	"waybill/test/backend"
 )
 
 func TestMain(m *testing.M) {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 const good = `{"trip":{"locations":[{"type":"break","lat":5.6,"lon":-0.2}],"legs":[{"summary":{"length":2.0},"shape":"_oxtI~reK"}],` +
 	`"summary":{"time":120.5,"length":2.0},"status_message":"Found route between points","status":0,"units":"kilometers","language":"en-US"}}`
 
-var trip = domain.Trip{Environment: domain.Live, VehicleType: domain.Car, Pickup: engine.A, Dropoff: engine.B}
+var trip = domain.Trip{Environment: domain.Live, VehicleType: domain.Car, Pickup: backend.PlaceA, Dropoff: backend.PlaceB}
 
 func ask(t testing.TB, o valhalla.Options) *valhalla.Client {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/postgres"
+	"waybill/test/backend"
 	"waybill/test/sample"
 )
 
@@ -32,7 +32,7 @@ func bulkOf(t testing.TB, s *gormstore.Store, tenant domain.Tenant) (domain.KeyR
 
 func TestAKeyThatIsLockedForTooLongIsBusy(t *testing.T) {
 	t.Parallel()
-	s, err := gormstore.Open(t.Context(), postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash()),
+	s, err := gormstore.Open(t.Context(), backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash()),
 		gormstore.Options{LockTimeout: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

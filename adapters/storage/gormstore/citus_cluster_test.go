@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/test/postgres"
-	"waybill/test/servers/citus"
+	"waybill/test/backend"
 )
 
 // emptyOnAllNodes makes an empty database on the coordinator and on each worker, which do
@@ -20,7 +19,7 @@ func emptyOnAllNodes(t *testing.T) (databases []string) {
 	var random [6]byte
 	_, _ = rand.Read(random[:]) // never fails
 	name := "waybill_plain_" + hex.EncodeToString(random[:])
-	for _, server := range append([]string{os.Getenv(postgres.URLEnv)}, strings.Fields(os.Getenv(postgres.WorkersEnv))...) {
+	for _, server := range append([]string{os.Getenv(backend.PostgresURLEnv)}, strings.Fields(os.Getenv(backend.CitusWorkersEnv))...) {
 		admin := connect(t, server)
 		do(t, admin, "CREATE DATABASE "+name)
 		t.Cleanup(func() {
@@ -40,7 +39,7 @@ func emptyOnAllNodes(t *testing.T) (databases []string) {
 
 func form(t *testing.T, databases []string) {
 	t.Helper()
-	if err := citus.Form(t.Context(), databases); err != nil {
+	if err := backend.FormCitus(t.Context(), databases); err != nil {
 		t.Fatal(err)
 	}
 }

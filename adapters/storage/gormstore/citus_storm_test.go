@@ -11,8 +11,8 @@ import (
 
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
+	"waybill/test/backend"
 	"waybill/test/sample"
-	"waybill/test/servers/citus"
 )
 
 // A node that is killed under load takes its businesses with it until it is back, and no
@@ -20,7 +20,7 @@ import (
 func TestLongCitusLosesNothingWhereANodeIsKilled(t *testing.T) {
 	onCitus(t)
 	const businesses, writers = 16, 8
-	cluster, err := citus.Start(t.Context(), 2)
+	cluster, err := backend.StartCitus(t.Context(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,14 +15,14 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/postgres"
+	"waybill/test/backend"
 	"waybill/test/sample"
 )
 
 // onCitus skips a test where the server of tests is no coordinator of Citus.
 func onCitus(t *testing.T) {
 	t.Helper()
-	if os.Getenv(postgres.WorkersEnv) == "" {
+	if os.Getenv(backend.CitusWorkersEnv) == "" {
 		t.Skip("no Citus: run the tests with `make citus`")
 	}
 }
@@ -31,7 +31,7 @@ func onCitus(t *testing.T) {
 // Citus, and Citus would refuse to distribute.
 func TestForeignKeysOfDistributedTablesAreListed(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(postgres.WorkersEnv) != "" {
+	if os.Getenv(backend.CitusWorkersEnv) != "" {
 		t.Skip("about the schema of one Postgres")
 	}
 	conn := connect(t, newDatabase(t))

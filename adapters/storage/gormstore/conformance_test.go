@@ -8,8 +8,8 @@ import (
 
 	"waybill/adapters/storage/gormstore"
 	"waybill/ports"
+	"waybill/test/backend"
 	"waybill/test/conformance/storage"
-	"waybill/test/postgres"
 )
 
 // The share of an environment takes the exam, as servers have it; behind PgBouncer
@@ -74,7 +74,7 @@ func openPostgres(t testing.TB) *gormstore.Store {
 // newDatabase is a migrated database of Postgres.
 func newDatabase(t testing.TB) string {
 	t.Helper()
-	return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+	return backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 }
 
 // open gives statements time enough beside the race detector on a busy machine.

@@ -12,7 +12,7 @@ import (
 
 	"waybill/adapters/storage/gormstore"
 	"waybill/ports"
-	"waybill/test/partition"
+	"waybill/test/backend"
 	"waybill/test/sample"
 )
 
@@ -24,10 +24,10 @@ func TestLongConnectionsThatDiedWhileIdleCostOneWait(t *testing.T) {
 	// One ping that is not answered takes a second; the rest is a slow machine's.
 	const once = 20 * time.Second
 	direct := newDatabase(t)
-	link := partition.New(t, direct)
+	link := backend.NewLink(t, direct)
 	s := openWith(t, link.URL(t, direct), gormstore.Options{PoolSize: size})
 	fill(t, s)
-	link.Cut(partition.BothWays)
+	link.Cut(backend.BothWays)
 	time.Sleep(1450 * time.Millisecond) // how long the network is cut: longer than a connection counts as alive
 	link.Heal()
 	healed := time.Now()
@@ -54,7 +54,7 @@ func TestLongConnectionsThatDiedWhileIdleCostOneWait(t *testing.T) {
 func TestLongAHostThatIsSilentCostsAStartOneTimeout(t *testing.T) {
 	t.Parallel()
 	direct := newDatabase(t)
-	link := partition.New(t, direct)
+	link := backend.NewLink(t, direct)
 	first, err := url.Parse(link.URL(t, direct))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestLongAHostThatIsSilentCostsAStartOneTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link.Cut(partition.BothWays)
+	link.Cut(backend.BothWays)
 	const timeout, slack = 10 * time.Second, 9 * time.Second // below the second time-out
 	for mode, served := range map[string]bool{"prefer": true, "require": false} {
 		t.Run(mode, func(t *testing.T) {

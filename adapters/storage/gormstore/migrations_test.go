@@ -14,14 +14,14 @@ import (
 
 	"waybill/adapters/storage/gormstore"
 	"waybill/ports"
-	"waybill/test/postgres"
+	"waybill/test/backend"
 )
 
 // emptyDatabases are the URLs of databases without any table.
 var emptyDatabases = map[string]func(testing.TB) string{
 	"SQLite": sqliteURL,
 	"Postgres": func(t testing.TB) string {
-		return postgres.Database(t, func(context.Context, string) error { return nil }, "empty0000000")
+		return backend.Database(t, func(context.Context, string) error { return nil }, "empty0000000")
 	},
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"waybill/adapters/storage/gormstore"
 	"waybill/ports"
-	"waybill/test/partition"
+	"waybill/test/backend"
 )
 
 // servedWithin is how long after a partition has healed every call is served
@@ -26,11 +26,11 @@ func TestLongAPoolWithOnlyDeadConnectionsServesAgainSoonAfterAPartition(t *testi
 			return startPgBouncer(t, direct).URL(direct)
 		}, gormstore.Options{TransactionPooler: true}},
 	} {
-		for _, lost := range []partition.Direction{partition.BothWays, partition.Sent, partition.Received} {
+		for _, lost := range []backend.Direction{backend.BothWays, backend.Sent, backend.Received} {
 			t.Run(name+", "+lost.String(), func(t *testing.T) {
 				t.Parallel()
 				address := of.url(t, newDatabase(t))
-				link := partition.New(t, address)
+				link := backend.NewLink(t, address)
 				o := of.o
 				o.PoolSize = 8 // below what PgBouncer has sessions
 				s, err := gormstore.Open(t.Context(), link.URL(t, address), o)

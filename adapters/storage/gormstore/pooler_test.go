@@ -18,14 +18,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"waybill/adapters/storage/gormstore"
-	"waybill/test/servers/pgbouncer"
+	"waybill/test/backend"
 )
 
 // startPgBouncer puts one before the server of a database.
-func startPgBouncer(t testing.TB, database string, settings ...string) *pgbouncer.Server {
+func startPgBouncer(t testing.TB, database string, settings ...string) *backend.PgBouncer {
 	t.Helper()
-	server, err := pgbouncer.Start(t.Context(), database, settings...)
-	if errors.Is(err, pgbouncer.ErrNotInstalled) && os.Getenv("CI") != "true" {
+	server, err := backend.StartPgBouncer(t.Context(), database, settings...)
+	if errors.Is(err, backend.ErrNoPgBouncer) && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -15,16 +15,15 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/backend"
 	"waybill/test/conformance/storage"
-	"waybill/test/partition"
 	"waybill/test/sample"
-	"waybill/test/servers/pgserver"
 )
 
 // cluster is a Postgres with streaming replicas.
 type cluster struct {
-	primary  *pgserver.Server
-	replicas []*pgserver.Server
+	primary  *backend.Postgres
+	replicas []*backend.Postgres
 	made     atomic.Int64 // databases
 }
 
@@ -32,15 +31,15 @@ const clusterTemplate = "migrated"
 
 func startCluster(t testing.TB, replicas int) *cluster {
 	t.Helper()
-	stop := func(s *pgserver.Server) {
+	stop := func(s *backend.Postgres) {
 		t.Cleanup(func() {
 			if err := errors.Join(s.Kill(), s.Stop()); err != nil { // without a checkpoint of many databases
 				t.Error(err)
 			}
 		})
 	}
-	primary, err := pgserver.Start(t.Context())
-	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
+	primary, err := backend.StartPostgres(t.Context())
+	if errors.Is(err, backend.ErrNoPostgres) && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -64,7 +63,7 @@ func startCluster(t testing.TB, replicas int) *cluster {
 }
 
 // named is the URL of a database of a server.
-func named(s *pgserver.Server, name string) string {
+func named(s *backend.Postgres, name string) string {
 	return strings.Replace(s.URL, "/postgres?", "/"+name+"?", 1)
 }
 
@@ -243,7 +242,7 @@ func TestLongAReplicaIsLeftOutWhileItIsBehindAndReadAgainAfterwards(t *testing.T
 func TestLongNoListFailsBecauseAReplicaGoes(t *testing.T) {
 	c := startCluster(t, 1)
 	url, o := c.database(t)
-	link := partition.New(t, o.ReplicaURLs[0])
+	link := backend.NewLink(t, o.ReplicaURLs[0])
 	o.ReplicaURLs[0] = link.URL(t, o.ReplicaURLs[0])
 	s := openShares(t, url, o).live
 	tenant := newTenant(t, s)
@@ -261,7 +260,7 @@ func TestLongNoListFailsBecauseAReplicaGoes(t *testing.T) {
 	}{
 		{"killed", replica.Kill, func() error { return replica.Restart(t.Context()) }},
 		{"stopped", func() (err error) { resume, err = replica.Suspend(t.Context()); return err }, func() error { resume(); return nil }},
-		{"cut off", func() error { link.Cut(partition.BothWays); return nil }, func() error { link.Heal(); return nil }},
+		{"cut off", func() error { link.Cut(backend.BothWays); return nil }, func() error { link.Heal(); return nil }},
 	} {
 		until(t, "the replica serves before it is "+way.what, serves)
 		var asking sync.WaitGroup

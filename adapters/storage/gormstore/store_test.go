@@ -17,7 +17,7 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/postgres"
+	"waybill/test/backend"
 	"waybill/test/sample"
 )
 
@@ -128,7 +128,7 @@ func TestAnIDThatIsTakenIsToldApartFromAFailure(t *testing.T) {
 }
 
 func TestSessionsAreBounded(t *testing.T) {
-	url := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+	url := backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 	for _, c := range []struct {
 		url     string
 		options gormstore.Options
@@ -242,7 +242,7 @@ func TestTheLogHasStatementsWithoutValuesAndNoExpectedErrors(t *testing.T) {
 			return url
 		}},
 		"Postgres": {8, func(t testing.TB) string { // with the parameters of the transaction
-			return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+			return backend.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/partition"
+	"waybill/test/backend"
 	"waybill/test/sample"
 )
 
@@ -76,7 +76,7 @@ func separator(address string) string {
 func TestLongTheSecondHostOfAnAddressServesWhereTheFirstIsSilent(t *testing.T) {
 	t.Parallel()
 	direct := newDatabase(t)
-	link := partition.New(t, direct)
+	link := backend.NewLink(t, direct)
 	first, err := url.Parse(link.URL(t, direct))
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestLongTheSecondHostOfAnAddressServesWhereTheFirstIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	both := strings.Replace(direct, "@"+second.Host, "@"+first.Host+","+second.Host, 1)
-	link.Cut(partition.BothWays)
+	link.Cut(backend.BothWays)
 	s := openWith(t, both+"&connect_timeout=15", gormstore.Options{PoolSize: 6})
 	begun := time.Now()
 	fill(t, s) // more connections, each of which would wait 15 seconds for the first host
@@ -101,12 +101,12 @@ func TestLongTheSecondHostOfAnAddressServesWhereTheFirstIsSilent(t *testing.T) {
 func TestADeadlineThatPassesWhileATransactionBeginsIsNoDisconnect(t *testing.T) {
 	t.Parallel()
 	direct := newDatabase(t)
-	link := partition.New(t, direct)
+	link := backend.NewLink(t, direct)
 	s := openWith(t, link.URL(t, direct), gormstore.Options{PoolSize: 2})
 	if err := change(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	link.Cut(partition.BothWays) // the connection was heard of a moment ago: it is not asked before BEGIN
+	link.Cut(backend.BothWays) // the connection was heard of a moment ago: it is not asked before BEGIN
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if err := change(ctx, s); !ports.StorageUnavailable(err) || errors.Is(err, context.Canceled) {

@@ -8,7 +8,7 @@ SERVERS          := go run ./test/servers --
 
 # `make check` runs these folders, and in all others the tests whose names begin with
 # TestLong. `make test` and `make race` run the rest.
-LONG := clients docs faults packaging servers traces webhooks
+LONG := backend clients docs faults packaging servers traces webhooks
 
 # Runs `go test` with what stands behind it, on servers in memory, and names each package as it
 # ends; a table tells the results. It is built first: `go tool` answers 0 where its program was killed.

@@ -182,7 +182,7 @@ func TestANameThatChangesItsMindLeadsNowhereElse(t *testing.T) {
 		return fixed(public)(name, kind)
 	})
 	s := sender(t, Options{Resolver: names}, defaultLimits)
-	s.Close() // nothing is kept: each Send dials
+	s.keeping.DisableKeepAlives = true // each Send dials
 	var dialed, reached atomic.Int64
 	s.divert(good, func(to netip.AddrPort) {
 		dialed.Add(1)

@@ -1,6 +1,7 @@
 package webhooksend
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,9 +15,11 @@ import (
 // maxRetryAfter is the longest that any schedule makes use of.
 const maxRetryAfter = 48 * time.Hour
 
-// resultOf is the result by status and headers.
+// resultOf reads the result: status, headers, and as much of the body as is kept
+// and comes before the end of the attempt.
 func resultOf(res *http.Response) domain.WebhookResult {
-	r := domain.WebhookResult{StatusCode: res.StatusCode, Error: statusClass(res.StatusCode)}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	r := domain.WebhookResult{StatusCode: res.StatusCode, Error: statusClass(res.StatusCode), Excerpt: excerpt(body)}
 	if r.Error != "" {
 		r.RetryAfter = retryAfter(res.Header.Get("Retry-After"), time.Now())
 	}

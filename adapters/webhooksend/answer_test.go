@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -236,20 +235,6 @@ func TestNoProxyIsTakenFromTheEnvironment(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	c.requireSilence(t)
-}
-
-func TestTheMemoryOfAddressesIsBounded(t *testing.T) {
-	t.Parallel()
-	var seen targets
-	for i := range 3 * mostTargets {
-		if seen.find("https://example.com/"+strconv.Itoa(i)) == nil {
-			t.Fatal(i)
-		}
-	}
-	first, second := seen.find("https://example.com"), seen.find("https://example.com")
-	if len(seen.byURL) > mostTargets || first != second {
-		t.Errorf("%d are remembered", len(seen.byURL))
-	}
 }
 
 // A receiver whose keep-alive is shorter than the sender's loses no webhook.

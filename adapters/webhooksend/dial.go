@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,28 +66,50 @@ func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return d.resolver.LookupNetIP(ctx, "ip", host)
 }
 
-// open connects to a target, with a handshake where it is https.
-func (d *dialer) open(ctx context.Context, to *target, deadline time.Time) (*conn, error) {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	addresses, err := d.lookup(ctx, to.host)
+// plain connects to a host and port.
+func (d *dialer) plain(ctx context.Context, _, address string) (net.Conn, error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, &failure{domain.ErrorBlockedIP, errNoTarget}
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return nil, &failure{domain.ErrorBlockedIP, errNoTarget}
+	}
+	addresses, err := d.lookup(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := d.connectAny(ctx, addresses[:min(len(addresses), mostAddresses)], to.port)
+	c, err := d.connectAny(ctx, addresses[:min(len(addresses), mostAddresses)], uint16(port))
 	if err != nil {
 		return nil, &failure{connectClass(err), err}
 	}
-	if !to.tls {
-		return newConn(raw, raw), nil
+	return c, nil
+}
+
+// secured connects to a host and port, with a handshake.
+func (d *dialer) secured(ctx context.Context, network, address string) (net.Conn, error) {
+	raw, err := d.plain(ctx, network, address)
+	if err != nil {
+		return nil, err
 	}
-	secured, err := d.secure(ctx, raw, to.host)
+	host, _, _ := net.SplitHostPort(address)
+	c, err := d.secure(ctx, raw, host)
 	if err != nil {
 		_ = raw.Close()
 		return nil, &failure{handshakeClass(err), err}
 	}
-	return newConn(secured, raw), nil
+	return abrupt{c, raw}, nil
 }
+
+// abrupt is a TLS connection that is closed at once. It would first say so, and
+// wait for a receiver that reads nothing.
+type abrupt struct {
+	net.Conn
+	raw net.Conn
+}
+
+func (c abrupt) Close() error { return c.raw.Close() }
 
 func (d *dialer) connectAny(ctx context.Context, addresses []netip.Addr, port uint16) (c net.Conn, err error) {
 	deadline := time.Now().Add(d.limits.connect)

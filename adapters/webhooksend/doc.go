@@ -23,10 +23,12 @@
 //     ends changes nothing.
 //   - Names are looked up as absolute ones, without the search list of the host,
 //     except in development.
-//   - HTTP/1.1 only, over connections of its own: one attempt at a time on each,
-//     in the caller's goroutine. net/http.Transport was rejected: it logs what a
-//     receiver says out of turn, its failures can be told apart by their text
-//     only, and it takes twice the time. Its parser of answers is used.
+//   - HTTP/1.1 only, by net/http.Transport, with dials of our own: they check the
+//     addresses, and tell why there is no connection. RoundTrip is called and not a
+//     Client, which would follow redirects.
+//   - Kept connections are shared by all who send to a host. Attempts under way are
+//     bounded for each owner and host, so that one customer's webhooks to a slow
+//     host hold up no other's.
 //   - A request that met a kept connection the receiver had closed is sent once
 //     more on a new one: it never arrived, or arrives twice with the same ID.
 //

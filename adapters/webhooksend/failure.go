@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 
 	"waybill/domain"
@@ -23,22 +24,21 @@ func (f *failure) Unwrap() error { return f.cause }
 var (
 	errNoTarget = errors.New("the URL is none to send to")
 	errReserved = errors.New("the host has an address that is private or reserved")
-	errHeaders  = errors.New("the headers are too large")
-	errStatus   = errors.New("the status is none of an answer")
-	// errUnanswered is a kept connection that broke off before a byte came.
-	errUnanswered = errors.New("the kept connection was closed")
 )
 
-// classOf names a failure, by its type or by the error of the connection.
-func classOf(err error) domain.ErrorClass {
+// classOf names a failure, by its type or by the error of the connection, if
+// there was one.
+func classOf(err error, connected bool) domain.ErrorClass {
 	var f *failure
 	var op *net.OpError
 	switch {
 	case errors.As(err, &f):
 		return f.class
+	case timedOut(err) && !connected:
+		return domain.ErrorTimeoutConnect
 	case timedOut(err):
 		return domain.ErrorTimeoutResponse
-	case errors.Is(err, errHeaders):
+	case strings.Contains(err.Error(), "server response headers exceeded"): // net/http has no value for it
 		return domain.ErrorBodyTooLarge
 	case errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
 		return domain.ErrorTLS // an alert: in TLS 1.3 a refusal comes after the handshake

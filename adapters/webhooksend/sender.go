@@ -6,6 +6,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"waybill/domain"
@@ -23,6 +28,15 @@ var defaultLimits = limits{
 	attempt: 15 * time.Second, idle: 30 * time.Second,
 }
 
+const (
+	// idlePerHost is enough for several endpoints of one host at full speed, so
+	// that connections are kept rather than made anew.
+	idlePerHost = 64
+	idleInAll   = 512
+	maxHeaders  = 16 << 10 // informational answers included
+	maxAnswer   = 16 << 10 // of the body
+)
+
 // resumable is how many TLS sessions are remembered; resuming one saves most of
 // a handshake.
 const resumable = 256
@@ -39,8 +53,9 @@ type Options struct {
 // Sender sends webhooks. It is safe for concurrent use.
 type Sender struct {
 	dialer  *dialer
-	pool    *pool
-	targets targets
+	keeping *http.Transport // keeps connections
+	fresh   *http.Transport // makes one for each request, where a kept one was closed
+	permits permits
 	limits  limits
 }
 
@@ -51,88 +66,86 @@ func newSender(o Options, l limits) *Sender {
 	if o.Resolver == nil {
 		o.Resolver = &net.Resolver{PreferGo: true}
 	}
-	return &Sender{
-		limits: l,
-		pool:   newPool(l.idle),
-		dialer: &dialer{
-			resolver: o.Resolver, private: o.AllowPrivate, limits: l, connect: connectTCP,
-			tls: &tls.Config{
-				MinVersion:         tls.VersionTLS12,
-				RootCAs:            o.RootCAs,
-				NextProtos:         []string{"http/1.1"},
-				ClientSessionCache: tls.NewLRUClientSessionCache(resumable),
-			},
+	d := &dialer{
+		resolver: o.Resolver, private: o.AllowPrivate, limits: l, connect: connectTCP,
+		tls: &tls.Config{
+			MinVersion:         tls.VersionTLS12,
+			RootCAs:            o.RootCAs,
+			NextProtos:         []string{"http/1.1"},
+			ClientSessionCache: tls.NewLRUClientSessionCache(resumable),
 		},
 	}
+	keeping := &http.Transport{
+		DialContext: d.plain, DialTLSContext: d.secured,
+		MaxIdleConns: idleInAll, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: l.idle,
+		MaxResponseHeaderBytes: maxHeaders, DisableCompression: true,
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 alone
+	}
+	fresh := keeping.Clone()
+	fresh.DisableKeepAlives = true
+	return &Sender{limits: l, dialer: d, keeping: keeping, fresh: fresh}
 }
 
-// Close closes the connections that are kept open, and keeps no other. A Send
-// under way goes on.
-func (s *Sender) Close() { s.pool.close() }
+// Close closes the connections that are kept open. A Send under way goes on.
+func (s *Sender) Close() { s.keeping.CloseIdleConnections() }
 
 // Send posts the message once.
 func (s *Sender) Send(ctx context.Context, m ports.WebhookMessage) domain.WebhookResult {
 	began := time.Now()
-	r, err := s.send(ctx, m, began.Add(s.limits.attempt))
-	if err != nil {
-		r = domain.WebhookResult{Error: classOf(err)}
-	}
+	r := s.send(ctx, m)
 	r.StartedAt, r.Duration = domain.Millis(began), time.Since(began)
 	return r
 }
 
-func (s *Sender) send(ctx context.Context, m ports.WebhookMessage, deadline time.Time) (domain.WebhookResult, error) {
-	to := s.targets.find(m.URL)
-	if to == nil {
-		return domain.WebhookResult{}, &failure{domain.ErrorBlockedIP, errNoTarget}
-	}
-	buffer := requests.Get().(*[]byte)
-	defer requests.Put(buffer)
-	request, err := to.request((*buffer)[:0], m)
+func (s *Sender) send(ctx context.Context, m ports.WebhookMessage) domain.WebhookResult {
+	to, err := parseURL(m.URL)
 	if err != nil {
-		return domain.WebhookResult{}, err
+		return domain.WebhookResult{Error: classOf(err, false)}
 	}
-	*buffer = request
-	h, err := s.pool.enter(ctx, to.key(m.Owner), deadline)
+	ctx, cancel := context.WithTimeout(ctx, s.limits.attempt)
+	defer cancel()
+	leave, err := s.permits.enter(ctx, hostOfOwner{strings.ToLower(to.Host), m.Owner})
 	if err != nil {
-		return domain.WebhookResult{}, err
+		return domain.WebhookResult{Error: classOf(err, false)}
 	}
-	defer s.pool.leave(h)
-	if c := s.pool.take(h); c != nil {
-		r, err := s.exchange(ctx, h, c, request, deadline)
-		if !errors.Is(err, errUnanswered) {
-			return r, err
-		}
-		// The receiver had closed it. Once more, on a connection that is new.
+	defer leave()
+	r, stale := post(ctx, s.keeping, to, m)
+	if stale {
+		r, _ = post(ctx, s.fresh, to, m)
 	}
-	c, err := s.dialer.open(ctx, to, deadline)
-	if err != nil {
-		return domain.WebhookResult{}, err
-	}
-	return s.exchange(ctx, h, c, request, deadline)
+	return r
 }
 
-// exchange sends the request and reads the answer; then the connection is kept
-// or closed.
-func (s *Sender) exchange(ctx context.Context, h *host, c *conn, request []byte, deadline time.Time) (domain.WebhookResult, error) {
-	_ = c.SetDeadline(deadline) // fails only where it is closed, as will what follows
-	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
-	r, reusable, err := c.roundTrip(request)
-	if stop() && reusable {
-		s.pool.put(h, c)
-	} else {
-		c.close()
+// post sends the message once. stale tells that it met a kept connection which the
+// receiver had closed: not a byte came back.
+func post(ctx context.Context, over *http.Transport, to *url.URL, m ports.WebhookMessage) (r domain.WebhookResult, stale bool) {
+	var connected, reused bool
+	var answered atomic.Bool // set by the goroutine that reads
+	request, err := newRequest(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:              func(c httptrace.GotConnInfo) { connected, reused = true, c.Reused },
+		GotFirstResponseByte: func() { answered.Store(true) },
+	}), to, m)
+	if err != nil {
+		return domain.WebhookResult{Error: classOf(err, false)}, false
 	}
-	return r, err
+	answer, err := over.RoundTrip(request)
+	if err != nil {
+		return domain.WebhookResult{Error: classOf(err, connected)}, reused && !answered.Load() && !timedOut(err)
+	}
+	defer answer.Body.Close() // before its end: the connection is closed, too
+	if answer.StatusCode < 200 || answer.StatusCode > 599 {
+		return domain.WebhookResult{Error: domain.ErrorReset}, false
+	}
+	return resultOf(answer), false
 }
 
 // Resolvable looks the host up, for at most three seconds.
 func (s *Sender) Resolvable(ctx context.Context, address string) error {
-	to := parseTarget(address)
-	if to == nil {
+	to, err := parseURL(address)
+	if err != nil {
 		return domain.WebhookURLBlocked("It is not an absolute address such as https://example.com/hooks.")
 	}
-	_, err := s.dialer.lookup(ctx, to.host)
+	_, err = s.dialer.lookup(ctx, to.Hostname())
 	var unknown *net.DNSError
 	switch {
 	case err == nil:

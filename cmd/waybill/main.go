@@ -5,6 +5,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -20,6 +22,9 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	// The program logs by slog. Only net/http writes here, and what it writes is the text of
+	// a stranger: bytes that a receiver of webhooks sent without being asked.
+	log.SetOutput(io.Discard)
 	os.Exit(run(untilSignal(context.Background()), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 

@@ -15,37 +15,45 @@ import (
 	"waybill/domain"
 )
 
-// kept is how many connections are idle.
-func kept(s *Sender) int {
-	s.pool.mu.Lock()
-	defer s.pool.mu.Unlock()
-	return s.pool.idle.Len()
-}
-
+// hosts is at how many hosts an owner has attempts under way.
 func hosts(s *Sender) int {
-	s.pool.mu.Lock()
-	defer s.pool.mu.Unlock()
-	return len(s.pool.hosts)
+	s.permits.mu.Lock()
+	defer s.permits.mu.Unlock()
+	return len(s.permits.hosts)
 }
 
-// counting runs a receiver and counts the connections to it.
-func counting(t *testing.T, h http.HandlerFunc) (url string, conns *atomic.Int64) {
+// counting runs a receiver and counts the connections to it: all, and those that are open.
+func counting(t *testing.T, h http.HandlerFunc) (url string, all, open *atomic.Int64) {
 	t.Helper()
-	conns = &atomic.Int64{}
+	all, open = &atomic.Int64{}, &atomic.Int64{}
 	r := httptest.NewUnstartedServer(h)
 	r.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			conns.Add(1)
+		switch state {
+		case http.StateNew:
+			all.Add(1)
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
 		}
 	}
 	r.Start()
 	t.Cleanup(r.Close)
-	return r.URL, conns
+	return r.URL, all, open
 }
 
-func TestSixteenInFlightKeepSixteenConnections(t *testing.T) {
+// until waits for a condition for a minute.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+	}
+}
+
+func TestConnectionsAreKeptUntilTheSenderIsClosed(t *testing.T) {
 	t.Parallel()
-	url, conns := counting(t, answers(200, "ok"))
+	url, all, open := counting(t, answers(200, "ok"))
 	s := sender(t, Options{AllowPrivate: true}, defaultLimits)
 	var sends sync.WaitGroup
 	for range 16 {
@@ -58,13 +66,12 @@ func TestSixteenInFlightKeepSixteenConnections(t *testing.T) {
 		})
 	}
 	sends.Wait()
-	if conns.Load() > 16 || kept(s) != int(conns.Load()) || hosts(s) != 1 {
-		t.Errorf("%d connections for 1,600 webhooks, %d kept, %d hosts", conns.Load(), kept(s), hosts(s))
+	// A connection may become free while another is made.
+	if all.Load() > 64 || hosts(s) != 0 {
+		t.Errorf("%d connections for 1,600 webhooks; attempts at %d hosts are left", all.Load(), hosts(s))
 	}
 	s.Close()
-	if kept(s) != 0 || hosts(s) != 0 {
-		t.Errorf("after Close %d kept, %d hosts", kept(s), hosts(s))
-	}
+	until(t, "after Close connections stay open", func() bool { return open.Load() == 0 })
 }
 
 func TestAConnectionServesItsHostOnly(t *testing.T) {
@@ -72,7 +79,7 @@ func TestAConnectionServesItsHostOnly(t *testing.T) {
 	var mu sync.Mutex
 	dialed := map[string]int{}
 	s := sender(t, Options{Resolver: resolver(t, fixed("93.184.216.34"))}, defaultLimits)
-	url, _ := counting(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Host + " " + r.RemoteAddr)) })
+	url, _, _ := counting(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Host + " " + r.RemoteAddr)) })
 	s.divert(url, func(to netip.AddrPort) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -99,7 +106,7 @@ func TestNotMoreThanSoManyConnectionsAreKept(t *testing.T) {
 	var together sync.WaitGroup
 	const each = idlePerHost + 20
 	together.Add(each)
-	url, _ := counting(t, func(http.ResponseWriter, *http.Request) { together.Done(); together.Wait() })
+	url, _, open := counting(t, func(http.ResponseWriter, *http.Request) { together.Done(); together.Wait() })
 	s := sender(t, Options{Resolver: resolver(t, fixed("93.184.216.34"))}, defaultLimits)
 	s.divert(url, nil)
 	var sends sync.WaitGroup
@@ -107,20 +114,15 @@ func TestNotMoreThanSoManyConnectionsAreKept(t *testing.T) {
 		sends.Go(func() { s.Send(t.Context(), message("http://one.example.com")) })
 	}
 	sends.Wait()
-	if kept(s) != idlePerHost {
-		t.Errorf("%d are kept for a host", kept(s))
-	}
-	// Of many hosts the one that waited longest goes first.
-	url, _ = counting(t, answers(200, ""))
+	until(t, "more are kept for a host", func() bool { return open.Load() == idlePerHost })
+	url, _, open = counting(t, answers(200, ""))
 	s.divert(url, nil)
-	for i := range idleInAll {
+	for i := range idleInAll + 20 {
 		if r := s.Send(t.Context(), message("http://h"+strconv.Itoa(i)+".example.com")); !r.Succeeded() {
 			t.Fatalf("%+v", r)
 		}
 	}
-	if kept(s) != idleInAll || hosts(s) != idleInAll {
-		t.Errorf("%d are kept for %d hosts", kept(s), hosts(s))
-	}
+	until(t, "more are kept in all", func() bool { return open.Load() == idleInAll })
 }
 
 func TestOneHostHasSoManyAttemptsAtOnce(t *testing.T) {
@@ -152,37 +154,7 @@ func TestOneHostHasSoManyAttemptsAtOnce(t *testing.T) {
 	}
 	cancel() // callers that leave are not held, and make room
 	sends.Wait()
-	if hosts(s) != 0 || kept(s) != 0 {
-		t.Errorf("%d hosts, %d kept", hosts(s), kept(s))
-	}
-}
-
-// What a receiver says out of turn is not the answer to the next message.
-func TestAnUnrequestedAnswerIsIgnored(t *testing.T) {
-	t.Parallel()
-	for name, extra := range map[string]string{
-		"at once": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse", "a byte": "x",
-	} {
-		for _, late := range []bool{false, true} {
-			sent := make(chan struct{}, 10)
-			url := listen(t, func(c net.Conn) {
-				for requests := 0; requests < 1; requests++ {
-					says0(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
-				}
-				if late {
-					time.Sleep(20 * time.Millisecond)
-				}
-				_, _ = c.Write([]byte(extra))
-				sent <- struct{}{}
-				hang(c)
-			})
-			s := development(t)
-			for range 3 {
-				if r := s.Send(t.Context(), message(url)); !r.Succeeded() || r.Excerpt != "true" {
-					t.Errorf("%s, late %v: %+v", name, late, r)
-				}
-				<-sent
-			}
-		}
+	if hosts(s) != 0 {
+		t.Errorf("attempts at %d hosts are left", hosts(s))
 	}
 }

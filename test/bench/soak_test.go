@@ -98,8 +98,9 @@ func TestWhatIsMadeOldIsCleanedAway(t *testing.T) {
 	if after, err := sizes(t, s); err != nil || after != before {
 		t.Errorf("there were %v, and in the end %v, %v", before, after, err)
 	}
-	if err := w.end(t.Context(), s.db); err != nil || len(w.spans) != 1 ||
-		w.spans[0].begun.Before(begun.Truncate(time.Microsecond)) || w.spans[0].ended.After(ended.Add(aftermath)) ||
+	// On a busy machine one cleaning may look like several.
+	if err := w.end(t.Context(), s.db); err != nil || len(w.spans) == 0 ||
+		w.spans[0].begun.Before(begun.Truncate(time.Microsecond)) || w.spans[len(w.spans)-1].ended.After(ended.Add(aftermath)) ||
 		!w.during(span{begun, ended}) {
 		t.Errorf("the cleaning was at %v, want it between %v and %v, %v", w.spans, begun, ended, err)
 	}

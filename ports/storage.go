@@ -102,22 +102,6 @@ type Readers struct {
 	MoveRuns        MoveRunReader
 	Sending         SendingReader
 	Machinery       MachineryReader
-
-	// Ahead reads what a booking looks for, all of it in one round trip. The readers of the
-	// tenant find it in the context that comes back, each once. Where that context has been
-	// read for, nothing is read again. nil: the storage gains nothing by it.
-	Ahead func(ctx context.Context, t domain.Tenant, of Sought) context.Context
-	// Quiet tells that the storage looks for nothing else now, with which a round trip would be
-	// shared. It is there where Ahead is.
-	Quiet func() bool
-}
-
-// Sought is what a booking looks for, where it is not empty.
-type Sought struct {
-	Key            string             // of an answer that may be there already
-	PhoneNumber    domain.PhoneNumber // of a recipient
-	PickupLocation domain.ID
-	ExternalID     string // of a delivery that may be there already
 }
 
 // Stores are the reads and writes of one transaction.

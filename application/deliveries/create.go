@@ -2,7 +2,6 @@ package deliveries
 
 import (
 	"context"
-	"sync"
 
 	"waybill/application/idempotency"
 	"waybill/domain"
@@ -16,20 +15,12 @@ import (
 func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 	form func() (Order, error), answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {
-	form = sync.OnceValues(form)
-	if quiet := d.storage.Read().Quiet; quiet != nil && quiet() {
-		// One round trip instead of two. Where others are looked for as well each is shared,
-		// and a replay costs less without.
-		if order, err := form(); err == nil {
-			ctx = d.lookAhead(ctx, req.Tenant, req.Key, &order)
-		}
-	}
 	return d.gate.Once(ctx, req, func(ctx context.Context) (idempotency.Attempt, error) {
 		order, err := form()
 		if err != nil {
 			return nil, err
 		}
-		draft, err := d.prepare(d.lookAhead(ctx, req.Tenant, "", &order), req.Tenant, &order)
+		draft, err := d.prepare(ctx, req.Tenant, &order)
 		if err != nil {
 			return nil, err
 		}
@@ -44,22 +35,6 @@ func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 			return key.Answer, nil
 		}, nil
 	})
-}
-
-// lookAhead has what prepare asks the storage for, and a key if any, read at once.
-func (d *Deliveries) lookAhead(ctx context.Context, t domain.Tenant, key string, o *Order) context.Context {
-	ahead := d.storage.Read().Ahead
-	if ahead == nil {
-		return ctx
-	}
-	of := ports.Sought{Key: key, ExternalID: o.ExternalID}
-	if o.Recipient != nil {
-		of.PhoneNumber = o.Recipient.PhoneNumber
-	}
-	if o.PickupLocationID != nil {
-		of.PickupLocation = domain.ID(*o.PickupLocationID)
-	}
-	return ahead(ctx, t, of)
 }
 
 // prepare reads and prices. No transaction is open meanwhile.

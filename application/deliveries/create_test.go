@@ -268,45 +268,6 @@ func TestTheSecondOfTwoEqualRequestsIsReplayed(t *testing.T) {
 	wantCode(t, err, "IDEMPOTENCY_CONFLICT")
 }
 
-// asked is a storage with which no other caller looks for anything, and what it was asked for ahead.
-type asked struct {
-	ports.Storage
-	sought []ports.Sought
-}
-
-func (a *asked) Read() ports.Readers {
-	r := a.Storage.Read()
-	r.Quiet = func() bool { return true }
-	r.Ahead = func(ctx context.Context, _ domain.Tenant, of ports.Sought) context.Context {
-		a.sought = append(a.sought, of)
-		return ctx
-	}
-	return r
-}
-
-func TestWhereNoOtherCallerAsksTheKeyIsLookedForWithAllElseAndStillComesFirst(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	storage := &asked{Storage: s.storage}
-	s.storage = storage
-	s.build()
-	ask := stage.Key(s.tenant, "order-0001", 1)
-	first, err := s.create(t.Context(), ask, order(func(o *deliveries.Order) { o.ExternalID = "order-7" }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := ports.Sought{Key: "order-0001", PhoneNumber: order(nil).Recipient.PhoneNumber, ExternalID: "order-7"}
-	if len(storage.sought) == 0 || storage.sought[0] != want {
-		t.Errorf("looked for %+v, want %+v first", storage.sought, want)
-	}
-	second, err := s.Create(t.Context(), ask, func() (deliveries.Order, error) {
-		return deliveries.Order{}, domain.Invalid(domain.FieldError{Field: "recipient", Message: "is refused by now"})
-	}, render)
-	if err != nil || !second.Replayed || !stage.SameAnswer(first, second) {
-		t.Errorf("a form that is refused by now: %+v, %v", second, err)
-	}
-}
-
 func TestAKeyBelongsToItsApplicationAndEnvironment(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

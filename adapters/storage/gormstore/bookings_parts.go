@@ -14,21 +14,10 @@ type part struct {
 	// wait for each other.
 	order func(a, b *entry) int
 
-	// result tells whether a batch has to read it before COMMIT.
-	result result
-
 	alone func(b booking, ctx context.Context, e *entry) error
 	// together stores the part of these entries of a batch, in their order.
 	together func(b *pgBatch, t *pgTry, of []int) error
 }
-
-// result of a statement.
-type result bool
-
-const (
-	sure   result = false // all of the part is stored, or the statement can be made to fail
-	judged result = true  // it tells what was not stored
-)
 
 // parts decide what a booking stores, and in which order: alike for one that is stored
 // by itself, on either database, and for a batch on Postgres.
@@ -41,18 +30,18 @@ const (
 //
 //nolint:gochecknoglobals // a table
 var parts = []part{
-	{"lease of a bulk", inBulk, byItem, judged, booking.extendLease, (*pgBatch).extendLease},
-	{"item of a bulk", inBulk, byItem, judged, booking.recordItem, (*pgBatch).addItems},
-	{"idempotency key", func(e *entry) bool { return !inBulk(e) }, byKey, sure, booking.claimKey, (*pgBatch).addKeys},
-	{"simulation", func(e *entry) bool { return e.Delivery.Simulating() }, inAnyOrder, judged, booking.countSimulation,
+	{"lease of a bulk", inBulk, byItem, booking.extendLease, (*pgBatch).extendLease},
+	{"item of a bulk", inBulk, byItem, booking.recordItem, (*pgBatch).addItems},
+	{"idempotency key", func(e *entry) bool { return !inBulk(e) }, byKey, booking.claimKey, (*pgBatch).addKeys},
+	{"simulation", func(e *entry) bool { return e.Delivery.Simulating() }, inAnyOrder, booking.countSimulation,
 		(*pgBatch).addSimulations},
-	{"recipient", func(e *entry) bool { return e.NewRecipient }, byPhone, sure, booking.insertRecipient, (*pgBatch).addRecipients},
-	{"name of a recipient", func(e *entry) bool { return e.FillName && !e.NewRecipient }, byPhone, sure, booking.fillName,
+	{"recipient", func(e *entry) bool { return e.NewRecipient }, byPhone, booking.insertRecipient, (*pgBatch).addRecipients},
+	{"name of a recipient", func(e *entry) bool { return e.FillName && !e.NewRecipient }, byPhone, booking.fillName,
 		(*pgBatch).addNames},
-	{"count of addresses", countsAddress, byPhone, judged, booking.countAddress, (*pgBatch).addAddressCounts},
-	{"address", func(e *entry) bool { return e.NewAddress }, byPhone, sure, booking.insertAddress, (*pgBatch).addAddresses},
-	{"delivery", always, byExternalID, sure, booking.insertDelivery, (*pgBatch).addDeliveries},
-	{"event", always, byExternalID, sure, booking.insertEvent, (*pgBatch).addEvents},
+	{"count of addresses", countsAddress, byPhone, booking.countAddress, (*pgBatch).addAddressCounts},
+	{"address", func(e *entry) bool { return e.NewAddress }, byPhone, booking.insertAddress, (*pgBatch).addAddresses},
+	{"delivery", always, byExternalID, booking.insertDelivery, (*pgBatch).addDeliveries},
+	{"event", always, byExternalID, booking.insertEvent, (*pgBatch).addEvents},
 }
 
 // Where another booking stored the same recipient or address first: its row stays, and

@@ -29,8 +29,8 @@ func storeBatchOnPostgres(ctx context.Context, s *Store, entries []*entry) []err
 
 // storeSome stores the entries that are left, and tells the outcome of each.
 func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*entry, left []int, outcomes []error) {
-	for first := true; len(left) > 0; first = false {
-		b := &pgBatch{entries: make([]*entry, len(left)), first: first}
+	for len(left) > 0 {
+		b := &pgBatch{entries: make([]*entry, len(left))}
 		for i, e := range left {
 			b.entries[i] = entries[e]
 		}
@@ -51,7 +51,7 @@ func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*en
 			missing = nil
 		}
 		if len(missing) == 0 { // the failure names no booking
-			if aboutRows(err) || statementGone(err) || len(left) > 1 && b.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
+			if aboutRows(err) || len(left) > 1 && b.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
 				err = batch.ErrAlone
 			} else {
 				err = s.dialect.failed("store bookings", err)
@@ -93,24 +93,9 @@ func halves(entries []*entry, of []int) (half, other []int) {
 }
 
 // storeOnce stores all of a batch or nothing. It does not queue for a row that is held.
-// Where COMMIT can go with the statements, that is tried first; the statements whose results
-// tell which bookings cannot be stored come after a failure of that, unless there is only one.
-//
-// Where a pipeline meets a dead connection BEGIN goes first, which passes over all of those.
-// It does before a bulk too: the lease is extended ahead of the pipeline, and its row held
-// until the end of the transaction.
 func (s *Store) storeOnce(ctx context.Context, wait time.Duration, b *pgBatch) error {
-	if s.mayCommitAtOnce(b) {
-		if err := s.storeAtOnce(ctx, wait, b); !errors.Is(err, errNotAtOnce) || len(b.entries) == 1 && aboutRows(err) {
-			return err
-		}
-	}
-	n := &need{contention: s.contention, wait: wait, queued: true, pipelined: !inBulk(b.entries[0]) && !s.dialect.sharded}
-	return s.repeat(ctx, n, func(sn session) error {
-		err := b.store(ctx, sn)
-		n.pipelined = n.pipelined && !errors.Is(err, errNotBegun)
-		return err
-	})
+	n := &need{contention: s.contention, wait: wait, queued: true}
+	return s.repeat(ctx, n, func(sn session) error { return b.store(ctx, sn) })
 }
 
 // storeRunOnPostgres stores fewer where one of them fails.
@@ -120,9 +105,6 @@ func storeRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, e
 		err := s.storeOnce(ctx, briefWait, b)
 		if err == nil {
 			return len(entries), nil
-		}
-		if statementGone(err) {
-			return 0, nil // they come by themselves
 		}
 		if !errors.Is(err, errIncomplete) {
 			return 0, s.dialect.failed("store bookings", err)

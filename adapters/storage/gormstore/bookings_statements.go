@@ -2,19 +2,16 @@ package gormstore
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"gorm.io/gorm/logger"
 
-	"waybill/adapters/storage/gormstore/pgfast"
 	"waybill/domain"
 )
 
@@ -22,7 +19,6 @@ import (
 // all rows of it.
 type pgBatch struct {
 	entries []*entry
-	first   bool         // no try before this one has failed
 	begun   bool         // a transaction has begun: the database answers
 	missing map[int]bool // those that were not stored
 }
@@ -41,32 +37,24 @@ func (b *pgBatch) statements(t *pgTry) error {
 	return nil
 }
 
-// store sends all statements and reads their results.
+// store sends all statements together, in the open transaction, and reads their results.
 func (b *pgBatch) store(ctx context.Context, sn session) error {
-	b.begun = !sn.need.pipelined
-	t := &pgTry{ctx: ctx, session: sn}
+	b.begun = true
+	t := &pgTry{ctx: ctx, session: sn, steps: []step{{statement: genericPlans, read: discarded}}}
 	if err := b.statements(t); err != nil {
 		return err
 	}
 	return onPgConn(sn.conn, func(conn *pgConn) (err error) {
 		steps := t.steps
-		if sn.need.pipelined {
-			steps = append(conn.beginning(func() { b.begun = true }), steps...)
-		}
 		if sn.dialect.sharded {
 			if steps, err = b.onCitus(ctx, conn.pgx(), steps); err != nil {
 				return err
 			}
 		}
-		b.missing, err = conn.run(ctx, steps, sn.db.Logger)
-		b.begun = b.begun || !conn.pgx().IsClosed() // it answers
+		b.missing, err = runSteps(ctx, conn.pgx(), steps, sn.db.Logger)
 		switch {
-		case !b.begun && ctx.Err() == nil:
-			return fmt.Errorf("%w: %w", errNotBegun, err)
 		case len(b.missing) > 0:
 			return errIncomplete
-		case statementGone(err): // another connection prepares it anew
-			return errors.Join(err, conn.pgx().Close(ctx))
 		case err != nil:
 			return fmt.Errorf("run a statement: %w", err)
 		}
@@ -74,48 +62,106 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 	})
 }
 
-// run sends statements together and reads their results.
-func (c *pgConn) run(ctx context.Context, steps []pgfast.Step, log logger.Interface) (missing map[int]bool, err error) {
-	// Behind a pooler nothing is prepared; on Citus each number of rows is a text of its own.
-	return pgfast.Run(ctx, c.pgx(), c.alone == "" && c.lockTimeout == "", steps, func(s pgfast.Step, begun time.Time, rows int64, err error) {
-		log.Trace(ctx, begun, func() (string, int64) { return s.Statement, rows }, err)
-	})
+// genericPlans is for a transaction. A plan for the one ID that a statement looks for
+// looks cheaper than a plan for any number, so that Postgres would make one for each
+// booking.
+const genericPlans = "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"
+
+// step is one statement of a batch.
+type step struct {
+	what      string // for errors
+	statement string
+	values    []any
+	// wanted maps IDs to bookings. The statement must return each of these IDs; the
+	// bookings of the others are missing.
+	wanted map[rowID][]int
+	// read reads the rows instead, and returns bookings that are missing.
+	read func(pgx.Rows) (missing []int, err error)
+}
+
+// runSteps sends all steps at once and reads their results up to the first failure. It
+// returns the bookings that are missing in some step; where there are any, a later
+// failure may be their consequence and is no error.
+func runSteps(ctx context.Context, conn *pgx.Conn, steps []step, log logger.Interface) (missing map[int]bool, err error) {
+	all := &pgx.Batch{}
+	for _, s := range steps {
+		all.Queue(s.statement, s.values...)
+	}
+	results := conn.SendBatch(ctx, all)
+	defer func() { // the first error counts, and that of missing rows does not
+		if closed := results.Close(); err == nil && len(missing) == 0 {
+			err = closed
+		}
+	}()
+	missing = map[int]bool{}
+	for _, s := range steps {
+		begun := time.Now()
+		some, rows, err := s.result(results)
+		log.Trace(ctx, begun, func() (string, int64) { return s.statement, rows }, err)
+		for _, item := range some {
+			missing[item] = true
+		}
+		switch {
+		case err != nil && len(missing) > 0:
+			return missing, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", s.what, err)
+		}
+	}
+	return missing, nil
+}
+
+// result reads the rows of a statement, and returns the missing bookings.
+func (s step) result(from pgx.BatchResults) (missing []int, affected int64, err error) {
+	rows, _ := from.Query() // its error is that of rows, too
+	defer rows.Close()
+	read := s.read
+	if read == nil {
+		read = s.returned
+	}
+	missing, err = read(rows)
+	rows.Close()
+	return missing, rows.CommandTag().RowsAffected(), errors.Join(rows.Err(), err)
+}
+
+// returned reads IDs, and returns the bookings of those that did not come.
+func (s step) returned(rows pgx.Rows) (missing []int, err error) {
+	for rows.Next() {
+		var id rowID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		delete(s.wanted, id)
+	}
+	if rows.Err() != nil {
+		return nil, nil // nothing is known of them
+	}
+	for _, of := range s.wanted {
+		missing = append(missing, of...)
+	}
+	return missing, nil
+}
+
+// discarded reads rows that are not needed.
+func discarded(rows pgx.Rows) ([]int, error) {
+	for rows.Next() {
+	}
+	return nil, nil
 }
 
 // pgTry is one try to store a batch: the statements that are sent together.
 type pgTry struct {
 	session
-	ctx    context.Context //nolint:containedctx // of this try alone
-	atOnce bool            // COMMIT goes with them
-	steps  []pgfast.Step
-}
-
-// insertion is a statement that stores rows.
-type insertion struct {
-	plain   string // fails where one of them is there already
-	checked string // leaves that one out, and returns IDs of the others
-}
-
-func insertionOf(statement, conflicts string) insertion {
-	return insertion{statement, statement + conflicts}
-}
-
-// insert takes a statement that stores a row of each of some entries. id is what it
-// returns of them.
-func (t *pgTry) insert(what string, i insertion, b *pgBatch, of []int, id func(*entry) rowID, values ...pgfast.Value) {
-	if t.atOnce {
-		t.add(pgfast.Step{What: what, Read: pgfast.Discard}, i.plain, values...)
-		return
-	}
-	t.add(pgfast.Step{What: what, Wanted: b.wants(of, id)}, i.checked, values...)
+	ctx   context.Context //nolint:containedctx // of this try alone
+	steps []step
 }
 
 // add takes a statement with its values.
-func (t *pgTry) add(s pgfast.Step, statement string, values ...pgfast.Value) {
-	s.Statement, s.Values = statement, values
+func (t *pgTry) add(s step, values ...any) {
+	s.values = values
 	t.steps = append(t.steps, s)
 	if t.watch != nil {
-		t.watch(statement, values)
+		t.watch(s.statement, values)
 	}
 }
 
@@ -140,43 +186,42 @@ func gathered[T any](b *pgBatch, of []int, value func(*entry) T) []T {
 	return all
 }
 
-// arrayOf is a column of some entries.
-func arrayOf[T any](b *pgBatch, of []int, t pgfast.Type[T], value func(*entry) T) pgfast.Value {
-	return t.Many(len(of), func(i int) T { return value(b.entries[of[i]]) })
+// uuids are an ID of each of some entries.
+func uuids(b *pgBatch, of []int, id func(*entry) rowID) []pgtype.UUID {
+	return gathered(b, of, func(e *entry) pgtype.UUID { return uuidOf(id(e)) })
 }
 
 // wants maps an ID to the bookings that need its row.
-func (b *pgBatch) wants(of []int, id func(*entry) rowID) map[[16]byte][]int {
-	wanted := make(map[[16]byte][]int, len(of))
+func (b *pgBatch) wants(of []int, id func(*entry) rowID) map[rowID][]int {
+	wanted := make(map[rowID][]int, len(of))
 	for _, e := range of {
-		u, _ := pgfast.UUIDBytes(id(b.entries[e])) // a malformed one is never stored
-		wanted[u] = append(wanted[u], e)
+		wanted[id(b.entries[e])] = append(wanted[id(b.entries[e])], e)
 	}
 	return wanted
 }
 
 // storeKeys does not store a booking whose key has an expired record: that one is stored
 // by itself.
-var storeKeys = insertionOf(`INSERT INTO idempotency_keys
+const storeKeys = `INSERT INTO idempotency_keys
 	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
 SELECT o, a, e, k, f, c, s, l, b, t, now() + make_interval(secs => r)
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::uuid[], $7::integer[], $8::text[], $9::bytea[], $10::timestamptz[],
-	$11::double precision[]) AS u (o, a, e, k, f, c, s, l, b, t, r)`, " ON CONFLICT DO NOTHING RETURNING claim_id")
+	$11::double precision[]) AS u (o, a, e, k, f, c, s, l, b, t, r) ON CONFLICT DO NOTHING RETURNING claim_id`
 
 func (b *pgBatch) addKeys(t *pgTry, of []int) error {
 	claim := func(e *entry) rowID { return rowID(e.Key.ClaimID) }
-	t.insert("claim idempotency keys", storeKeys, b, of, claim,
-		arrayOf(b, of, pgUUID, businessOf),
-		arrayOf(b, of, pgUUID, func(e *entry) rowID { return e.row.ApplicationID }),
-		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.row.Environment }),
-		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.Key.Key }),
-		arrayOf(b, of, pgfast.Bytes, func(e *entry) []byte { return e.Key.Fingerprint[:] }),
-		arrayOf(b, of, pgUUID, func(e *entry) rowID { return claim(e) }),
-		arrayOf(b, of, pgfast.Integer, func(e *entry) int { return e.Key.Answer.Status }),
-		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.Key.Answer.Location }),
-		arrayOf(b, of, pgfast.Bytes, func(e *entry) []byte { return e.Key.Answer.Body }),
-		arrayOf(b, of, pgfast.Time, func(e *entry) time.Time { return e.Key.CreatedAt }),
-		arrayOf(b, of, pgfast.Double, func(e *entry) float64 { return e.Retention.Seconds() }))
+	t.add(step{what: "claim idempotency keys", statement: storeKeys, wanted: b.wants(of, claim)},
+		uuids(b, of, businessOf),
+		uuids(b, of, func(e *entry) rowID { return e.row.ApplicationID }),
+		gathered(b, of, func(e *entry) string { return e.row.Environment }),
+		gathered(b, of, func(e *entry) string { return e.Key.Key }),
+		gathered(b, of, func(e *entry) []byte { return e.Key.Fingerprint[:] }),
+		uuids(b, of, func(e *entry) rowID { return claim(e) }),
+		gathered(b, of, func(e *entry) int32 { return int32(e.Key.Answer.Status) }),
+		gathered(b, of, func(e *entry) string { return e.Key.Answer.Location }),
+		gathered(b, of, func(e *entry) []byte { return e.Key.Answer.Body }),
+		gathered(b, of, func(e *entry) time.Time { return e.Key.CreatedAt }),
+		gathered(b, of, func(e *entry) float64 { return e.Retention.Seconds() }))
 	return nil
 }
 
@@ -195,25 +240,29 @@ func (b *pgBatch) extendLease(t *pgTry, of []int) error {
 // addItems records the outcomes of the items of a bulk, whose lease is held.
 func (b *pgBatch) addItems(t *pgTry, of []int) error {
 	first := b.entries[0]
-	recorded := func(rows *pgconn.ResultReader) (missing []int, err error) {
+	recorded := func(rows pgx.Rows) (missing []int, err error) {
 		left := make(map[int]int, len(of))
 		for _, e := range of {
 			left[b.entries[e].Bulk.Item.Index] = e
 		}
-		for rows.NextRow() {
-			delete(left, int(binary.BigEndian.Uint16(rows.Values()[0]))) // a smallint
+		for rows.Next() {
+			var index int
+			if err := rows.Scan(&index); err != nil {
+				return nil, err
+			}
+			delete(left, index)
 		}
-		if _, err := rows.Close(); err != nil {
-			return nil, err
+		if rows.Err() != nil {
+			return nil, nil // nothing is known of them
 		}
 		return slices.Collect(maps.Values(left)), nil
 	}
-	t.add(pgfast.Step{What: "record items of a bulk", Read: recorded}, storeItems,
-		arrayOf(b, of, pgfast.Integer, func(e *entry) int { return e.Bulk.Item.Index }),
-		arrayOf(b, of, pgfast.Boolean, func(e *entry) bool { return e.Bulk.Item.Created }),
-		arrayOf(b, of, pgfast.Bytes, func(e *entry) []byte { return e.Bulk.Item.Result }),
-		pgUUID.One(first.row.BusinessID), pgUUID.One(first.row.ApplicationID), pgfast.Text.One(first.row.Environment),
-		pgfast.Text.One(first.Bulk.Hold.Key), pgUUID.One(rowID(first.Bulk.Hold.ClaimID)))
+	t.add(step{what: "record items of a bulk", statement: storeItems, read: recorded},
+		gathered(b, of, func(e *entry) int32 { return int32(e.Bulk.Item.Index) }),
+		gathered(b, of, func(e *entry) bool { return e.Bulk.Item.Created }),
+		gathered(b, of, func(e *entry) []byte { return e.Bulk.Item.Result }),
+		uuidOf(first.row.BusinessID), uuidOf(first.row.ApplicationID), first.row.Environment,
+		first.Bulk.Hold.Key, uuidOf(rowID(first.Bulk.Hold.ClaimID)))
 	return nil
 }
 
@@ -226,41 +275,17 @@ WHERE simulation_counts.running + excluded.running <= $3 RETURNING application_i
 // them, each is stored by itself, up to the limit.
 func (b *pgBatch) addSimulations(t *pgTry, of []int) error {
 	application := func(e *entry) rowID { return e.row.ApplicationID }
-	t.add(pgfast.Step{What: "count simulations", Wanted: b.wants(of, application)}, countSimulations,
-		arrayOf(b, of, pgUUID, businessOf), arrayOf(b, of, pgUUID, application), pgfast.Integer.One(domain.MaxRunningSimulations))
+	t.add(step{what: "count simulations", statement: countSimulations, wanted: b.wants(of, application)},
+		uuids(b, of, businessOf), uuids(b, of, application), domain.MaxRunningSimulations)
 	return nil
 }
 
-// pgUUID is how IDs are sent, and pgKinds how the fields of rows are.
 var (
-	pgUUID  = pgfast.UUID[rowID]()
-	pgTime  = pgfast.As(pgfast.Time, func(i instant) time.Time { return i.time })
-	pgKinds = pgfast.StandardKinds().
-		With(reflect.TypeFor[rowID](), pgfast.KindOf(pgUUID)).
-		With(reflect.TypeFor[*rowID](), pgfast.KindOf(pgfast.Optional(pgUUID))).
-		With(reflect.TypeFor[instant](), pgfast.KindOf(pgTime)).
-		With(reflect.TypeFor[*instant](), pgfast.KindOf(pgfast.Optional(pgTime)))
+	recipientColumns = columnsOf(recipientTable, onKnownRecipient+" RETURNING id")
+	addressColumns   = columnsOf(addressTable, onKnownAddress+" RETURNING id")
+	deliveryColumns  = columnsOf(deliveryTable, " ON CONFLICT DO NOTHING RETURNING id")
+	eventColumns     = columnsOf(eventTable, "")
 )
-
-var (
-	recipientColumns = recipientTable.columnar()
-	addressColumns   = addressTable.columnar()
-	deliveryColumns  = deliveryTable.columnar()
-	eventColumns     = eventTable.columnar()
-
-	storeRecipients = insertionOf(recipientColumns.Statement, onKnownRecipient+" RETURNING id")
-	storeAddresses  = insertionOf(addressColumns.Statement, onKnownAddress+" RETURNING id")
-	storeDeliveries = insertionOf(deliveryColumns.Statement, " ON CONFLICT DO NOTHING RETURNING id")
-)
-
-// columnar stores many rows of the table.
-func (t table) columnar() pgfast.Columns {
-	fields := make([]pgfast.Field, len(t.fields))
-	for i, f := range t.fields {
-		fields[i] = pgfast.Field{StructField: f.StructField, Column: f.DBName}
-	}
-	return pgfast.ColumnsOf(t.name, fields, pgKinds)
-}
 
 const (
 	fillNames = `UPDATE recipients r SET name = u.name, search_text = u.search_text, updated_at = u.at
@@ -283,30 +308,33 @@ func (b *pgBatch) recipientRows(of []int) []recipientRow {
 }
 
 func (b *pgBatch) addRecipients(t *pgTry, of []int) error {
-	t.insert("insert recipients", storeRecipients, b, of, recipientIDOf, recipientColumns.Values(b.recipientRows(of))...)
+	t.add(step{what: "insert recipients", statement: recipientColumns.statement, wanted: b.wants(of, recipientIDOf)},
+		recipientColumns.values(b.recipientRows(of))...)
 	return nil
 }
 
 func (b *pgBatch) addNames(t *pgTry, of []int) error {
-	rows := b.recipientRows(of)
-	t.add(pgfast.Step{What: "fill in names of recipients", Read: pgfast.Discard}, fillNames,
-		arrayOf(b, of, pgUUID, recipientIDOf),
-		pgfast.Text.Many(len(rows), func(i int) string { return rows[i].Name }), pgfast.Text.Many(len(rows), func(i int) string {
-			return rows[i].SearchText
-		}),
-		arrayOf(b, of, pgfast.Time, func(e *entry) time.Time { return e.Recipient.UpdatedAt }))
+	var names, texts []string
+	for _, row := range b.recipientRows(of) {
+		names, texts = append(names, row.Name), append(texts, row.SearchText)
+	}
+	t.add(step{what: "fill in names of recipients", statement: fillNames, read: discarded},
+		uuids(b, of, recipientIDOf),
+		names, texts,
+		gathered(b, of, func(e *entry) time.Time { return e.Recipient.UpdatedAt }))
 	return nil
 }
 
 func (b *pgBatch) addAddressCounts(t *pgTry, of []int) error {
-	t.add(pgfast.Step{What: "count addresses", Wanted: b.wants(of, recipientIDOf)}, countAddresses,
-		arrayOf(b, of, pgUUID, recipientIDOf), pgfast.Integer.One(domain.MaxAddressesPerRecipient))
+	t.add(step{what: "count addresses", statement: countAddresses, wanted: b.wants(of, recipientIDOf)},
+		uuids(b, of, recipientIDOf), domain.MaxAddressesPerRecipient)
 	return nil
 }
 
 func (b *pgBatch) addAddresses(t *pgTry, of []int) error {
 	rows := gathered(b, of, func(e *entry) addressRow { return newAddressRow(e.Delivery.Tenant, e.Address) })
-	t.insert("insert addresses", storeAddresses, b, of, func(e *entry) rowID { return rowIDOf(e.Address.ID) }, addressColumns.Values(rows)...)
+	wanted := b.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })
+	t.add(step{what: "insert addresses", statement: addressColumns.statement, wanted: wanted}, addressColumns.values(rows)...)
 	return nil
 }
 
@@ -325,37 +353,43 @@ var fanOutAll = fanOutBy(map[string]string{
 
 func (b *pgBatch) addDeliveries(t *pgTry, of []int) error {
 	rows := gathered(b, of, func(e *entry) deliveryRow { return e.row })
-	t.insert("insert deliveries", storeDeliveries, b, of, func(e *entry) rowID { return e.row.ID }, deliveryColumns.Values(rows)...)
+	wanted := b.wants(of, func(e *entry) rowID { return e.row.ID })
+	t.add(step{what: "insert deliveries", statement: deliveryColumns.statement, wanted: wanted}, deliveryColumns.values(rows)...)
 	return nil
 }
 
 // addEvents stores first events in the timeline and in the feed, and makes them pending.
 func (b *pgBatch) addEvents(t *pgTry, of []int) error {
 	events := gathered(b, of, func(e *entry) eventRow { return newEventRow(e.Delivery.Tenant, e.Event.Event) })
-	t.add(pgfast.Step{What: "insert events", Read: pgfast.Discard}, eventColumns.Statement, eventColumns.Values(events)...)
+	t.add(step{what: "insert events", statement: eventColumns.statement, read: discarded}, eventColumns.values(events)...)
 
-	published := []pgfast.Value{
-		arrayOf(b, of, pgUUID, func(e *entry) rowID { return rowIDOf(e.Event.ID) }),
-		arrayOf(b, of, pgUUID, businessOf),
-		arrayOf(b, of, pgUUID, func(e *entry) rowID { return e.row.ApplicationID }),
-		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.row.Environment }),
-		arrayOf(b, of, pgUUID, func(e *entry) rowID { return e.row.ID }),
-		arrayOf(b, of, pgfast.Integer, func(e *entry) int { return e.Event.Sequence }),
-		arrayOf(b, of, pgfast.Text, func(e *entry) string { return string(e.Event.Type) }),
-		arrayOf(b, of, pgfast.Time, func(e *entry) time.Time { return e.Event.OccurredAt }),
+	published := []any{
+		uuids(b, of, func(e *entry) rowID { return rowIDOf(e.Event.ID) }),
+		uuids(b, of, businessOf),
+		uuids(b, of, func(e *entry) rowID { return e.row.ApplicationID }),
+		gathered(b, of, func(e *entry) string { return e.row.Environment }),
+		uuids(b, of, func(e *entry) rowID { return e.row.ID }),
+		gathered(b, of, func(e *entry) int32 { return int32(e.Event.Sequence) }),
+		gathered(b, of, func(e *entry) string { return string(e.Event.Type) }),
+		gathered(b, of, func(e *entry) time.Time { return e.Event.OccurredAt }),
 	}
-	payloads := arrayOf(b, of, pgfast.Bytes, func(e *entry) []byte { return e.Event.Payload })
-	t.add(pgfast.Step{What: "insert events into the feed", Read: pgfast.Discard}, storeInFeed, append(slices.Clone(published), payloads)...)
-	masks := arrayOf(b, of, pgfast.Bigint, func(e *entry) int64 { return int64(domain.MaskOf(e.Event.Type)) })
-	t.add(pgfast.Step{What: "fan out events", Read: t.fannedOut}, fanOutAll, append(slices.Clone(published), masks)...)
+	payloads := gathered(b, of, func(e *entry) []byte { return e.Event.Payload })
+	t.add(step{what: "insert events into the feed", statement: storeInFeed, read: discarded}, append(slices.Clone(published), payloads)...)
+	masks := gathered(b, of, func(e *entry) int64 { return int64(domain.MaskOf(e.Event.Type)) })
+	t.add(step{what: "fan out events", statement: fanOutAll, read: t.fannedOut}, append(slices.Clone(published), masks)...)
 	return nil
 }
 
 // fannedOut notes the endpoints that have a pending webhook now.
-func (s session) fannedOut(rows *pgconn.ResultReader) ([]int, error) {
-	for rows.NextRow() {
-		if columns := rows.Values(); string(columns[1]) == string(domain.WebhookPending) {
-			s.fanned.add(rowID(hex.EncodeToString(columns[0])))
+func (s session) fannedOut(rows pgx.Rows) ([]int, error) {
+	for rows.Next() {
+		var endpoint rowID
+		var status string
+		if err := rows.Scan(&endpoint, &status); err != nil {
+			return nil, err
+		}
+		if status == string(domain.WebhookPending) {
+			s.fanned.add(endpoint)
 		}
 	}
 	return nil, nil

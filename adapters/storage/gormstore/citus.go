@@ -106,8 +106,46 @@ func (c *pgConn) beginCarrying(ctx context.Context) (driver.Tx, error) {
 		}
 		return nil, err
 	}
-	return pipelinedTx{ctx: ctx, conn: c.pgx()}, nil
+	return carriedTx{ctx: ctx, conn: c.pgx()}, nil
 }
+
+// carriedTx is a transaction that beginCarrying began.
+type carriedTx struct {
+	ctx  context.Context //nolint:containedctx // driver.Tx is not given one when it ends
+	conn *pgx.Conn
+}
+
+// idleStatus is that of a connection without a transaction.
+const idleStatus = 'I'
+
+func (t carriedTx) begun() bool { return t.conn.PgConn().TxStatus() != idleStatus }
+
+func (t carriedTx) Commit() error {
+	if !t.begun() {
+		return pgx.ErrTxClosed
+	}
+	done, err := t.conn.Exec(t.ctx, "commit")
+	switch {
+	case err != nil && t.begun():
+		_ = t.conn.Close(t.ctx) // whatever state it is in
+	case err == nil && done.String() == "ROLLBACK":
+		return pgx.ErrTxCommitRollback
+	}
+	return err
+}
+
+func (t carriedTx) Rollback() error {
+	if !t.begun() {
+		return nil
+	}
+	_, err := t.conn.Exec(t.ctx, "rollback")
+	if err != nil {
+		_ = t.conn.Close(t.ctx)
+	}
+	return err
+}
+
+var _ driver.Tx = carriedTx{}
 
 // placed puts into a statement what tells Citus the node of rows, and nothing on other
 // databases:

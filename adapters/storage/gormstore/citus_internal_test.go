@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"waybill/adapters/storage/gormstore/pgfast"
 	"waybill/ports"
 	"waybill/test/sample"
 )
@@ -39,22 +38,16 @@ func TestStatementsNameTheBusinessOnCitusAlone(t *testing.T) {
 }
 
 func TestArraysBecomeRows(t *testing.T) {
-	ids, texts := []string{"a", "b"}, []*string{new("x"), nil}
-	s := pgfast.Step{Values: []pgfast.Value{
-		pgfast.Text.Many(2, func(i int) string { return ids[i] }),
-		pgfast.Optional(pgfast.Text).Many(2, func(i int) *string { return texts[i] }),
-		pgfast.Double.Many(2, func(i int) float64 { return float64(i) }),
-	}}
+	x := "x"
+	s := step{values: []any{[]string{"a", "b"}, []*string{&x, nil}, []float64{0, 1}}}
 	asRows(&s, "INSERT INTO t (a, b, c) ", "now() + make_interval(secs => $)", " ON CONFLICT DO NOTHING")
 	const want = "INSERT INTO t (a, b, c) VALUES ($1, $2, now() + make_interval(secs => $3)), ($4, $5, now() + make_interval(secs => $6))" +
 		" ON CONFLICT DO NOTHING"
-	if s.Statement != want {
-		t.Errorf("the statement is %s, want %s", s.Statement, want)
+	if s.statement != want {
+		t.Errorf("the statement is %s, want %s", s.statement, want)
 	}
-	values := []pgfast.Value{pgfast.Text.One("a"), pgfast.Text.One("x"), pgfast.Double.One(0), pgfast.Text.One("b"),
-		pgfast.Optional(pgfast.Text).One(nil), pgfast.Double.One(1)}
-	if !reflect.DeepEqual(s.Values, values) {
-		t.Errorf("the values are %v, want %v", s.Values, values)
+	if values := []any{"a", &x, 0.0, "b", (*string)(nil), 1.0}; !reflect.DeepEqual(s.values, values) {
+		t.Errorf("the values are %v, want %v", s.values, values)
 	}
 }
 

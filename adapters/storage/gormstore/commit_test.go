@@ -191,19 +191,12 @@ func TestAConnectionThatBreaksAtCommit(t *testing.T) {
 		{"after the server committed and was shut down", shutDownAfterCommit, ports.ErrKeyTaken},
 	} {
 		book := func(t *testing.T, s *gormstore.Store, p *proxy) {
-			for _, alone := range []bool{false, true} {
-				w := sample.BookingWrite(newTenant(t, s))
-				commits := []byte(w.Key.Key) // goes with the statements
-				if alone {
-					s.CommitWith((*sql.Tx).Commit)
-					commits = commitMessage
-				}
-				p.cutNext(c.cut, commits)
-				if err := s.Book(t.Context(), w); !errors.Is(err, ports.ErrOutcomeUnknown) {
-					t.Errorf("Book: %v, want ErrOutcomeUnknown", err)
-				}
-				wantCommittedOnce(t, s, w, c.repeat)
+			w := sample.BookingWrite(newTenant(t, s))
+			p.cutNext(c.cut)
+			if err := s.Book(t.Context(), w); !errors.Is(err, ports.ErrOutcomeUnknown) {
+				t.Errorf("Book: %v, want ErrOutcomeUnknown", err)
 			}
+			wantCommittedOnce(t, s, w, c.repeat)
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -168,7 +168,6 @@ type need struct {
 	wait       time.Duration // for a row; 0: as long as the database lets it
 	queued     bool
 	row        string
-	pipelined  bool // the transaction begins in the pipeline of its statements, before which there are none
 }
 
 // reach names the row that a transaction needs next. Its error tells that the row

@@ -46,11 +46,10 @@
 //     below database/sql, for all of its transactions (sqlite_conn.go).
 //   - Bookings that arrive at the same time are stored by one transaction
 //     (bookings_batch.go), and rows looked up by one statement (lookups.go), on
-//     Postgres past gorm (pgfast). One multi-table statement was rejected for
+//     Postgres past gorm, as one pgx.Batch. One multi-table statement was rejected for
 //     batches: it fails as a whole, without telling which booking is the reason.
-//     A batch commits with its statements, in one round trip, where each of those fails
-//     unless it stores all (bookings_at_once.go). Where only a result tells, BEGIN goes
-//     with them (postgres_pipelined.go), and COMMIT after them.
+//     To send BEGIN and COMMIT with the statements was rejected: it saved two round trips
+//     of each batch, and took a second way to store it and states of connections of our own.
 //   - Nothing relies on a session of Postgres but its time-outs and prepared
 //     statements, and those only where no pooler in transaction mode stands in
 //     front of it. Detecting a pooler and going on was rejected: a pooler that

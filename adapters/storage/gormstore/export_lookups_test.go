@@ -29,6 +29,3 @@ func (s *Store) CountLooks() *atomic.Int32 {
 	}
 	return looks
 }
-
-// LooksUnderWay tells how many callers wait for a look, and for how many one is under way.
-func (s *Store) LooksUnderWay() (waiting, underWay int) { return s.lookups.Load() }

@@ -8,16 +8,14 @@ import (
 	"net"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"gorm.io/gorm"
 
-	"waybill/adapters/storage/gormstore/pgfast"
 	"waybill/domain"
 	"waybill/ports"
 )
 
-// CommitWith replaces COMMIT, so that a test can lose its answer, and has it sent alone.
-func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx, s.atOnce = commit, false }
+// CommitWith replaces COMMIT, so that a test can lose its answer.
+func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx = commit }
 
 // BookTogether stores bookings as one batch.
 func (s *Store) BookTogether(ctx context.Context, writes ...ports.BookingWrite) ([]error, error) {
@@ -95,21 +93,7 @@ func (s *Store) WatchReads(see func(sql string, values []any)) error { return wa
 
 // WatchWrites tells all others.
 func (s *Store) WatchWrites(see func(sql string, values []any)) error {
-	types := pgtype.NewMap()
-	s.watch = func(sql string, values []pgfast.Value) {
-		read := make([]any, len(values))
-		for i, v := range values {
-			kind, ok := types.TypeForOID(v.OID)
-			if !ok {
-				panic("no type of PostgreSQL has this OID")
-			}
-			var err error
-			if read[i], err = kind.Codec.DecodeValue(types, v.OID, pgtype.BinaryFormatCode, v.Data); err != nil {
-				panic(err) // Postgres could not read it either
-			}
-		}
-		see(sql, read)
-	}
+	s.watch = see
 	return watch(s.write, see)
 }
 

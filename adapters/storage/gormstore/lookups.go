@@ -2,14 +2,15 @@ package gormstore
 
 import (
 	"context"
-	"slices"
-	"sync/atomic"
+	"encoding/hex"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"waybill/adapters/batch"
-	"waybill/adapters/storage/gormstore/pgfast"
 	"waybill/domain"
 )
 
@@ -32,39 +33,125 @@ var lookupBatches = batch.Options{
 
 // lookups finds rows of one store.
 type lookups struct {
-	*batch.Batcher[[]*pgfast.Question] // those of one caller
-	conn                               func(ctx context.Context, do func(*pgConn) error) error
-	broke                              atomic.Int64 // when a look-up ahead failed last; 0: none did
+	*batch.Batcher[*question]
+	conn func(ctx context.Context, do func(*pgConn) error) error
 }
 
 func newLookups(conn func(ctx context.Context, do func(*pgConn) error) error) *lookups {
 	ls := &lookups{conn: conn}
-	ls.Batcher = batch.New(lookupBatches, func(ctx context.Context, of [][]*pgfast.Question) []error {
-		return batch.Same(len(of), ls.conn(ctx, func(c *pgConn) error { return pgfast.Ask(ctx, c.pgx(), c.alone, slices.Concat(of...)) }))
+	ls.Batcher = batch.New(lookupBatches, func(ctx context.Context, of []*question) []error {
+		return batch.Same(len(of), ls.conn(ctx, func(c *pgConn) error { return ask(ctx, c.pgx(), c.alone, of) }))
 	})
 	return ls
 }
 
-// quiet is ports.Readers.Quiet. Where a table hangs a key is looked up without the others for
-// a while: a replay needs none of them.
-func (ls *lookups) quiet() bool {
-	if at := ls.broke.Load(); at != 0 && sinceStart()-at < int64(afterBreak) {
-		return false
-	}
-	waiting, underWay := ls.Load()
-	return waiting+underWay == 0
-}
-
-// lookupKind is a kind of lookup: a table and a key.
+// lookupKind is a statement that finds rows of a table by keys.
 type lookupKind struct {
-	table  table
-	lookup *pgfast.Lookup
+	table     table
+	statement string
+	gather    []func([]*question) any // the parameters
 }
 
 // newLookup is for rows of a table t that meet a condition on u.a, u.b and so
-// on, which are of these types.
+// on, which are of these types: uuid, text or bytea.
 func newLookup(t table, columns, from string, key ...string) *lookupKind {
-	return &lookupKind{table: t, lookup: pgfast.NewLookup(columns, from, key...)}
+	k := &lookupKind{table: t, gather: []func([]*question) any{numbered}}
+	parameters, names := []string{"$1::integer[] AS n"}, []string{"n"}
+	for i, sqlType := range key {
+		name := string(rune('a' + i))
+		parameters = append(parameters, "$"+strconv.Itoa(i+2)+"::"+sqlType+"[] AS "+name)
+		names = append(names, name)
+		k.gather = append(k.gather, keyGatherers[sqlType](i))
+	}
+	// LATERAL with a LIMIT is a look into an index for each, whatever Postgres
+	// believes about the size of the table. Behind OFFSET 0 it does not see how long the
+	// arrays are, so that no plan is cheaper for those of one call: it keeps one for all. To plan
+	// each look-up anew took a quarter of its time for a create.
+	k.statement = "SELECT u.n, f.* FROM (SELECT " + strings.Join(parameters, ", ") + " OFFSET 0) k" +
+		" CROSS JOIN unnest(k." + strings.Join(names, ", k.") + ") AS u (" + strings.Join(names, ", ") + ")" +
+		" CROSS JOIN LATERAL (SELECT " + columns + " FROM " + from + " LIMIT 1) f"
+	return k
+}
+
+var keyGatherers = map[string]func(i int) func([]*question) any{
+	"uuid": keyed[pgtype.UUID], "text": keyed[string], "bytea": keyed[[]byte],
+}
+
+func keyed[T any](i int) func([]*question) any {
+	return func(of []*question) any {
+		all := make([]T, len(of))
+		for n, q := range of {
+			all[n] = q.key[i].(T)
+		}
+		return all
+	}
+}
+
+func numbered(of []*question) any {
+	all := make([]int32, len(of))
+	for n := range all {
+		all[n] = int32(n) //nolint:gosec // as many as one batch has
+	}
+	return all
+}
+
+// question is one row to look up.
+type question struct {
+	kind *lookupKind
+	key  []any        // pgtype.UUID, string or []byte
+	into func() []any // called for a row that is found: nil, and then targets for its columns
+}
+
+// ask answers all questions, by one statement for each kind in one round trip. first, if
+// not empty, is a statement that goes before.
+func ask(ctx context.Context, conn *pgx.Conn, first string, of []*question) error {
+	byKind := make(map[*lookupKind][]*question, 4)
+	for _, q := range of {
+		byKind[q.kind] = append(byKind[q.kind], q)
+	}
+	all := &pgx.Batch{}
+	if first != "" {
+		all.Queue(first)
+	}
+	asked := make([][]*question, 0, len(byKind))
+	for kind, some := range byKind {
+		values := make([]any, len(kind.gather))
+		for i, gather := range kind.gather {
+			values[i] = gather(some)
+		}
+		all.Queue(kind.statement, values...)
+		asked = append(asked, some)
+	}
+	results := conn.SendBatch(ctx, all)
+	defer func() { _ = results.Close() }() // its error is told below
+	if first != "" {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+	}
+	for _, some := range asked {
+		if err := fill(results, some, conn.TypeMap()); err != nil {
+			return err
+		}
+	}
+	return results.Close()
+}
+
+// fill scans the rows into their questions' targets.
+func fill(results pgx.BatchResults, of []*question, types *pgtype.Map) error {
+	rows, _ := results.Query() // its error is that of rows, too
+	defer rows.Close()
+	var n int32
+	for rows.Next() {
+		number := rows.FieldDescriptions()[0]
+		if err := types.Scan(number.DataTypeOID, number.Format, rows.RawValues()[0], &n); err != nil {
+			return err
+		}
+		if err := rows.Scan(of[n].into()...); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // applicationKey is the beginning of a key of what belongs to an application in an environment.
@@ -75,7 +162,10 @@ func applicationKey(t domain.Tenant) []any {
 // uuidOf is an ID as pgx sends it fastest; a malformed one becomes NULL, which
 // equals nothing.
 func uuidOf(id rowID) (u pgtype.UUID) {
-	u.Bytes, u.Valid = pgfast.UUIDBytes(id)
+	if len(id) == 2*len(u.Bytes) {
+		_, err := hex.Decode(u.Bytes[:], []byte(id))
+		u.Valid = err == nil
+	}
 	return u
 }
 
@@ -85,29 +175,15 @@ func lookUp[Row any](ctx context.Context, s session, kind *lookupKind, key ...an
 	if s.lookups == nil {
 		return nil, batch.ErrAlone
 	}
-	if known, ok := takeAhead[Row](ctx, kind, key); ok {
-		return known.row, nil
-	}
-	l := newLook[Row](ctx, kind, key)
-	if err := s.lookups.Do(ctx, []*pgfast.Question{l.Question}); err != nil {
+	var row *Row
+	q := &question{kind: kind, key: key, into: func() []any {
+		row = new(Row)
+		return kind.table.scanned(ctx, row, nil)
+	}}
+	if err := s.lookups.Do(ctx, q); err != nil {
 		return nil, batch.ErrAlone // its row is left to a batch that may still fill it
 	}
-	return l.row, nil
-}
-
-// look is a question and the row that answers it; nil: there is none.
-type look[Row any] struct {
-	*pgfast.Question
-	row *Row
-}
-
-func newLook[Row any](ctx context.Context, kind *lookupKind, key []any) *look[Row] {
-	l := &look[Row]{}
-	l.Question = &pgfast.Question{Lookup: kind.lookup, Key: key, Into: func() []any {
-		l.row = new(Row)
-		return kind.table.scanned(ctx, l.row, nil)
-	}}
-	return l
+	return row, nil
 }
 
 // foundOr turns a row into its record, or no row into domain.ErrNotFound.

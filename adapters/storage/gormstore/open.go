@@ -162,7 +162,7 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 		return nil, err
 	}
 	s := &Store{dialect: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit,
-		atOnce: !e.sharded, skipSlow: skipSlow}
+		skipSlow: skipSlow}
 	s.bookings = newBookings(func(ctx context.Context, entries []*entry) []error { return e.storeBatch(ctx, s, entries) }, e.writers)
 	if e.sharded {
 		batchByBusiness(s.bookings)
@@ -186,9 +186,6 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 	s.readers = reads.readers()
 	if p.replicas != nil && p.replicas.looks {
 		p.replicas.watch(ctx, p.read)
-	}
-	if s.lookups != nil {
-		s.readers.Ahead, s.readers.Quiet = reads.lookAhead, s.lookups.quiet
 	}
 	return s, nil
 }

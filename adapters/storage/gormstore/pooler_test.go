@@ -63,7 +63,6 @@ func TestLongBehindPgBouncer(t *testing.T) {
 		"a held row":                  TestAWaiterForARowThatIsHeldKeepsNoConnectionFromOthers,
 		"a process that stopped":      TestTheFeedDoesNotWaitLongForAProcessThatHasStopped,
 		"look-ups":                    TestConcurrentLookUpsFindTheirOwn,
-		"look-ups ahead":              TestWhatWasLookedUpAheadIsFoundOnceAndThenLookedUpAnew,
 		"time-outs":                   TestWhatTakesTooLongIsEnded,
 		"an idle transaction":         TestATransactionThatDoesNothingIsEndedAndGivesItsLocksBack,
 		"settings of the URL":         TestWhatTheURLSetsHoldsBehindAPoolerToo,

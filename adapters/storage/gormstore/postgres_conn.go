@@ -71,7 +71,6 @@ type pgConn struct {
 	begin, alone string
 	lockWait     time.Duration // of the next transaction, for a row; 0: as the session has it
 	whole        time.Duration // as that of pgConnector
-	pipelined    bool          // the next transaction begins with the statements of beginning
 	made         int64         // since the process began
 	lockTimeout  string        // as that of pgConnector
 }
@@ -146,9 +145,6 @@ func (c *pgConn) confirmDirect(ctx context.Context) error {
 
 func (c *pgConn) BeginTx(ctx context.Context, o driver.TxOptions) (tx driver.Tx, err error) {
 	c.hosts.begunAt.Store(sinceStart())
-	if c.pipelined {
-		return pipelinedTx{ctx: ctx, conn: c.pgx()}, nil
-	}
 	if c.lockTimeout != "" {
 		tx, err = c.beginCarrying(ctx)
 		return tx, c.unlessDead(ctx, err)

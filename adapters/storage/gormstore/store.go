@@ -13,7 +13,6 @@ import (
 	"gorm.io/gorm"
 
 	"waybill/adapters/batch"
-	"waybill/adapters/storage/gormstore/pgfast"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -33,15 +32,11 @@ type Store struct {
 	contention  *contention // nil: no transaction waits for a row but for the whole database
 	log         *slog.Logger
 
-	// commitTx is (*sql.Tx).Commit; tests lose its answer. atOnce tells that a COMMIT may go
-	// with the statements of its batch, and broke when a connection was last lost that way,
-	// as a duration since the process began.
+	// commitTx is (*sql.Tx).Commit; tests lose its answer.
 	commitTx func(*sql.Tx) error
-	atOnce   bool
-	broke    atomic.Int64
 	// watch, if any, is called with each statement sent past gorm and its values;
 	// tests set it.
-	watch func(statement string, values []pgfast.Value)
+	watch func(statement string, values []any)
 
 	onFanout ports.FanoutListener
 	// busySince is when this process began to change what it now does, 0 where it does not, and looked
@@ -198,7 +193,7 @@ type session struct {
 	fanned *fanned
 	conn   *sql.Conn // that it runs on
 	need   *need     // nil on SQLite, which has one writer at a time
-	watch  func(statement string, values []pgfast.Value)
+	watch  func(statement string, values []any)
 }
 
 func (s session) with(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }

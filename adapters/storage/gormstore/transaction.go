@@ -108,7 +108,7 @@ func whyEnded(ctx context.Context) error {
 var errNotBegun = errors.New("the transaction did not begin")
 
 func (s *Store) worthRetrying(err error) bool {
-	return errors.Is(err, errNotBegun) || s.dialect.transient(err)
+	return errors.Is(err, errNotBegun) || statementGone(err) || s.dialect.transient(err)
 }
 
 func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) error {
@@ -136,6 +136,9 @@ func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) er
 
 	sn := session{db: s.in(ctx, tx), dialect: s.dialect, fanned: &fanned{}, conn: conn, need: n, watch: s.watch}
 	if err := fn(sn); err != nil {
+		if statementGone(err) { // another connection prepares it anew
+			_ = onPgConn(conn, func(c *pgConn) error { return c.pgx().Close(txCtx) })
+		}
 		return err
 	}
 	if !release() {
@@ -167,7 +170,7 @@ func (s *Store) begin(ctx, txCtx context.Context, n *need) (*sql.Conn, *sql.Tx, 
 			return nil, nil, s.dialect.failed("no connection to the database", err)
 		}
 		if n != nil {
-			err = onPgConn(conn, func(c *pgConn) error { c.lockWait, c.pipelined = n.wait, n.pipelined; return nil })
+			err = onPgConn(conn, func(c *pgConn) error { c.lockWait = n.wait; return nil })
 		}
 		var tx *sql.Tx
 		if err == nil {

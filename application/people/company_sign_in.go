@@ -71,7 +71,7 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 		err = c.access.begin(ctx, tx, &entered, member, domain.SignInByOIDC, i.ProvenAt(c.access.clock.Now()), b)
 		return signInRecord(action, entered.Principal), err
 	}
-	err = c.access.succeed(ctx, signedIn(bySelf, person.ID), func() error { return c.access.log.Change(ctx, by, change) })
+	err = c.access.succeed(ctx, signedIn(bySelf, domain.Console, person.ID), func() error { return c.access.log.Change(ctx, by, change) })
 	return entered, refusedTo(person.ID, err)
 }
 

@@ -45,6 +45,9 @@
 // Who fails locks as little as possible, and nobody guesses without a bound. The limits are in
 // guessing.go:
 //
+//   - Each site counts by itself. Anybody may ask at the console for sign-in links of a
+//     customer's person, to whom none is sent there, and guess at the portal the password of
+//     staff. Neither locks anybody out of the site at which they can come in.
 //   - Failures at a person count at one address. In a browser in which the person has
 //     signed in before they count for that browser, so that nobody at the same address locks
 //     it out. Passwords and passkeys are counted apart.
@@ -55,9 +58,9 @@
 //     nobody has are counted alike.
 //   - Confirming within a session counts for the session and its person. Nobody without a
 //     session of the person has a part in it.
-//   - Links that do not exist are counted by address, and only where the person's own browser
-//     asked: any web page can make it ask for images. A link that exists is never refused for
-//     what others tried. Its 32 random bytes are the bound.
+//   - Links that do not exist are counted by address, for both sites together, and only where
+//     the person's own browser asked: any web page can make it ask for images. A link that
+//     exists is never refused for what others tried. Its 32 random bytes are the bound.
 //   - Sign-ins that succeed are bounded by person, so that nobody with one account keeps the
 //     processor and the tables busy. Sign-in links are counted apart from the other ways:
 //     others can make links for a person.

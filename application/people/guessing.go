@@ -70,11 +70,15 @@ func tooManySignIns(a ports.Allowance) *domain.Error {
 		Message: "Too many attempts to sign in. Wait a few minutes; links that were sent before still work then."}
 }
 
+// at returns the name of a bucket at a site. Each site has buckets of its own: anybody may try at
+// one what only the people of the other could succeed with, and must not lock them out there.
+func at(site domain.Site, name string) string { return string(site) + " " + name }
+
 // passwordGuesses are the buckets of a sign-in by password. email counts whether there is
 // such a person or not.
-func (a *Access) passwordGuesses(ctx context.Context, b Browser, person domain.ID, email string) ([]ports.Bucket, error) {
+func (a *Access) passwordGuesses(ctx context.Context, b Browser, site domain.Site, person domain.ID, email string) ([]ports.Bucket, error) {
 	known, err := a.known(ctx, b, person)
-	email = digestOf(email)
+	email = at(site, digestOf(email))
 	if err != nil || known {
 		// All browsers of the person have a bound too: who was shown a link of the person, such
 		// as an owner who invited them, may have made some.
@@ -86,24 +90,26 @@ func (a *Access) passwordGuesses(ctx context.Context, b Browser, person domain.I
 	return []ports.Bucket{
 		{Scope: "password", Name: email + " " + b.Address, Limit: guessesAtPerson},
 		{Scope: "password_person", Name: email, Limit: guessesFromEverywhere},
-		{Scope: "password_address", Name: b.Address, Limit: guessesFromAddress},
+		{Scope: "password_address", Name: at(site, b.Address), Limit: guessesFromAddress},
 	}, nil
 }
 
 // passkeyGuesses are the buckets of a sign-in by passkey. The answer of a browser names the
 // person, and until its signature is checked anybody may have written it. A signature cannot
 // be guessed, so that no bucket is for all addresses.
-func (a *Access) passkeyGuesses(ctx context.Context, b Browser, claimed domain.ID) ([]ports.Bucket, error) {
+func (a *Access) passkeyGuesses(ctx context.Context, b Browser, site domain.Site, claimed domain.ID) ([]ports.Bucket, error) {
 	if _, err := domain.ParseID(domain.PrefixPerson, string(claimed)); err != nil {
 		claimed = ""
 	}
 	known, err := a.known(ctx, b, claimed)
 	if err != nil || known {
-		return []ports.Bucket{{Scope: "passkey", Name: string(claimed) + " " + digestOf(b.Mark), Limit: guessesAtPerson}}, err
+		return []ports.Bucket{
+			{Scope: "passkey", Name: at(site, string(claimed)+" "+digestOf(b.Mark)), Limit: guessesAtPerson},
+		}, err
 	}
 	return []ports.Bucket{
-		{Scope: "passkey", Name: string(claimed) + " " + b.Address, Limit: guessesAtPerson},
-		{Scope: "passkey_address", Name: b.Address, Limit: challengesPerAddress},
+		{Scope: "passkey", Name: at(site, string(claimed)+" "+b.Address), Limit: guessesAtPerson},
+		{Scope: "passkey_address", Name: at(site, b.Address), Limit: challengesPerAddress},
 	}, nil
 }
 
@@ -111,7 +117,7 @@ func (a *Access) passkeyGuesses(ctx context.Context, b Browser, claimed domain.I
 func confirmGuesses(p domain.Principal) []ports.Bucket {
 	return []ports.Bucket{
 		{Scope: "confirm_session", Name: string(p.Session.ID), Limit: confirmsOfSession},
-		{Scope: "confirm_person", Name: string(p.Person.ID), Limit: confirmsOfPerson},
+		{Scope: "confirm_person", Name: at(p.Site(), string(p.Person.ID)), Limit: confirmsOfPerson},
 	}
 }
 
@@ -136,10 +142,10 @@ func (a *Access) unknownLink(ctx context.Context, b Browser, err error) error {
 	return err
 }
 
-// signedIn is the bucket of what a person does with success: ways of the person's own are
-// counted together, links apart, since others can make them.
-func signedIn(scope string, person domain.ID) ports.Bucket {
-	return ports.Bucket{Scope: scope, Name: string(person), Limit: signInsPerPerson}
+// signedIn is the bucket of what a person does with success at a site: ways of the person's own
+// are counted together, links apart, since others can make them.
+func signedIn(scope string, site domain.Site, person domain.ID) ports.Bucket {
+	return ports.Bucket{Scope: scope, Name: at(site, string(person)), Limit: signInsPerPerson}
 }
 
 const (
@@ -153,7 +159,7 @@ const (
 // of one makes as many as its visitors ask for, and shuts nobody out of another one.
 func byLinkTo(link domain.Link) ports.Bucket {
 	if !link.OneBusiness {
-		return signedIn(byLink, link.PersonID)
+		return signedIn(byLink, link.Site(), link.PersonID)
 	}
 	return ports.Bucket{Scope: byPortal, Name: string(link.PersonID) + " " + string(link.BusinessID), Limit: signInsPerPerson}
 }
@@ -175,8 +181,8 @@ func (a *Access) succeed(ctx context.Context, bucket ports.Bucket, do func() err
 
 // maySignIn answers TOO_MANY_SIGN_INS before a password is hashed that would be refused in
 // any case. It counts nothing: until then nobody has proved to be the person.
-func (a *Access) maySignIn(ctx context.Context, person domain.ID) error {
-	allowance, err := a.limiter.Peek(ctx, signedIn(bySelf, person))
+func (a *Access) maySignIn(ctx context.Context, site domain.Site, person domain.ID) error {
+	allowance, err := a.limiter.Peek(ctx, signedIn(bySelf, site, person))
 	if err != nil {
 		return domain.Internal(err)
 	}

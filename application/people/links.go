@@ -178,7 +178,7 @@ func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, passwo
 		return entered, err
 	}
 	named := namedBy(person.Email, "")
-	buckets, err := a.passwordGuesses(ctx, b, person.ID, named)
+	buckets, err := a.passwordGuesses(ctx, b, link.Site(), person.ID, named)
 	if err != nil {
 		return entered, err
 	}
@@ -189,13 +189,13 @@ func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, passwo
 		return nil
 	}
 	err = a.attempt(ctx, func() error {
-		if err := a.maySignIn(ctx, person.ID); err != nil {
+		if err := a.maySignIn(ctx, link.Site(), person.ID); err != nil {
 			return err
 		}
 		if _, err := a.verify(ctx, ports.Caller{Address: b.Address, Person: named}, person.PasswordHash, password); err != nil {
 			return err
 		}
-		return a.succeed(ctx, signedIn(bySelf, person.ID), func() error {
+		return a.succeed(ctx, signedIn(bySelf, link.Site(), person.ID), func() error {
 			entered, err = a.enter(ctx, b, link, &proof{method: domain.SignInByPassword, holds: holds})
 			return err
 		})
@@ -236,7 +236,8 @@ func (a *Access) SendAcceptLink(ctx context.Context, b Browser, secret string) e
 	if !takesSignIn {
 		return domain.LinkUsed()
 	}
-	return a.mailLink(ctx, b, domain.Notice{Kind: domain.MailSignInLink, PersonID: link.PersonID, BusinessID: link.BusinessID}, m.Person.Email)
+	return a.mailLink(ctx, b, link.Site(), domain.Notice{Kind: domain.MailSignInLink, PersonID: link.PersonID, BusinessID: link.BusinessID},
+		m.Person.Email)
 }
 
 // accept makes the membership of a locked person one that was accepted just now. An account
@@ -287,18 +288,18 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 	if err != nil {
 		return err
 	}
-	return a.mailLink(ctx, b, domain.Notice{
+	return a.mailLink(ctx, b, site, domain.Notice{
 		Kind: domain.MailSignInLink, Email: folded, Facts: map[string]string{domain.FactSite: string(site)},
 	}, folded)
 }
 
-// mailLink queues a mail with a link that was asked for by anybody.
-func (a *Access) mailLink(ctx context.Context, b Browser, n domain.Notice, to domain.Email) error {
+// mailLink queues a mail with a link to a site that was asked for by anybody.
+func (a *Access) mailLink(ctx context.Context, b Browser, site domain.Site, n domain.Notice, to domain.Email) error {
 	// The charge is not given back: any request may fill a mailbox. It is of the exact address:
 	// another one of the same mailbox is another person, or nobody, and must not hold this one up.
 	allowance, err := a.limiter.Take(ctx,
-		ports.Bucket{Scope: "link_address", Name: b.Address, Limit: linksPerAddress},
-		ports.Bucket{Scope: "link_person", Name: digestOf(string(to)), Limit: linksPerPerson})
+		ports.Bucket{Scope: "link_address", Name: at(site, b.Address), Limit: linksPerAddress},
+		ports.Bucket{Scope: "link_person", Name: at(site, digestOf(string(to))), Limit: linksPerPerson})
 	if err != nil {
 		return domain.Internal(err)
 	}

@@ -11,9 +11,9 @@ import (
 // pagesPerPerson is more than anybody reads, also with a page that reloads itself.
 var pagesPerPerson = domain.RateLimit{Limit: 300, Window: time.Minute}
 
-// AdmitRead counts a page that a person reads, or answers TOO_MANY_PAGES.
+// AdmitRead counts a page that a person reads at a site, or answers TOO_MANY_PAGES.
 func (a *Access) AdmitRead(ctx context.Context, p domain.Principal) error {
-	allowance, err := a.limiter.Take(ctx, ports.Bucket{Scope: "pages", Name: string(p.Reader()), Limit: pagesPerPerson})
+	allowance, err := a.limiter.Take(ctx, ports.Bucket{Scope: "pages", Name: at(p.Site(), string(p.Reader())), Limit: pagesPerPerson})
 	if err != nil {
 		return domain.Internal(err)
 	}

@@ -202,9 +202,10 @@ func (k *Passkeys) change(ctx context.Context, p domain.Principal, requestID str
 	})
 }
 
-// AskToSignIn begins a sign-in without naming a person: the device names one.
-func (k *Passkeys) AskToSignIn(ctx context.Context, b Browser) (Prompt, error) {
-	allowance, err := k.access.limiter.Take(ctx, ports.Bucket{Scope: "passkey_challenge", Name: b.Address, Limit: challengesPerAddress})
+// AskToSignIn begins a sign-in at a site without naming a person: the device names one.
+func (k *Passkeys) AskToSignIn(ctx context.Context, b Browser, site domain.Site) (Prompt, error) {
+	allowance, err := k.access.limiter.Take(ctx,
+		ports.Bucket{Scope: "passkey_challenge", Name: at(site, b.Address), Limit: challengesPerAddress})
 	if err != nil {
 		return Prompt{}, domain.Internal(err)
 	}
@@ -218,7 +219,7 @@ func (k *Passkeys) AskToSignIn(ctx context.Context, b Browser) (Prompt, error) {
 // Unknown, removed, disabled, not of this site and signed wrongly are one answer.
 func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id domain.ID, answer []byte) (entered Entered, err error) {
 	_, claimed, _ := k.party.Names(answer) // an unreadable answer is refused below
-	buckets, err := k.access.passkeyGuesses(ctx, b, claimed)
+	buckets, err := k.access.passkeyGuesses(ctx, b, site, claimed)
 	if err != nil {
 		return entered, err
 	}
@@ -261,7 +262,7 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 			err = k.access.begin(ctx, tx, &entered, member, domain.SignInByPasskey, k.access.clock.Now(), b)
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		}
-		return k.access.succeed(ctx, signedIn(bySelf, person.ID), func() error { return k.access.log.Change(ctx, by, change) })
+		return k.access.succeed(ctx, signedIn(bySelf, site, person.ID), func() error { return k.access.log.Change(ctx, by, change) })
 	}, buckets...)
 	return entered, refusedTo(claimed, err)
 }
@@ -274,7 +275,7 @@ func (k *Passkeys) Accept(ctx context.Context, b Browser, secret string, id doma
 		return entered, err
 	}
 	_, claimed, _ := k.party.Names(answer) // an unreadable answer is refused below
-	buckets, err := k.access.passkeyGuesses(ctx, b, claimed)
+	buckets, err := k.access.passkeyGuesses(ctx, b, link.Site(), claimed)
 	if err != nil {
 		return entered, err
 	}
@@ -289,7 +290,7 @@ func (k *Passkeys) Accept(ctx context.Context, b Browser, secret string, id doma
 		holds := func(ctx context.Context, tx ports.Stores, _ domain.Person) error {
 			return k.count(ctx, tx, used, count)
 		}
-		return k.access.succeed(ctx, signedIn(bySelf, used.PersonID), func() error {
+		return k.access.succeed(ctx, signedIn(bySelf, link.Site(), used.PersonID), func() error {
 			entered, err = k.access.enter(ctx, b, link, &proof{method: domain.SignInByPasskey, holds: holds})
 			return err
 		})
@@ -338,7 +339,7 @@ func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Pri
 			p.Session.Method = domain.SignInByPasskey
 			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, k.access.clock.Now())
 		}
-		return k.access.succeed(ctx, signedIn(confirmed, p.Person.ID), func() error {
+		return k.access.succeed(ctx, signedIn(confirmed, p.Site(), p.Person.ID), func() error {
 			return k.access.log.Change(ctx, p.Actor(b.RequestID), change)
 		})
 	}, confirmGuesses(p)...)

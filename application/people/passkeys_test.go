@@ -44,7 +44,7 @@ func add(t *testing.T, k *people.Passkeys, p domain.Principal, d *stage.Device) 
 // signIn answers a challenge; spoil may change the device between the two.
 func signIn(t *testing.T, k *people.Passkeys, d *stage.Device) (people.Entered, error) {
 	t.Helper()
-	prompt, err := k.AskToSignIn(t.Context(), browser)
+	prompt, err := k.AskToSignIn(t.Context(), browser, domain.Portal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestAChallengeIsAnsweredOnceInTimeAndWhereItWasGiven(t *testing.T) {
 	add(t, k, ama.Principal, d)
 	over := func(what string, err error) { t.Helper(); wantCode(t, what, err, domain.CodeCeremonyOver) }
 
-	prompt, err := k.AskToSignIn(t.Context(), browser)
+	prompt, err := k.AskToSignIn(t.Context(), browser, domain.Portal)
 	wantCode(t, "ask", err, "")
 	answer := d.Use(t, prompt.Options)
 	try := func() error {
@@ -181,7 +181,7 @@ func TestAChallengeIsAnsweredOnceInTimeAndWhereItWasGiven(t *testing.T) {
 	}
 
 	spent := func(spoil func()) error {
-		prompt, err = k.AskToSignIn(t.Context(), browser)
+		prompt, err = k.AskToSignIn(t.Context(), browser, domain.Portal)
 		wantCode(t, "ask", err, "")
 		answer = d.Use(t, prompt.Options)
 		spoil()
@@ -317,7 +317,7 @@ func TestGuessingOfPasskeysIsLimited(t *testing.T) {
 	from := func(address, mark, code string) {
 		t.Helper()
 		b := people.Browser{Address: address, Mark: mark}
-		prompt, err := k.AskToSignIn(t.Context(), b)
+		prompt, err := k.AskToSignIn(t.Context(), b, domain.Portal)
 		wantCode(t, "ask", err, "")
 		_, err = k.SignIn(t.Context(), b, domain.Portal, prompt.Ceremony, d.Use(t, prompt.Options))
 		wantCode(t, "from "+address, err, code)
@@ -358,9 +358,9 @@ func TestGuessingOfPasskeysIsLimited(t *testing.T) {
 		t.Errorf("%d of 400 were refused unseen", limited)
 	}
 	for range 300 {
-		_, err := k.AskToSignIn(t.Context(), people.Browser{Address: "4"})
+		_, err := k.AskToSignIn(t.Context(), people.Browser{Address: "4"}, domain.Portal)
 		wantCode(t, "a challenge", err, "")
 	}
-	_, err = k.AskToSignIn(t.Context(), people.Browser{Address: "4"})
+	_, err = k.AskToSignIn(t.Context(), people.Browser{Address: "4"}, domain.Portal)
 	wantCode(t, "one challenge more", err, domain.CodeTooManySignIns)
 }

@@ -18,12 +18,12 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 	if err != nil {
 		return entered, err
 	}
-	buckets, err := a.passwordGuesses(ctx, b, person.ID, namedBy(folded, email))
+	buckets, err := a.passwordGuesses(ctx, b, site, person.ID, namedBy(folded, email))
 	if err != nil {
 		return entered, err
 	}
 	err = a.attempt(ctx, func() error {
-		if err := a.maySignIn(ctx, person.ID); err != nil {
+		if err := a.maySignIn(ctx, site, person.ID); err != nil {
 			return err
 		}
 		caller := ports.Caller{Address: b.Address, Person: namedBy(folded, email)}
@@ -63,7 +63,7 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 			err = a.begin(ctx, tx, &entered, there, domain.SignInByPassword, a.clock.Now(), b)
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		}
-		return a.succeed(ctx, signedIn(bySelf, person.ID), func() error { return a.log.Change(ctx, by, change) })
+		return a.succeed(ctx, signedIn(bySelf, site, person.ID), func() error { return a.log.Change(ctx, by, change) })
 	}, buckets...)
 	return entered, refusedTo(person.ID, err)
 }
@@ -164,7 +164,7 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 			p.Session.Method = domain.SignInByPassword
 			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, a.clock.Now())
 		}
-		return a.succeed(ctx, signedIn(confirmed, p.Person.ID), func() error { return a.log.Change(ctx, p.Actor(b.RequestID), change) })
+		return a.succeed(ctx, signedIn(confirmed, p.Site(), p.Person.ID), func() error { return a.log.Change(ctx, p.Actor(b.RequestID), change) })
 	}, confirmGuesses(p)...)
 }
 

@@ -276,3 +276,42 @@ func TestTheFirstPasswordOrPasskeyIsSetAsLongAsTheSessionOfALinkLasts(t *testing
 	wantCode(t, "in the session of another sign-in", s.SetPassword(t.Context(), confirmed.Principal, "", password), domain.CodeSignInTooOld)
 	wantCode(t, "in that of a portal link", s.SetPassword(t.Context(), portalLink.Principal, "", password), domain.CodeOwnSignInNeeded)
 }
+
+// Anybody can try at one site what only the people of the other could succeed with.
+func TestAttemptsAtOneSiteLockNobodyOutOfTheOther(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	const email = "admin@example.com"
+	admin := s.enter(t, "", email, domain.RoleAdmin)
+	s.setPassword(t, admin.Principal)
+	k := s.passkeys(t)
+	claim := fmt.Appendf(nil, `{"response":{"userHandle":%q}}`, admin.Person.ID)
+	for what, c := range map[string]struct {
+		try  func(people.Browser, domain.Site) error
+		code string // of the first one at the console
+	}{
+		"a link":      {func(b people.Browser, at domain.Site) error { return s.SendLink(t.Context(), b, at, email) }, ""},
+		"a challenge": {func(b people.Browser, at domain.Site) error { _, err := k.AskToSignIn(t.Context(), b, at); return err }, ""},
+		"a passkey": {func(b people.Browser, at domain.Site) error {
+			_, err := k.SignIn(t.Context(), b, at, s.stage.IDs.ID(domain.PrefixCeremony), claim)
+			return err
+		}, domain.CodeCeremonyOver},
+		"a password": {func(b people.Browser, at domain.Site) error {
+			_, err := s.SignIn(t.Context(), b, at, email, password)
+			return err
+		}, ""},
+	} {
+		for _, b := range []people.Browser{{Address: "office"}, {Address: "office", Mark: admin.Mark}} {
+			tries := 0
+			for ; tries < 400 && !domain.HasCode(c.try(b, domain.Portal), domain.CodeTooManySignIns); tries++ {
+				if what == "a password" && tries%10 == 9 { // from everywhere
+					b.Address = fmt.Sprint("office ", tries)
+				}
+			}
+			if tries == 400 {
+				t.Errorf("%s: never too many at the portal", what)
+			}
+			wantCode(t, what+" at the console", c.try(b, domain.Console), c.code)
+		}
+	}
+}

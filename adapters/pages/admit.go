@@ -8,11 +8,15 @@ import (
 	"waybill/ports"
 )
 
-// admit finds out who is there and whether the role includes the act. A form that
-// takes a younger sign-in may bring the password with it.
+// admit finds out who is there and whether the role includes the act, and then waits for a
+// place and reads the form. A form that takes a younger sign-in may bring the password with it.
 func (s *Site) admit(c *Call, r Route) error {
-	if r.Act == nil {
+	post := r.Method == http.MethodPost
+	switch {
+	case r.Act == nil && !post:
 		return nil
+	case r.Act == nil:
+		return s.takeForm(c)
 	}
 	if err := s.identify(c); err != nil {
 		return err
@@ -20,24 +24,36 @@ func (s *Site) admit(c *Call, r Route) error {
 	if err := readOnly(c, r); err != nil {
 		return err
 	}
+	allows := c.Principal.Allows(r.Act(c), s.o.Clock.Now())
+	if r.Credentials && domain.HasCode(allows, domain.CodeSignInTooOld) {
+		allows = s.o.Access.MayChange(c.Ctx(), c.Principal)
+	}
+	tooOld := domain.HasCode(allows, domain.CodeSignInTooOld)
+	if allows != nil && !tooOld && (!post || c.large()) {
+		return allows
+	}
+	if err := s.bound(c, r); err != nil {
+		return err
+	}
+	if !post {
+		return nil // the form asks for a younger sign-in when it is sent
+	}
+	if err := s.takeForm(c); err != nil {
+		return err
+	}
 	if s.refuseOther(c, r) {
 		return ErrAnswered
 	}
-	act := r.Act(c)
-	err := c.Principal.Allows(act, s.o.Clock.Now())
-	if r.Credentials && domain.HasCode(err, domain.CodeSignInTooOld) {
-		err = s.o.Access.MayChange(c.Ctx(), c.Principal)
+	if !tooOld {
+		return allows
 	}
-	if !domain.HasCode(err, domain.CodeSignInTooOld) {
-		return err
-	}
-	if r.AsksItself || r.Method != http.MethodPost {
-		return nil // the form asks, here or when it is sent
+	if r.AsksItself {
+		return nil
 	}
 	if c.Form.Get(confirmField) == "" || c.Principal.Session.OneBusiness {
 		return s.askAgain(c, http.StatusForbidden, nil)
 	}
-	err = s.confirm(c)
+	err := s.confirm(c)
 	if domain.HasCode(err, domain.CodeSignInRefused) || postponed(err) || refusedPasskey(err) {
 		c.RetryAfter(err)
 		return s.askAgain(c, StatusOf(err), err)

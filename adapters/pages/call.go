@@ -146,13 +146,14 @@ func Sentence(message string) string {
 	return message + "."
 }
 
-// Field is one of a form, with what was typed and what is wrong with it.
+// Field is one of a form, with what was typed and what is wrong with it. What is longer than a
+// browser lets anybody type is not shown again.
 func (c *Call) Field(f Field) Field {
 	if f.ID == "" {
 		f.ID = f.Name
 	}
 	f.Error = c.Faults[f.Name]
-	if typed, sent := c.Form[f.Name]; sent && len(typed) > 0 {
+	if typed, sent := c.Form[f.Name]; sent && len(typed) > 0 && (f.MaxLength == 0 || len(typed[0]) <= utf8.UTFMax*f.MaxLength) {
 		f.Value = typed[0]
 		for i, o := range f.Options {
 			f.Options[i].Chosen = slices.Contains(typed, o.Value)

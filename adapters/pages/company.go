@@ -102,15 +102,7 @@ func (s *Site) leave(c *Call, d people.Departure, err error) error {
 }
 
 func (s *Site) keepDeparture(c *Call, d people.Departure) {
-	s.keep(c, ofCompany, d.Secret+"."+url.QueryEscape(shortPath(ownPath(c.Query("next")))), domain.IdentityLifetime)
-}
-
-// shortPath is a path that fits into a cookie, or the start page.
-func shortPath(path string) string {
-	if len(path) > 1<<10 {
-		return "/"
-	}
-	return path
+	s.keep(c, ofCompany, d.Secret+"."+url.QueryEscape(ownPath(c.Query("next"))), domain.IdentityLifetime)
 }
 
 // backFromCompany lets in a browser that comes back from the provider.

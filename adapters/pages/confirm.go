@@ -43,8 +43,9 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 	if err != nil {
 		return err
 	}
+	fields, whole := c.kept(c.Form)
 	v := againView{
-		Action: c.Request.URL.Path, Kept: kept(c.Form), HasPassword: c.Principal.Person.PasswordHash != "",
+		Action: c.Request.URL.Path, Kept: fields, HasPassword: c.Principal.Person.PasswordHash != "",
 		Back: c.At("/"), AskLink: s.o.Words.AskLink,
 		Notice: Notice{Tone: "warn", Title: "Sign in again to go on",
 			Lines: []string{"This takes a sign-in of the last 10 minutes. What you sent is kept and goes on from here."}},
@@ -61,8 +62,12 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 	if v.Company, err = s.confirmHref(c); err != nil {
 		return err
 	}
-	if c.tooLongToKeep() {
-		v.Notice.Lines = []string{"This takes a sign-in of the last 10 minutes. A file or a long text is not kept: send it again after that."}
+	here := s.here(c)
+	if !whole {
+		here = "/account/confirm" // a form that has lost its fields is not sent
+		v.Action = s.o.Prefix + here
+		v.Notice.Lines = []string{"This takes a sign-in of the last 10 minutes. The form was not kept: it is too large, or has a file in it. " +
+			"Sign in here, then open its page and send it again."}
 	}
 	switch {
 	case problem != nil && c.Form.Has("passkey"):
@@ -72,7 +77,7 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 	}
 	if len(known) > 0 {
 		form := s.passkeyForm(Passkey{
-			Action: s.here(c), Ask: "/account/confirm/passkey", Button: "Go on with a passkey", Second: v.HasPassword,
+			Action: here, Ask: "/account/confirm/passkey", Button: "Go on with a passkey", Second: v.HasPassword,
 		}, append(v.Kept, Kept{Name: confirmField, Value: "1"})...)
 		v.Passkey = &form
 	}

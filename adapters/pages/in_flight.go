@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -44,6 +45,29 @@ func (f *inFlight) enter(ctx context.Context, p domain.Principal) (leave func(),
 		return nil, err
 	}
 	return func() { leavePerson(); leaveBusiness() }, nil
+}
+
+// Forms with more than maxForm bytes, such as tables to be imported, that are read and answered
+// at a time: each may take many times its length.
+const (
+	uploadsPerBusiness = 1 // and of each of the staff
+	mostUploads        = 8 // in one process
+)
+
+// enterUpload waits for a place of the business to read a large form, and one of the process.
+func (f *inFlight) enterUpload(ctx context.Context, p domain.Principal) (leave func(), err error) {
+	crowded := &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManyPages, RetryAfter: 5 * time.Second,
+		Message: "Another large form is being taken at this moment, and nothing of this one was read. Send it again in a few seconds."}
+	leaveBusiness, err := f.take(ctx, cmp.Or(p.Session.BusinessID, p.Reader()), uploadsPerBusiness, pagePatience)
+	if err != nil {
+		return nil, crowded
+	}
+	leaveProcess, err := f.take(ctx, "", mostUploads, pagePatience)
+	if err != nil {
+		leaveBusiness()
+		return nil, crowded
+	}
+	return func() { leaveProcess(); leaveBusiness() }, nil
 }
 
 func (f *inFlight) take(ctx context.Context, id domain.ID, most int64, patience time.Duration) (leave func(), err error) {

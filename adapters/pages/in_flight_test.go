@@ -67,3 +67,43 @@ func TestOnePersonAndOneBusinessHaveFewPagesMadeAtATime(t *testing.T) {
 		})
 	}
 }
+
+func TestLargeFormsAreTakenOneAtATimeFromABusiness(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var f inFlight
+		of := func(business domain.ID, n int) domain.Principal {
+			return domain.Principal{Session: domain.Session{BusinessID: business}, Person: domain.Person{ID: domain.ID(fmt.Sprint("prs_", n))}}
+		}
+		var leave []func()
+		for n := range mostUploads {
+			business := domain.ID(fmt.Sprint("biz_", n))
+			if n == 0 {
+				business = "" // one of the staff
+			}
+			left, err := f.enterUpload(t.Context(), of(business, n))
+			if err != nil {
+				t.Fatalf("form %d: %v", n, err)
+			}
+			leave = append(leave, left)
+			if _, err := f.enterUpload(t.Context(), of(business, n)); !domain.HasCode(err, domain.CodeTooManyPages) {
+				t.Errorf("another one of %q: %v", business, err)
+			}
+		}
+		if _, err := f.enterUpload(t.Context(), of("biz_99", 99)); !domain.HasCode(err, domain.CodeTooManyPages) {
+			t.Errorf("more than a process takes: %v", err)
+		}
+		leave[1]()
+		if left, err := f.enterUpload(t.Context(), of("biz_1", 1)); err != nil {
+			t.Errorf("after one has ended: %v", err)
+		} else {
+			left()
+		}
+		for _, left := range leave {
+			left()
+		}
+		if len(f.of) != 0 {
+			t.Errorf("%d are remembered", len(f.of))
+		}
+	})
+}

@@ -118,20 +118,8 @@ func (s *Site) answer(r Route) gin.HandlerFunc {
 		if query := g.Request.URL.Query(); !readable(query) {
 			g.Request.URL.RawQuery = legible(query).Encode()
 		}
-		if r.Method == http.MethodPost {
-			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, c.mostForm)
-			if err := c.readForm(); err != nil || !readable(g.Request.PostForm) {
-				s.Notice(c, http.StatusBadRequest, Notice{Tone: "bad", Title: "The form could not be read",
-					Lines: []string{"Open the page again and send it once more."}})
-				return
-			}
-			c.Form = g.Request.PostForm
-		}
+		defer c.goesOn()
 		err := s.admit(c, r)
-		if err == nil {
-			err = s.bound(c, r)
-			defer c.goesOn()
-		}
 		if err == nil {
 			err = c.checkIDs()
 		}
@@ -146,7 +134,7 @@ func (s *Site) answer(r Route) gin.HandlerFunc {
 
 // bound counts a page that is read, and waits for a place to make it.
 func (s *Site) bound(c *Call, r Route) (err error) {
-	if r.Act == nil || r.Part { // without an act nobody is signed in
+	if r.Part {
 		return nil
 	}
 	if r.Method == http.MethodGet {
@@ -154,8 +142,40 @@ func (s *Site) bound(c *Call, r Route) (err error) {
 			return err
 		}
 	}
-	c.leave, err = s.inFlight.enter(c.Ctx(), c.Principal)
+	if c.leave, err = s.inFlight.enter(c.Ctx(), c.Principal); err != nil || !c.large() {
+		return err
+	}
+	leave := c.leave
+	leaveUpload, err := s.uploads.enterUpload(c.Ctx(), c.Principal)
+	if err == nil {
+		c.leave = func() { leaveUpload(); leave() }
+	}
 	return err
+}
+
+// large reports whether the form of a call may have more than maxForm bytes. Nobody's is read
+// before the session and its role are known, and few at a time.
+func (c *Call) large() bool {
+	return c.Request.Method == http.MethodPost && (c.Request.ContentLength < 0 || c.Request.ContentLength > maxForm)
+}
+
+// takeForm reads the form of a call, or answers that it cannot be read.
+func (s *Site) takeForm(c *Call) error {
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, c.mostForm)
+	if err := c.readForm(); err != nil || !readable(c.Request.PostForm) {
+		s.Notice(c, http.StatusBadRequest, Notice{Tone: "bad", Title: "The form could not be read",
+			Lines: []string{"Open the page again and send it once more."}})
+		return ErrAnswered
+	}
+	c.Form = c.Request.PostForm
+	return nil
+}
+
+// dropForm forgets the form of a call, so that an answer whose reader is slow holds no more than
+// itself.
+func (c *Call) dropForm() {
+	c.Form, c.File = nil, nil
+	c.Request.Form, c.Request.PostForm, c.Request.MultipartForm = nil, nil, nil
 }
 
 // readForm reads a form, with the file that it may have.

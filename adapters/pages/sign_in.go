@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -95,7 +96,7 @@ func (s *Site) linkField(c *Call) Field {
 		MaxLength: domain.MaxEmail}
 	f.Error = c.Faults[linkError]
 	if f.Error != "" {
-		f.Value = c.Form.Get("email")
+		f.Value = c.Field(f).Value
 	}
 	return f
 }
@@ -117,37 +118,34 @@ type signInView struct {
 	Kept        []Kept // of a form that was sent without a session
 }
 
-// mostKept is how long a field is that a form for signing in carries along, in bytes.
-const mostKept = 16 << 10
+// What a page for signing in carries along of a form at most.
+const (
+	mostKept       = 64 << 10 // bytes of names and values, as the page writes them
+	mostKeptFields = 100
+)
 
 // ofSigningIn are fields that no form carries along.
 var ofSigningIn = []string{"password", "secret", "current_password", "ceremony", "passkey", confirmField}
 
-// kept are the fields of a form, without passwords and what belongs to signing in, and
-// without what is too long to be sent along.
-func kept(form url.Values) (fields []Kept) {
+// kept returns the fields of a form, without passwords and what belongs to signing in. It is
+// all or nothing: whole is false where the form has a file, or more than may be carried along.
+func (c *Call) kept(form url.Values) (fields []Kept, whole bool) {
+	if len(c.File) > 0 {
+		return nil, false
+	}
+	size := 0
 	for name, values := range form {
 		if slices.Contains(ofSigningIn, name) {
 			continue
 		}
 		for _, value := range values {
-			if len(value) > mostKept {
-				continue
+			size += len(template.HTMLEscapeString(name)) + len(template.HTMLEscapeString(value))
+			if fields = append(fields, Kept{Name: name, Value: value}); len(fields) > mostKeptFields || size > mostKept {
+				return nil, false
 			}
-			fields = append(fields, Kept{Name: name, Value: value})
 		}
 	}
-	return fields
-}
-
-// tooLongToKeep reports that kept leaves out a part of the form, or its file.
-func (c *Call) tooLongToKeep() bool {
-	for _, values := range c.Form {
-		if slices.ContainsFunc(values, func(value string) bool { return len(value) > mostKept }) {
-			return true
-		}
-	}
-	return len(c.File) > 0
+	return fields, true
 }
 
 func (s *Site) signInPage(c *Call, status int, v signInView) error {
@@ -155,12 +153,9 @@ func (s *Site) signInPage(c *Call, status int, v signInView) error {
 		MaxLength: domain.MaxEmail})
 	v.Pass = Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
 		Required: true, MaxLength: domain.MaxPassword}
-	for i := range v.Kept {
-		v.Kept[i].Name = "kept." + v.Kept[i].Name
-	}
 	v.Passkey = s.passkeyForm(Passkey{
 		Action: "/signin", Ask: "/signin/passkey", Button: "Sign in with a passkey", Second: true,
-	}, append(v.Kept, Kept{Name: "next", Value: v.Next})...)
+	}, Kept{Name: "next", Value: v.Next}) // its script takes what is kept out of the other form
 	v.Company = s.companyHref(v.Next)
 	v.Mails, v.Address, v.To, v.AskLink = s.o.Mails, s.linkField(c), s.o.Words.To, s.o.Words.AskLink
 	return s.ShowPlain(c, status, "signin", "Sign in", v)
@@ -196,14 +191,23 @@ func (s *Site) askToSignIn(c *Call) {
 		_ = c.Lead(to) // never fails
 		return
 	}
-	v := signInView{Next: ownPath(s.here(c)), Kept: kept(c.Form), Notice: &Notice{
+	whole := !c.large()
+	if whole && c.Form == nil {
+		if err := s.takeForm(c); err != nil {
+			return // answered
+		}
+	}
+	v := signInView{Next: ownPath(s.here(c)), Notice: &Notice{
 		Tone: "warn", Title: "You are not signed in any more",
 		Lines: []string{"Nothing was changed. Sign in, and what you typed will still be here."},
 	}}
-	if c.tooLongToKeep() {
-		v.Notice.Lines = []string{"Nothing was changed. A file or a long text is not kept meanwhile: sign in, and then choose or paste it again."}
+	if whole {
+		v.Kept, whole = c.kept(c.Form)
 	}
-	c.Form = nil // its fields are not those of this page
+	if !whole {
+		v.Notice.Lines = []string{"Nothing was changed. The form was not kept: it is too large, or has a file in it. Sign in, and then fill it in again."}
+	}
+	c.dropForm() // its fields are not those of this page
 	if err := s.signInPage(c, http.StatusUnauthorized, v); err != nil {
 		s.Fail(c, err)
 	}
@@ -222,7 +226,8 @@ func (s *Site) signIn(c *Call) error {
 	if errors.As(err, &e) && (e.Kind == domain.KindUnauthenticated || postponed(err)) {
 		s.noteRefusal(c, err)
 		c.RetryAfter(err)
-		return s.signInPage(c, StatusOf(err), signInView{Next: next, Kept: kept(before),
+		fields, _ := c.kept(before) // more than the page before carried no browser sends
+		return s.signInPage(c, StatusOf(err), signInView{Next: next, Kept: fields,
 			Notice: &Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}}})
 	}
 	if err != nil {
@@ -276,10 +281,14 @@ func (s *Site) signOut(c *Call) error {
 // here is the path of a call, as the site names it.
 func (s *Site) here(c *Call) string { return strings.TrimPrefix(c.Request.URL.Path, s.o.Prefix) }
 
+// mostPath is how long a path may be to which a sign-in leads back, in bytes: it goes into a
+// cookie, and several times into a page that anybody may ask for.
+const mostPath = 1 << 10
+
 // ownPath is a path of the site, or its start page.
 func ownPath(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
+	if err != nil || len(text) > mostPath || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
 		strings.ContainsAny(text, "\\\r\n\t") ||
 		strings.HasPrefix(u.Path, "/signin") || strings.HasPrefix(u.Path, "/signout") || strings.HasPrefix(u.Path, "/enter") {
 		return "/"

@@ -1,7 +1,9 @@
 package portal_test
 
 import (
+	"bufio"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -184,15 +186,64 @@ func TestALostSessionSaysWhatItDoesNotKeep(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
 	s.wait(domain.SessionIdle)
-	long := places + strings.Repeat("Osu,1 Street,,,,\n", 2_000)
+	long := places + strings.Repeat("Osu,1 Street,,,,\n", 5_000)
 	const keeps, at = "what you typed will still be here", "/pickup-locations/sandbox/import"
-	for what, p := range map[string]page{"a long table": r.post(at, url.Values{"csv": {long}}),
+	many := url.Values{}
+	for i := range 101 {
+		many.Set(fmt.Sprint("field", i), "x")
+	}
+	for what, p := range map[string]page{"a long table": r.post(at, url.Values{"csv": {long}}), "many fields": r.post(at, many),
+		"a text that is long as a page writes it": r.post(at, url.Values{"csv": {strings.Repeat("&", 14_000)}}),
 		"a file": r.importing(t, domain.Sandbox, places)} {
-		if p.status != http.StatusUnauthorized || strings.Contains(p.body, keeps) || !strings.Contains(p.body, "is not kept meanwhile") {
+		if p.status != http.StatusUnauthorized || strings.Contains(p.body, keeps) || !strings.Contains(p.body, "The form was not kept") ||
+			strings.Contains(p.body, `name="kept.`) {
 			t.Errorf("%s: %d\n%s", what, p.status, p.body)
 		}
 	}
-	if p := r.post(at, url.Values{"csv": {places}}); !strings.Contains(p.body, keeps) {
-		t.Errorf("a short table is not kept: %d", p.status)
+	if p := r.post(at, url.Values{"csv": {places}}); !strings.Contains(p.body, keeps) || strings.Count(p.body, `name="kept.csv"`) != 1 {
+		t.Errorf("a short table is not kept, once: %d", p.status)
+	}
+}
+
+// A page for signing in repeats little of what anybody sends.
+func TestAnAnswerToAStrangerIsNotMuchLongerThanItsForm(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	plain := len(s.reader(t).get("/signin").body)
+	for at, names := range map[string][]string{"/signin": {"email", "next", "kept.a"}, "/signin/link": {"email"}, "/apps": {"name", "next"}} {
+		for _, name := range names {
+			text := strings.Repeat("&", 20_000)
+			if name == "next" {
+				text = "/" + text
+			}
+			p := s.reader(t).post(at, url.Values{name: {text}})
+			if more := len(p.body) - plain; p.status >= http.StatusInternalServerError || more > 8_000 {
+				t.Errorf("%s with a long %s: %d, with %d bytes more than without a form", at, name, p.status, more)
+			}
+		}
+	}
+}
+
+// What a stranger sends takes no memory: of a large form only the heading is read.
+func TestALargeFormIsReadOfSignedInPeopleAlone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	viewer, at := s.signedIn(t, s.house, domain.RoleViewer), must[*url.URL](t)(url.Parse(s.url))
+	for want, r := range map[int]*reader{http.StatusUnauthorized: s.reader(t), http.StatusForbidden: viewer} {
+		head := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, http.NoBody))
+		for _, cookie := range r.client.Jar.Cookies(at) {
+			head.AddCookie(cookie)
+		}
+		c := must[net.Conn](t)((&net.Dialer{}).DialContext(t.Context(), "tcp", at.Host))
+		t.Cleanup(func() { _ = c.Close() })
+		if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		must[int](t)(fmt.Fprintf(c, "POST /pickup-locations/sandbox/import HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n"+
+			"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000000\r\n\r\n", at.Host, head.Header.Get("Cookie")))
+		answer := must[*http.Response](t)(http.ReadResponse(bufio.NewReader(c), nil))
+		if _ = answer.Body.Close(); answer.StatusCode != want {
+			t.Errorf("before its form was sent: %d, want %d", answer.StatusCode, want)
+		}
 	}
 }

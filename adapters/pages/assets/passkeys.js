@@ -53,6 +53,7 @@
         const { ceremony, options } = await asked.json();
         form.elements.passkey.value = await answer(options);
         form.elements.ceremony.value = ceremony;
+        form.append(...document.querySelectorAll("input[data-kept]")); // of a form that was sent without a session
         form.submit();
       } catch (trouble) {
         tell(troubles[trouble.name] ?? trouble.message);

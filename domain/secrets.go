@@ -2,6 +2,8 @@ package domain
 
 import (
 	"encoding/base64"
+	"encoding/hex"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -58,9 +60,49 @@ func beginsWithSecret(prefix, text string) bool {
 // which has no prefix. A text of words may have it too, once in a great many: nothing is
 // refused for it.
 func IsBearerSecret(text string) bool {
-	secret, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	return err == nil && len(secret) == bearerBytes && strings.ContainsAny(text, "0123456789") &&
-		strings.ToLower(text) != text && strings.ToUpper(text) != text
+	if len(text) != bearerLength || !strings.ContainsAny(text, "0123456789") || strings.ToLower(text) == text || strings.ToUpper(text) == text {
+		return false
+	}
+	_, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil
 }
 
-const bearerBytes = 32
+// HoldsBearerSecret reports whether a text has what IsBearerSecret describes in it, also with
+// letters before or behind it. Such a part of a longer word has few hyphens: names that consist
+// of words have more.
+func HoldsBearerSecret(text string) bool {
+	for _, word := range bearerWord.FindAllString(text, -1) {
+		if IsBearerSecret(word) {
+			return true
+		}
+		for at := range len(word) - bearerLength + 1 {
+			part := word[at : at+bearerLength]
+			if IsBearerSecret(part) && strings.Count(part, "-")+strings.Count(part, "_") <= mostBearerHyphens {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Such a secret has bearerBytes, and as a text bearerLength.
+const (
+	bearerBytes  = 32
+	bearerLength = 43
+)
+
+// mostBearerHyphens are those of all but one in a thousand such secrets.
+const mostBearerHyphens = 6
+
+var bearerWord = regexp.MustCompile(`[A-Za-z0-9_-]{43,}`)
+
+// Unescaped returns a text with the bytes in place of their percent-encoding, as addresses have
+// it. What is no such encoding stays as it is.
+func Unescaped(text string) string {
+	return escapedByte.ReplaceAllStringFunc(text, func(escaped string) string {
+		decoded, _ := hex.DecodeString(escaped[1:]) // the expression takes nothing else
+		return string(decoded)
+	})
+}
+
+var escapedByte = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)

@@ -51,6 +51,24 @@ func TestAnOrdinaryTextIsNoSecret(t *testing.T) {
 	}
 }
 
+func TestTheSecretOfALinkIsFoundInALongerWord(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secret := domain.MakeBearerSecret([32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "random")))
+		glue := rapid.SampledFrom([]string{"", "_", "-", "3D", "__", "a.b=", "waybill_portal_", " "})
+		text := glue.Draw(t, "before") + secret + glue.Draw(t, "behind")
+		if domain.IsBearerSecret(secret) && strings.Count(secret, "-")+strings.Count(secret, "_") <= 6 && !domain.HoldsBearerSecret(text) {
+			t.Fatalf("not found in %q", text)
+		}
+	})
+	for _, text := range []string{"", "7 Independence Avenue, Accra, near the Mall, 2nd gate, ask for Ama", "Order-2026-11-28-Accra-Central-Warehouse-Batch-12b",
+		"dlv_0190f3a5b2c47d8e9f0a1b2c3d4e5f60_0190f3a5b2c47d8e9f0a1b2c3d4e5f60"} {
+		if domain.HoldsBearerSecret(text) {
+			t.Errorf("%q is taken for one", text)
+		}
+	}
+}
+
 func TestTheSecretOfALinkIsKnownByItsForm(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

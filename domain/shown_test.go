@@ -1,6 +1,7 @@
 package domain_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -30,8 +31,16 @@ func TestARefusedAddressIsToldByWhatIsWrongWithIt(t *testing.T) {
 		}
 	}
 	key := domain.MakeAPIKey(domain.Live, [32]byte{1})
-	if e := domain.CheckWebhookURL("https://shop.example.com/hooks?token="+key, domain.Live, true); e == nil || strings.Contains(e.Message, key[20:]) {
-		t.Errorf("an API key in it: %v", e)
+	signing := domain.FormatSigningSecret([]byte(strings.Repeat("\xfb\xff", domain.SigningSecretBytes/2))) // +/v7
+	for _, secret := range []string{key, signing, url.QueryEscape(signing), url.QueryEscape(url.QueryEscape(signing)), "%73" + key[1:]} {
+		for _, address := range []string{"https://shop.example.com/hooks?token=" + secret, "https://shop.example.com/" + secret + "/hooks"} {
+			if e := domain.CheckWebhookURL(address, domain.Live, true); e == nil || strings.Contains(e.Message, secret[20:]) {
+				t.Errorf("%s: %v", address, e)
+			}
+		}
+	}
+	if e := domain.CheckWebhookURL("https://shop.example.com/a%2Fb?c=50%25&d=%zz%", domain.Live, true); e != nil {
+		t.Errorf("an address without a secret: %v", e)
 	}
 	for want, c := range map[string]struct {
 		env     domain.Environment

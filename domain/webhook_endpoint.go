@@ -142,8 +142,10 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	if len(address) > MaxWebhookURL {
 		return webhookURLNotAllowed(WebhookURLLength(len(address)))
 	}
-	if fault := SecretFault(address); fault != "" {
-		return webhookURLNotAllowed("It " + fault + ".")
+	for _, text := range []string{address, Unescaped(address), Unescaped(Unescaped(address))} {
+		if fault := SecretFault(text); fault != "" {
+			return webhookURLNotAllowed("It " + fault + ".")
+		}
 	}
 	u, err := url.Parse(address)
 	switch {

@@ -1,11 +1,12 @@
 package pages
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/gin-gonic/gin"
 
@@ -50,10 +51,51 @@ func (s *Site) withoutSecrets(c *gin.Context) bool {
 // secretLink is a link that lets in once.
 var secretLink = regexp.MustCompile(`/(enter|view)/[A-Za-z0-9_-]{43}`)
 
-// word is a part of a text that may be the secret of a link or a session.
-var word = regexp.MustCompile(`[A-Za-z0-9_-]+`)
+// encoded is a part of a text that may be base64 of something with a secret in it.
+var encoded = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}`)
 
-// isSecret reports whether a text has a secret in it, also that of a link or a session.
+// isSecret reports whether a text has a secret in it, also that of a link or a session. Mail
+// programs and search engines encode a link within a link of theirs, once or twice.
 func isSecret(text string) bool {
-	return domain.HoldsSecret(text) || secretLink.MatchString(text) || slices.ContainsFunc(word.FindAllString(text, -1), domain.IsBearerSecret)
+	for range 3 {
+		// Words that are joined may look like a secret that has no prefix, so that is looked for
+		// in the text as it is.
+		if joined := visible(text); domain.HoldsBearerSecret(text) || holdsSecret(text) || joined != text && holdsSecret(joined) {
+			return true
+		}
+		plain := domain.Unescaped(text)
+		if plain == text {
+			return false
+		}
+		text = plain
+	}
+	return false
+}
+
+// holdsSecret reports whether a text has a secret in it that its beginning tells, also in base64,
+// as a header for basic authentication has it.
+func holdsSecret(text string) bool {
+	if domain.HoldsSecret(text) || secretLink.MatchString(text) {
+		return true
+	}
+	for _, word := range encoded.FindAllString(strings.NewReplacer("-", "+", "_", "/").Replace(text), -1) {
+		for at := range 4 { // letters of something else may stand before it
+			whole := word[at:]
+			decoded, _ := base64.StdEncoding.DecodeString(whole[:len(whole)/4*4]) // of no more than these letters
+			if domain.HoldsSecret(string(decoded)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// visible is a text without white space and what nobody sees, such as a soft hyphen.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf) {
+			return -1
+		}
+		return r
+	}, text)
 }

@@ -3,6 +3,7 @@ package portal_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"html"
 	"net/http"
 	"net/url"
@@ -144,7 +145,9 @@ func TestASecretIsNeitherKeptInTheAddressNorShown(t *testing.T) {
 	key, link := s.house.key[domain.Live].Secret, domain.MakeBearerSecret(sha256.Sum256([]byte("link")))
 	for _, secret := range []string{hook, "secret: " + strings.ToUpper(hook), "Bearer " + key, key[:30], hook + strings.Repeat("x", 300),
 		"https://x.example/" + hook, token, "token=" + token, link, " " + link + " ", s.url + "/enter/" + link, "/view/" + link + "?x",
-		"waybill_portal=" + link, `"` + link + `".`} {
+		"waybill_portal=" + link, `"` + link + `".`, "https://mail.example/?url=" + url.QueryEscape(s.url+"/enter/"+link) + "&data=05",
+		url.QueryEscape(url.QueryEscape("waybill_portal=" + link)), "waybill_portal=3D" + link, "__" + link + "__", key[:10] + "\n" + key[10:],
+		key[:4] + "\u00ad" + key[4:], "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":")), "%73%76%63%5f" + key[4:]} {
 		for _, at := range []string{"/search?q=", "/requests?environment=live&q=", "/requests?request_id=", "/deliveries?q=",
 			"/pickup-locations?q=", "/audit?person=", "/nowhere?whatever="} {
 			p := r.ask(question{method: http.MethodGet, path: at + url.QueryEscape(secret)})

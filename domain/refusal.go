@@ -28,10 +28,12 @@ func RefusalOutcomes() []RefusalOutcome {
 
 // Refusal is a refused attempt of a person, or of somebody who names that person.
 type Refusal struct {
+	// Site is where it was refused, or where the link leads; the console for staff who view the
+	// portal as a customer.
 	Site     Site
 	Outcome  RefusalOutcome
 	PersonID ID // as the attempt names the person
-	// BusinessID is the business of the session in which it was refused; empty: none.
+	// BusinessID is the business of the session or of the link that was refused; empty: none.
 	BusinessID ID
 	RequestID  string
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -62,8 +63,10 @@ func (s *Site) noteRefusal(c *Call, err error) {
 	var about *people.Refused
 	switch {
 	case errors.As(err, &about):
-		r.PersonID = about.Person
-	case c.Principal.View == nil:
+		r.PersonID, r.Site, r.BusinessID = about.Person, about.Site, about.Business
+	case c.Principal.View != nil:
+		r.Site = domain.Console // where the person belongs; a customer of theirs learns nothing
+	default:
 		r.BusinessID = c.Principal.Session.BusinessID
 	}
 	s.refused(c, r, e.Err)
@@ -73,15 +76,15 @@ func (s *Site) noteRefusal(c *Call, err error) {
 // of a link and the query may be secrets.
 func (s *Site) refused(c *Call, r domain.Refusal, cause error) {
 	c.noted = true
-	r.Site, r.RequestID = s.o.Site, c.RequestID()
-	fields := []any{"request_id", r.RequestID, "site", string(r.Site), "outcome", string(r.Outcome),
+	r.Site, r.RequestID = cmp.Or(r.Site, s.o.Site), c.RequestID()
+	fields := []any{"request_id", r.RequestID, "site", string(s.o.Site), "outcome", string(r.Outcome),
 		"person", string(r.PersonID), "client_network", domain.ClientNetwork(c.ClientIP()), "route", s.named(c.Context)}
 	if cause != nil {
 		fields = append(fields, "error", cause)
 	}
 	s.o.Log.InfoContext(c.Ctx(), refusalText(r.Outcome), fields...)
 	if s.o.Metrics != nil {
-		s.o.Metrics.refusals.WithLabelValues(string(r.Site), string(r.Outcome)).Inc()
+		s.o.Metrics.refusals.WithLabelValues(string(s.o.Site), string(r.Outcome)).Inc()
 	}
 	s.o.Refusals.Keep(r)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/application/people"
 	"waybill/domain"
 )
 
@@ -141,4 +142,42 @@ func TestOnlyOnesOwnBrowserUsesUpTheUnknownLinksOfAnAddress(t *testing.T) {
 		t.Errorf("one more: %d", status)
 	}
 	s.signedIn(t, s.house, domain.RoleOwner) // by password
+}
+
+// A business must not learn from its audit log where else a person belongs.
+func TestARefusedLinkIsToldToTheBusinessItIsOf(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	boss := s.house.people[domain.RoleOwner] // who is of s.house first
+	member := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.other.business.ID,
+		Email: string(boss.Email), Name: "Boss", Role: "viewer"}))
+	used := must[people.Issued](t)(s.directory.OpenPortal(t.Context(), operator, people.Invitation{BusinessID: s.other.business.ID,
+		Email: string(boss.Email), Name: "Boss", Role: "viewer"}))
+	staff := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{Email: string(s.house.people[domain.RoleViewer].Email),
+		Name: "Sam", Role: "support"}))
+	sam := s.staff(t, domain.RoleSupport) // who is of s.house too
+	if err := s.access.SetPassword(t.Context(), sam.Principal, "", password); err != nil {
+		t.Fatal(err)
+	}
+	invited := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.house.business.ID,
+		Email: string(sam.Person.Email), Name: "Sam", Role: "viewer"}))
+	must[people.Entered](t)(s.access.AcceptByPassword(t.Context(), people.Browser{}, invited.Secret, password))
+	view := s.viewing(t, sam, s.other)
+	if p := view.post("/apps", url.Values{"name": {"Shop"}}); p.status != http.StatusForbidden {
+		t.Errorf("a form in a view: %d", p.status)
+	}
+	s.reader(t).post("/enter/"+used.Secret, nil)
+	s.wait(8 * 24 * time.Hour)
+	for _, link := range []people.Issued{used, member, staff} {
+		if p := s.reader(t).post("/enter/"+link.Secret, nil); p.status != http.StatusGone {
+			t.Errorf("%d\n%s", p.status, p.body)
+		}
+	}
+	s.endRefusals()                                                                                 // those that were handed over are kept
+	for business, want := range map[domain.ID]int{s.house.business.ID: 0, s.other.business.ID: 1} { // an outcome is told once
+		if told := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), business,
+			domain.AuditFilter{Action: domain.ActionPersonRefused}, domain.PageRequest{Limit: 100})); len(told) != want {
+			t.Errorf("%s: %+v", business, told)
+		}
+	}
 }

@@ -215,7 +215,11 @@ func namedBy(folded domain.Email, typed string) string {
 // the person sent the request is not proved.
 type Refused struct {
 	Person domain.ID
-	Err    error
+	// Site and Business are those that a link leads to; without a site it was no link. Only the
+	// audit log of that business, or of the staff, tells of it.
+	Site     domain.Site
+	Business domain.ID
+	Err      error
 }
 
 // Error is that of the error itself.
@@ -225,10 +229,17 @@ func (r *Refused) Error() string { return r.Err.Error() }
 func (r *Refused) Unwrap() error { return r.Err }
 
 // refusedTo names the person of a refused sign-in, where one is known.
-func refusedTo(person domain.ID, err error) error {
+func refusedTo(person domain.ID, err error) error { return refused(Refused{Person: person, Err: err}) }
+
+// refusedLink names the person of a refused link, and where the link leads.
+func refusedLink(link domain.Link, err error) error {
+	return refused(Refused{Person: link.PersonID, Site: link.Site(), Business: link.BusinessID, Err: err})
+}
+
+func refused(r Refused) error {
 	var e *domain.Error
-	if person == "" || person == unknownPerson || !errors.As(err, &e) || e.Kind == domain.KindInternal {
-		return err
+	if r.Person == "" || r.Person == unknownPerson || !errors.As(r.Err, &e) || e.Kind == domain.KindInternal {
+		return r.Err
 	}
-	return &Refused{Person: person, Err: err}
+	return &r
 }

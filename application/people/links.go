@@ -24,7 +24,7 @@ func (a *Access) find(ctx context.Context, secret string) (domain.Link, error) {
 	if err != nil {
 		return link, err
 	}
-	return link, refusedTo(link.PersonID, link.Usable(a.clock.Now()))
+	return link, refusedLink(link, link.Usable(a.clock.Now()))
 }
 
 // Enter uses a link, once: of any number of browsers at once one gets a session and
@@ -36,7 +36,7 @@ func (a *Access) Enter(ctx context.Context, b Browser, secret string) (entered E
 			entered, err = a.enter(ctx, b, link, nil)
 			return err
 		})
-		err = refusedTo(link.PersonID, err)
+		err = refusedLink(link, err)
 	}
 	return entered, a.unknownLink(ctx, b, err)
 }
@@ -200,7 +200,7 @@ func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, passwo
 			return err
 		})
 	}, buckets...)
-	return entered, refusedTo(person.ID, err)
+	return entered, refusedLink(link, err)
 }
 
 // AcceptHere accepts an invitation in a session of the account that was invited. The session

@@ -295,6 +295,9 @@ func (k *Passkeys) Accept(ctx context.Context, b Browser, secret string, id doma
 			return err
 		})
 	}, buckets...)
+	if claimed == link.PersonID {
+		return entered, refusedLink(link, err)
+	}
 	return entered, refusedTo(claimed, err)
 }
 

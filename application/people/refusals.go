@@ -45,7 +45,7 @@ type refusalKey struct {
 	person   domain.ID
 	outcome  domain.RefusalOutcome
 	site     domain.Site
-	business domain.ID // of the session: what is refused in one must not hide what is refused in another
+	business domain.ID // of the session or link: what is refused in one must not hide what is refused in another
 }
 
 type refusalTally struct {
@@ -134,8 +134,8 @@ func (r *Refusals) append(ctx context.Context, refusal domain.Refusal) error {
 	})
 }
 
-// businessOf is the business whose audit log tells of it: that of the session, or else that to
-// which the person would sign in. It is empty at the console, and where there is none.
+// businessOf is the business whose audit log tells of it: that of the session or link, or else
+// that to which the person would sign in. It is empty at the console, and where there is none.
 func (r *Refusals) businessOf(ctx context.Context, refusal domain.Refusal) (domain.ID, error) {
 	if refusal.Site == domain.Console || refusal.BusinessID != "" {
 		return refusal.BusinessID, nil

@@ -62,7 +62,7 @@ func (a *Access) findView(ctx context.Context, secret string) (domain.CustomerVi
 	if err != nil {
 		return v, err
 	}
-	return v, refusedTo(v.PersonID, v.Openable(a.clock.Now()))
+	return v, refused(Refused{Person: v.PersonID, Site: domain.Console, Err: v.Openable(a.clock.Now())})
 }
 
 // OpenView uses the link of a view, once. The customer's audit log tells that it began, and

@@ -122,7 +122,7 @@ func (r *reader) away(from, email string) string {
 func TestAForeignPageBeginsNoSignInAtTheProvider(t *testing.T) {
 	t.Parallel()
 	s, _ := withDex(t)
-	for name, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Referer": "https://evil.example/"} {
+	for name, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Referer": "https://evil.example/", "Accept": "image/*"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/signin/oidc?next=%2Faccount", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
@@ -136,6 +136,12 @@ func TestAForeignPageBeginsNoSignInAtTheProvider(t *testing.T) {
 		if to := res.Header.Get("Location"); to != console.Prefix+"/signin?next=%2Faccount" || len(res.Cookies()) != 0 {
 			t.Errorf("%s: %s leads to %q with %d cookies", name, value, to, len(res.Cookies()))
 		}
+	}
+	req := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/signin/oidc", http.NoBody))
+	req.Header.Set("Referer", s.url+"/signin") // over plain http
+	res := must[*http.Response](t)(http.DefaultTransport.RoundTrip(req))
+	if _ = res.Body.Close(); len(res.Cookies()) != 1 {
+		t.Errorf("from our own page it leads to %q", res.Header.Get("Location"))
 	}
 }
 
@@ -266,8 +272,9 @@ func TestAClientThatTheProviderRefusesIsAnErrorWithARemedy(t *testing.T) {
 	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party),
 		Company: people.NewCompany(s.access, closed{}, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil))})
-	w := httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost:1/console/signin/oidc", http.NoBody))
+	w, asked := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://localhost:1/console/signin/oidc", http.NoBody)
+	asked.Header.Set("Sec-Fetch-Site", "same-origin")
+	p.Handler().ServeHTTP(w, asked)
 	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "set WAYBILL_OIDC_CLIENT_SECRET") ||
 		strings.Contains(w.Body.String(), "Try again in a minute") {
 		t.Errorf("%d\n%s", w.Code, w.Body)

@@ -251,6 +251,7 @@ func (r *reader) send(method, path string, body io.Reader) page {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	req.Header.Set("Sec-Fetch-Site", "same-origin") // as browsers do with links and forms of our pages
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}

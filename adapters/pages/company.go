@@ -62,9 +62,11 @@ func (s *Site) companyHref(next string) string {
 }
 
 // leaveToSignIn starts from our own pages alone. Sent by another site, a browser is asked
-// first: images of any page would use up what an office may begin.
+// first: images of any page would use up what an office may begin. Over plain http browsers send
+// no Sec-Fetch-Site, and any page can have them leave out the Referer.
 func (s *Site) leaveToSignIn(c *Call) error {
-	if s.foreign(c.Request) {
+	unknown := c.GetHeader("Sec-Fetch-Site") == "" && c.Request.Referer() == ""
+	if unknown || s.foreign(c.Request) {
 		return c.Lead("/signin?" + url.Values{"next": {ownPath(c.Query("next"))}}.Encode())
 	}
 	d, err := s.o.Company.BeginSignIn(c.Ctx(), c.Browser())

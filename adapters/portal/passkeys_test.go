@@ -178,6 +178,16 @@ func passkeysInABrowser(t *testing.T, b *browser.Browser) {
 	settled(t, p, "Sign in")
 	p.Click(t, `form[data-passkey="/signin/passkey"] button`)
 	settled(t, p, "Hello, adom developer")
+	to(t, p, s.url+"/pickup-locations/sandbox/import", "Import pickup locations")
+	fill(t, p, "#csv", "name,address")
+	s.wait(domain.SessionIdle)
+	p.Click(t, "form.card button")
+	settled(t, p, "Sign in")
+	p.Click(t, `form[data-passkey="/signin/passkey"] button`)
+	settled(t, p, "Import pickup locations")
+	if kept := browser.Eval[string](t, p, "document.querySelector('#csv').value"); kept != "name,address" {
+		t.Errorf("a form that was sent without a session comes back with %q", kept)
+	}
 
 	s.wait(11 * time.Minute)
 	to(t, p, s.url+"/account", "Account")

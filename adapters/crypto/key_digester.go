@@ -4,8 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
-	"hash"
-	"sync"
 
 	"waybill/ports"
 )
@@ -18,21 +16,20 @@ const minPepper = 16
 // KeyDigester digests under the server's pepper, and under previous ones while that
 // is being changed. It is safe for concurrent use.
 type KeyDigester struct {
-	current  *sync.Pool // of hash.Hash: half of a digest is to get ready for it
-	previous []*sync.Pool
+	current  []byte
+	previous [][]byte
 }
 
-// New makes a digester. A pepper of fewer than 16 bytes is an error.
+// NewKeyDigester makes a digester. A pepper of fewer than 16 bytes is an error.
 func NewKeyDigester(pepper string, previous ...string) (*KeyDigester, error) {
-	var pools []*sync.Pool
+	var peppers [][]byte
 	for _, p := range append([]string{pepper}, previous...) {
 		if len(p) < minPepper {
 			return nil, errors.New("a pepper has fewer than 16 bytes")
 		}
-		key := []byte(p)
-		pools = append(pools, &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }})
+		peppers = append(peppers, []byte(p))
 	}
-	return &KeyDigester{current: pools[0], previous: pools[1:]}, nil
+	return &KeyDigester{current: peppers[0], previous: peppers[1:]}, nil
 }
 
 // Digest is the HMAC-SHA256 of the secret under the pepper.
@@ -41,17 +38,14 @@ func (d *KeyDigester) Digest(secret string) [32]byte { return digest(d.current, 
 // Previous are the digests under the previous peppers, in their order.
 func (d *KeyDigester) Previous(secret string) [][32]byte {
 	var digests [][32]byte
-	for _, macs := range d.previous {
-		digests = append(digests, digest(macs, secret))
+	for _, pepper := range d.previous {
+		digests = append(digests, digest(pepper, secret))
 	}
 	return digests
 }
 
-func digest(macs *sync.Pool, secret string) (sum [32]byte) {
-	mac := macs.Get().(hash.Hash)
-	defer macs.Put(mac)
-	mac.Reset()
+func digest(pepper []byte, secret string) [32]byte {
+	mac := hmac.New(sha256.New, pepper)
 	mac.Write([]byte(secret))
-	mac.Sum(sum[:0])
-	return sum
+	return [32]byte(mac.Sum(nil))
 }

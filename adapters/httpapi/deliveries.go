@@ -1,12 +1,12 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/views"
@@ -83,11 +83,8 @@ func bulkAnswer(created, failed int, entries [][]byte) domain.Answer {
 	case created == 1:
 		message = "1 delivery booked."
 	}
-	// The entries are JSON, as it was recorded: to render it once more would take longer than
-	// all else of the answer.
-	const end = "]}}" // of results, data and the whole
-	body := bytes.TrimSuffix(web.Success(status, message, views.Bulk{Created: created, Failed: failed}), []byte(end))
-	return domain.Answer{Status: status, Body: slices.Concat(body, bytes.Join(entries, []byte(",")), []byte(end))}
+	results := web.Each(entries, func(recorded []byte) jsontext.Value { return recorded })
+	return domain.Answer{Status: status, Body: web.Success(status, message, views.Bulk{Created: created, Failed: failed, Results: results})}
 }
 
 func (a *API) listDeliveries(c *call) (reply, error) {

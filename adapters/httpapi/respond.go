@@ -6,11 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"hash"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"waybill/adapters/web"
 	"waybill/application/idempotency"
@@ -73,21 +71,14 @@ func (a *API) write(c *call, r reply) {
 	c.send(r.status, cmp.Or(r.contentType, web.JSONType), r.body)
 }
 
-// send writes a body. net/http finds out the length of one that it holds back whole; what
-// is longer would go out in chunks. One name less in the header keeps it among those that a
-// map has room for without growing.
+// send writes a body.
 func (c *call) send(status int, contentType string, body []byte) {
 	header := c.Writer.Header()
-	header["Content-Type"] = []string{contentType}
-	if len(body) > heldBack {
-		header["Content-Length"] = []string{strconv.Itoa(len(body))}
-	}
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(body))) // else a long one would go out in chunks
 	c.Status(status)
 	_, _ = c.Writer.Write(body) // a client that left is no failure
 }
-
-// heldBack is how many bytes net/http holds back until a handler is done.
-const heldBack = 2048
 
 // notModified answers that the client has what it asked for. Only a client that
 // shows the tag it was given goes free: * is true of anything, and so would a flood
@@ -153,29 +144,21 @@ func setAllowance(header http.Header, a ports.Allowance) {
 // tagBox names states of answers. A tag is a code under a key of ours over the
 // path, the application and the body: a client that sends it was given it, for this
 // record, and nothing has to be remembered to know that.
-type tagBox struct {
-	codes *sync.Pool // of hash.Hash: half of a code is to get ready for it
-}
+type tagBox struct{ key []byte }
 
 func newTagBox(key [32]byte) tagBox {
 	h := hmac.New(sha256.New, key[:])
 	h.Write([]byte("entity tags")) // cursors are made under the same key
-	own := h.Sum(nil)
-	return tagBox{codes: &sync.Pool{New: func() any { return hmac.New(sha256.New, own) }}}
+	return tagBox{key: h.Sum(nil)}
 }
 
 func (b tagBox) name(c *call, body []byte) string {
-	h := b.codes.Get().(hash.Hash)
-	defer b.codes.Put(h)
-	h.Reset()
-	var room [256]byte
-	about := room[:0]
+	h := hmac.New(sha256.New, b.key)
 	for _, part := range []string{string(c.tenant.ApplicationID), string(c.tenant.Environment), c.Request.URL.Path} {
-		about = append(append(about, part...), 0)
+		h.Write([]byte(part + "\x00"))
 	}
-	h.Write(about)
 	h.Write(body)
-	return `"` + hex.EncodeToString(h.Sum(room[:0])[:12]) + `"`
+	return `"` + hex.EncodeToString(h.Sum(nil)[:12]) + `"`
 }
 
 // matches reports whether a tag is among those of If-None-Match, compared weakly

@@ -1,15 +1,14 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"waybill/adapters/web/strictjson"
 	"waybill/domain"
@@ -31,13 +30,7 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (*strictjson.Value, e
 	if r.Body == http.NoBody && (b.Shape == nil || b.MayBeEmpty) {
 		return nil, nil
 	}
-	buffer := buffers.Get().(*bytes.Buffer)
-	defer func() {
-		buffer.Reset()
-		buffers.Put(buffer)
-	}()
-	// No parsed value points into it.
-	raw, err := readAll(buffer, w, r, b.Most)
+	raw, err := readAll(w, r, b.Most)
 	if err != nil || len(raw) == 0 && (b.Shape == nil || b.MayBeEmpty) {
 		return nil, err
 	}
@@ -74,7 +67,7 @@ func ReadText(w http.ResponseWriter, r *http.Request, mediaType string, most int
 	if len(sent) != 1 || !isUTF8(sent[0], mediaType) {
 		return nil, unsupported("Send Content-Type: " + mediaType + ", once, in UTF-8.")
 	}
-	return readAll(new(bytes.Buffer), w, r, most)
+	return readAll(w, r, most)
 }
 
 func isUTF8(sent, mediaType string) bool {
@@ -82,20 +75,12 @@ func isUTF8(sent, mediaType string) bool {
 	return err == nil && got == mediaType && (params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8"))
 }
 
-// buffers saves what bodies are read into for the next ones.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
 // readAll reads the body, which has at most so many bytes.
-func readAll(into *bytes.Buffer, w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+func readAll(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
 		return nil, tooLarge(most)
 	}
-	if r.ContentLength > 0 {
-		// An announced length may be wrong, so little is reserved; ReadFrom needs
-		// MinRead more to find the end.
-		into.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
-	}
-	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, most))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
@@ -105,7 +90,7 @@ func readAll(into *bytes.Buffer, w http.ResponseWriter, r *http.Request, most in
 		e.Err = err
 		return nil, e
 	}
-	return into.Bytes(), nil
+	return body, nil
 }
 
 // checkEncoding refuses a body that is not what it stands for.

@@ -9,7 +9,7 @@ import (
 
 // IdempotencyKey is the header of that name; empty where it may be left out, and is.
 func IdempotencyKey(h http.Header, required bool) (string, error) {
-	headers := h["Idempotency-Key"]
+	headers := h.Values("Idempotency-Key")
 	invalid := func(code, message string) error {
 		return domain.Invalid(domain.FieldError{Field: "Idempotency-Key", Code: code, Message: message})
 	}

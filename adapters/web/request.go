@@ -13,24 +13,18 @@ import (
 	"waybill/domain"
 )
 
-// Values of headers that every answer has. They are shared: replace them in a
-// header, never append to them.
-var (
-	noSniff = []string{"nosniff"}
-	noStore = []string{"private, no-store"}
-	noCache = []string{"private, no-cache"}
-)
-
 // SetPrivate keeps an answer out of caches, and browsers from guessing its type.
 // That is for errors and descriptions too: each answer has a request ID and what
 // one caller may know.
 func SetPrivate(h http.Header) {
-	h["X-Content-Type-Options"], h["Cache-Control"] = noSniff, noStore
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-store")
 }
 
 // SetTagged lets the client keep an answer and ask for it with If-None-Match.
 func SetTagged(h http.Header, tag string) {
-	h["ETag"], h["Cache-Control"] = []string{tag}, noCache
+	h["ETag"] = []string{tag} // spelled as the contract spells it
+	h.Set("Cache-Control", "private, no-cache")
 }
 
 // RequestID names a request: drawn by us, and as the caller calls it.
@@ -45,7 +39,7 @@ var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 // not do is passed over, and so is one with a secret of ours in it: names are logged.
 func NameRequest(drawn domain.ID, h http.Header) RequestID {
 	id := RequestID{Drawn: string(drawn)}
-	if sent := h["X-Request-Id"]; len(sent) == 1 && requestIDForm.MatchString(sent[0]) && !domain.HoldsSecret(sent[0]) {
+	if sent := h.Values("X-Request-ID"); len(sent) == 1 && requestIDForm.MatchString(sent[0]) && !domain.HoldsSecret(sent[0]) {
 		id.Theirs = sent[0]
 	}
 	return id
@@ -70,7 +64,7 @@ func (id RequestID) LogAttr() slog.Attr {
 
 // Bearer reads the key or token out of the Authorization headers of a request.
 func Bearer(h http.Header) (secret string, malformed bool) {
-	sent := h["Authorization"]
+	sent := h.Values("Authorization")
 	if len(sent) == 0 || len(sent) == 1 && sent[0] == "" {
 		return "", false
 	}

@@ -10,7 +10,7 @@ import (
 
 // strictTransport is for a year. Neither subdomains nor the list that browsers are built with
 // are ours to promise.
-var strictTransport = []string{"max-age=31536000"}
+const strictTransport = "max-age=31536000"
 
 // StrictTransport tells browsers to come by https alone, at a listener whose public addresses
 // are given: in answers for a host of theirs that is called by https. Where a proxy has put
@@ -39,7 +39,7 @@ func StrictTransport(next http.Handler, addresses ...string) http.Handler {
 		}
 		https, known := secure[strings.ToLower(strings.Trim(host, "[]"))]
 		if https || !known && all {
-			w.Header()["Strict-Transport-Security"] = strictTransport
+			w.Header().Set("Strict-Transport-Security", strictTransport)
 		}
 		next.ServeHTTP(w, r)
 	})

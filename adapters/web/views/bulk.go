@@ -1,12 +1,16 @@
 package views
 
-import "waybill/domain"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"waybill/domain"
+)
 
 // Bulk is the answer to a bulk create.
 type Bulk struct {
-	Created int          `json:"created"`
-	Failed  int          `json:"failed"`
-	Results []BulkResult `json:"results"` // one for each item; last, as the recorded ones are put in as they are
+	Created int              `json:"created"`
+	Failed  int              `json:"failed"`
+	Results []jsontext.Value `json:"results"` // a BulkResult for each item, as it was recorded
 }
 
 // BulkResult is the outcome of one item.

@@ -24,6 +24,10 @@
 //     handler runs. What is foreign, unknown or malformed is one page with 404.
 //   - Each POST has a page with its form under the same path, or under the path of its
 //     list: a session that was lost in the middle of a form comes back there, filled in.
+//     Forms with a file, more than 100 fields or more than 64 KB are not kept, and the page
+//     says so: anybody can have that page made.
+//   - A form of more than 64 KB is read only when the session and its role are known: one at a
+//     time from a business, and eight in a process.
 //   - What takes a recent sign-in asks for the password in place and goes on with the
 //     form as it was sent. Passwords themselves are never carried along.
 //   - The session is looked up for each page and never remembered. A session of one

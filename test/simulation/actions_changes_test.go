@@ -46,7 +46,6 @@ func (w *world) lead(c *client, p *parcel, on []domain.Status) {
 
 // change sends a change of a delivery, and looks at what becomes of it.
 func (w *world) change(c *client, p *parcel, method, path, body string, refusals ...string) {
-	was := p.view
 	w.send(w.anywhere(), &request{from: c, method: method, path: path, body: body, parcel: p}, func(t *task) {
 		if starts(t.request) {
 			p.starts++
@@ -58,15 +57,24 @@ func (w *world) change(c *client, p *parcel, method, path, body string, refusals
 		w.expect(t, a, 200, refusals...)
 		data, ok := dataOf[json.RawMessage](a)
 		if !ok || a.status != 200 {
-			w.recognizeRefusal(t, codeOf(a), a)
 			return
 		}
 		w.see(t, c, data, false)
 		var now deliveryView
-		if json.Unmarshal(data, &now) == nil {
-			w.recognizeChange(t, p, &was, &now)
+		if method == "DELETE" && json.Unmarshal(data, &now) == nil {
+			w.hearStop(t, p, &now)
 		}
 	})
+}
+
+// hearStop notes at which step a simulation was stopped.
+func (w *world) hearStop(t *task, p *parcel, now *deliveryView) {
+	if now.running() {
+		w.breach("#%d: a simulation runs that was stopped", t.n)
+	}
+	if now.Simulation.Status == "stopped" {
+		p.stopped = &stop{now.Simulation.Step, w.turn, p.starts}
+	}
 }
 
 // starts reports whether a request starts a simulation.

@@ -139,9 +139,6 @@ func (w *world) heard(t *task) (answer, bool) {
 // expect accepts a status and codes, and what may happen to every request.
 func (w *world) expect(t *task, a answer, status int, codes ...string) {
 	code := codeOf(a)
-	if code == domain.CodeRateLimitExceeded {
-		w.reach("a rate limit")
-	}
 	if a.status == status || storageFailed(code) || code == domain.CodeRateLimitExceeded || slices.Contains(codes, code) {
 		return
 	}
@@ -211,9 +208,6 @@ func (w *world) trespass() bool {
 	w.send(w.anywhere(), r, func(t *task) {
 		if a, heard := w.heard(t); heard {
 			w.expect(t, a, 404)
-			if a.status == 404 {
-				w.reach("a foreign delivery")
-			}
 		}
 	})
 	return true

@@ -289,9 +289,6 @@ func (p *process) meet(ctx context.Context, c *call, f fate, do func(context.Con
 		return ctx.Err()
 	case diesBefore, diesAfter:
 		if f == diesAfter {
-			if c.kind == begins {
-				p.world.reach("a process died behind a commit")
-			}
 			_ = do(ctx)
 		}
 		p.dead.Store(true)
@@ -301,7 +298,6 @@ func (p *process) meet(ctx context.Context, c *call, f fate, do func(context.Con
 		if err := do(ctx); err != nil {
 			return err
 		}
-		t.note("answer lost")
 		return ports.ErrOutcomeUnknown
 	case keyIsBusy:
 		return ports.ErrKeyBusy

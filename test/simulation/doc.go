@@ -13,9 +13,7 @@
 // transactions too.
 //
 // What clients were told is held against what they are told later, and in the end
-// against the database, where faults.Check looks too. Over all worlds every
-// branch that is named in branches_test.go has to be reached: a branch that no
-// world reaches is untested.
+// against the database, where faults.Check looks too.
 //
 // What it cannot show is what lies below the ports: how Postgres locks, what a
 // driver does with a connection that breaks. That is the matter of

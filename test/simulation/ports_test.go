@@ -27,7 +27,6 @@ func (s pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, err
 			<-wait.Done()
 			return domain.Quote{}, domain.QuoteUnavailable(errInjected)
 		case customPrice:
-			noteIn(ctx, "custom quote")
 			quote.RequiresCustomQuote = true
 			return quote, nil
 		}
@@ -44,15 +43,10 @@ func (b worldQueue) Notify(ctx context.Context, _ ports.JobKind, id string) erro
 		w := b.p.world
 		switch fateOf(ctx) {
 		case notificationIsLost:
-			w.reach("a notification was lost")
 			return nil
 		case notificationIsDoubled:
 			w.notified = append(w.notified, id)
 		}
-		if w.everNotified[id] > 0 {
-			w.reach("a step was notified again")
-		}
-		w.everNotified[id]++
 		w.notified = append(w.notified, id)
 		return nil
 	})

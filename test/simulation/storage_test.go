@@ -43,15 +43,11 @@ func (s store) InTx(ctx context.Context, fn func(context.Context, ports.Stores) 
 		lost := fateOf(ctx) == commitLost
 		err := s.p.world.store.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 			tx.Idempotency = keyStore{tx.Idempotency, s.p}
-			var held sign
-			tx.Bulks = bulkStore{tx.Bulks, s.p, &held}
+			tx.Bulks = bulkStore{tx.Bulks, s.p}
 			tx.Deliveries = deliveryStore{tx.Deliveries, s.p}
 			tx.Simulations = simulationStore{tx.Simulations, s.p}
 			if err := fn(ctx, tx); err != nil {
 				return err
-			}
-			if held.extended && !held.wrote {
-				s.p.world.reach("a bulk gave a sign of life")
 			}
 			if lost {
 				return errUndone
@@ -59,7 +55,6 @@ func (s store) InTx(ctx context.Context, fn func(context.Context, ports.Stores) 
 			return nil
 		})
 		if errors.Is(err, errUndone) {
-			noteIn(ctx, "commit lost")
 			return ports.ErrOutcomeUnknown
 		}
 		return err
@@ -73,64 +68,24 @@ func (s store) Book(ctx context.Context, w ports.BookingWrite) error {
 	}
 	return s.p.through(ctx, begins, name, func(ctx context.Context) error {
 		if fateOf(ctx) == commitLost {
-			noteIn(ctx, "commit lost")
 			return ports.ErrOutcomeUnknown
 		}
-		err := s.p.world.mutant.book(ctx, s.p.world, w)
-		for _, r := range refusals {
-			if errors.Is(err, r.err) {
-				noteIn(ctx, r.fact)
-			}
-		}
-		return err
+		return s.p.world.store.Book(ctx, w)
 	})
 }
 
-// BookRun goes past the mutants: those bugs are in Book.
 func (s store) BookRun(ctx context.Context, writes []ports.BookingWrite) (n int, err error) {
-	if s.p.world.mutant != nil {
-		return 0, nil
-	}
 	err = s.p.through(ctx, begins, fmt.Sprintf("BookRun %d items", len(writes)), func(ctx context.Context) (err error) {
 		if fateOf(ctx) == commitLost {
-			noteIn(ctx, "commit lost")
 			return ports.ErrOutcomeUnknown
 		}
-		if n, err = s.p.world.store.BookRun(ctx, writes); n > 1 {
-			s.p.world.reach("items of a bulk were booked together")
-		}
-		if errors.Is(err, ports.ErrLeaseLost) {
-			noteIn(ctx, "lease lost")
-		}
+		n, err = s.p.world.store.BookRun(ctx, writes)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
 	return n, nil
-}
-
-// refusals of a booking that are worth a note.
-var refusals = []struct {
-	err  error
-	fact string
-}{
-	{ports.ErrKeyTaken, "key taken"}, {ports.ErrExternalIDTaken, "external_id taken"}, {ports.ErrReferenceTaken, "reference taken"},
-	{ports.ErrDirectoryChanged, "directory changed"}, {ports.ErrSimulationLimit, "limit in the commit"},
-	{ports.ErrLeaseLost, "lease lost"}, {ports.ErrItemDone, "item done"},
-}
-
-// noteRival notes that a bulk is resumed while its former holder goes on.
-func (w *world) noteRival(ctx context.Context) {
-	t, ok := ctx.Value(taskKey{}).(*task)
-	if !ok || t.request == nil {
-		return
-	}
-	for _, o := range w.open {
-		if o != t && o.request != nil && o.request.use == t.request.use && !o.p.dead.Load() && o.noted("claimed") {
-			w.reach("a bulk was resumed that its owner still worked on")
-		}
-	}
 }
 
 func noteIn(ctx context.Context, fact string) {
@@ -146,7 +101,7 @@ type keyReader struct {
 
 func (r keyReader) Find(ctx context.Context, t domain.Tenant, key string) (domain.KeyRecord, error) {
 	return ask(ctx, r.p, reads, "Find "+key, func(ctx context.Context) (domain.KeyRecord, error) {
-		return r.p.world.mutant.find(ctx, r.real, t, key)
+		return r.real.Find(ctx, t, key)
 	})
 }
 
@@ -209,7 +164,7 @@ func (r deliveryReader) FindByExternalID(ctx context.Context, t domain.Tenant, i
 func (r deliveryReader) List(ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, page domain.PageRequest) ([]*domain.Delivery,
 	error) {
 	return ask(ctx, r.p, reads, "List", func(ctx context.Context) ([]*domain.Delivery, error) {
-		return r.p.world.mutant.list(ctx, r.DeliveryReader, t, f, page)
+		return r.DeliveryReader.List(ctx, t, f, page)
 	})
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -73,7 +71,6 @@ type world struct {
 	rng     *rand.Rand
 	path    string // of the database
 	store   *gormstore.Store
-	mutant  *mutant
 	x       *crossing
 	procs   []*process
 	retired []*process // stopped ones that still have something to end
@@ -89,19 +86,16 @@ type world struct {
 	crowded bool // the first client has all the simulations it may have
 	dear    bool // prices can hardly be had
 
-	tasks        int // begun
-	open         []*task
-	later        []func() // what follows on what has ended
-	turn         int      // grows with every beginning and end
-	notified     []string
-	everNotified map[string]int
-	steps        []string // all that were ever due
-	skewed       bool     // the clocks of processes differed
-	oops         error    // the first breach
-	trace        strings.Builder
-	mu           sync.Mutex // of what calls note
-	branches     map[string]int
-	faults       map[string]int
+	tasks    int // begun
+	open     []*task
+	later    []func() // what follows on what has ended
+	turn     int      // grows with every beginning and end
+	notified []string
+	steps    []string // all that were ever due
+	skewed   bool     // the clocks of processes differed
+	oops     error    // the first breach
+	trace    strings.Builder
+	mu       sync.Mutex // of oops
 }
 
 // client is an application in an environment, with its key.
@@ -114,10 +108,9 @@ type client struct {
 }
 
 // newWorld is peopled, and nothing has happened in it.
-func newWorld(dir string, seed uint64, p *mutant) (*world, error) {
+func newWorld(dir string, seed uint64) (*world, error) {
 	w := &world{
-		seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5eed)), path: filepath.Join(dir, "waybill.db"), mutant: p, x: newCrossing(),
-		everNotified: map[string]int{}, branches: map[string]int{}, faults: map[string]int{},
+		seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5eed)), path: filepath.Join(dir, "waybill.db"), x: newCrossing(),
 	}
 	w.nobody = w.newTask(nil, nil)
 	w.actions = 25 + w.rng.IntN(50)
@@ -230,9 +223,6 @@ func (w *world) proceed(calls []*call) {
 }
 
 func (w *world) meet(calls []*call, f fate) {
-	if f != asItShould {
-		w.faults[string(f)]++
-	}
 	for _, c := range calls {
 		if f != asItShould {
 			c.task.faults++
@@ -298,9 +288,6 @@ func (w *world) tend() {
 // bury ends all that was under way in a process. Nothing it does has an effect
 // any more.
 func (w *world) bury(p *process) {
-	if slices.ContainsFunc(w.open, func(t *task) bool { return t.p == p && t.request != nil }) {
-		w.reach("a process died with requests under way")
-	}
 	w.say("p%d is dead", p.n)
 	for calls := w.x.of(p); len(calls) > 0; calls = w.x.of(p) {
 		slices.SortFunc(calls, func(a, b *call) int { return strings.Compare(a.String(), b.String()) })
@@ -311,19 +298,6 @@ func (w *world) bury(p *process) {
 // say adds a line to the trace.
 func (w *world) say(format string, args ...any) {
 	fmt.Fprintf(&w.trace, "%12s  %s\n", time.Since(begun).Round(time.Microsecond), fmt.Sprintf(format, args...))
-}
-
-// fingerprint is equal for equal traces.
-func (w *world) fingerprint() uint64 {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, w.trace.String())
-	return h.Sum64()
-}
-
-func (w *world) reach(branch string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.branches[branch]++
 }
 
 // breach notes the first promise that was not kept, which ends the world.

@@ -76,10 +76,6 @@ type epoch struct {
 	from    time.Time // before it they did not
 	over    time.Time // after it they no longer should; zero: they still do
 	gone    time.Time // after it they do not
-
-	parcels []parcel
-	late    int           // of these, signed after it was over
-	latest  time.Duration // and by how much at least
 }
 
 // history is what an endpoint's secrets were, as its owner was told.
@@ -87,8 +83,6 @@ type history struct {
 	epochs    []*epoch
 	secrets   []string // all, the newest first
 	verifiers map[string]*standardwebhooks.Webhook
-	taken     int // times that the library took a parcel
-	refused   int // and refused one
 }
 
 // rotated notes a new secret. The service was asked for it at one moment and had
@@ -142,10 +136,7 @@ func (h *history) judge(p parcel) error {
 		switch err := h.verifiers[secret].Verify(p.body, p.header); {
 		case err == nil:
 			signers = append(signers, secret)
-			h.taken++
-		case errors.Is(err, standardwebhooks.ErrNoMatchingSignature):
-			h.refused++
-		default:
+		case !errors.Is(err, standardwebhooks.ErrNoMatchingSignature):
 			return err
 		}
 	}
@@ -157,7 +148,6 @@ func (h *history) judge(p parcel) error {
 			if err := h.verifiers[secret].Verify(forged.body, forged.header); !errors.Is(err, standardwebhooks.ErrNoMatchingSignature) {
 				return fmt.Errorf("with %s: %v", what, err)
 			}
-			h.refused++
 		}
 	}
 	return h.place(p, signers, from)
@@ -175,11 +165,7 @@ func (h *history) place(p parcel, signers []string, from time.Time) error {
 		return fmt.Errorf("signed under the secrets %v, %s before they did", h.numbers(signers), e.from.Sub(p.came))
 	case !e.over.IsZero() && from.After(e.gone):
 		return fmt.Errorf("signed under the secrets %v, %s after they ceased to", h.numbers(signers), from.Sub(e.over))
-	case !e.over.IsZero() && from.After(e.over):
-		e.late++
-		e.latest = max(e.latest, from.Sub(e.over))
 	}
-	e.parcels = append(e.parcels, p)
 	return nil
 }
 
@@ -189,24 +175,4 @@ func (h *history) numbers(secrets []string) (numbers []int) {
 		numbers = append(numbers, len(h.secrets)-slices.Index(h.secrets, s))
 	}
 	return numbers
-}
-
-// sample is up to so many parcels of each epoch, under secrets that sign and one
-// that does not, and forged.
-func (h *history) sample(most int) (letters []letter) {
-	for _, e := range h.epochs {
-		n := min(most, len(e.parcels))
-		for i := range n {
-			p := e.parcels[i*len(e.parcels)/n]
-			for _, secret := range h.secrets {
-				signs := slices.Contains(e.secrets, secret)
-				letters = append(letters, letter{p, secret, signs, fmt.Sprintf("secret %v in the time of %v", h.numbers([]string{secret}),
-					h.numbers(e.secrets))})
-			}
-			for what, forged := range p.forgeries() {
-				letters = append(letters, letter{forged, e.secrets[0], false, what})
-			}
-		}
-	}
-	return letters
 }

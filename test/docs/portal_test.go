@@ -38,7 +38,6 @@ var (
 	reInline  = regexp.MustCompile(`(?s)<li data-step="([^"]+)".*?<p><code>(.*?)</code></p>`)
 	reRequest = regexp.MustCompile(`href="(/requests/req_[0-9a-f]+)"`)
 	reStatus  = regexp.MustCompile(`\b[1-5]\d\d\b`)
-	reChosen  = regexp.MustCompile(`<option value="([A-Z_]+)"`)
 )
 
 // person is a signed-in person of the portal, at the server of all tests.
@@ -212,29 +211,6 @@ func TestSamplesSendWhatWasTypedWhateverItIs(t *testing.T) {
 				t.Errorf("%v: it sends %+v", err, s)
 			}
 		})
-	}
-}
-
-func TestTheErrorsThatThePortalShowsComeAsAsked(t *testing.T) {
-	t.Parallel()
-	p := signedIn(t)
-	page, shown := p.ask(t, "/sandbox", nil)
-	_, list, _ := strings.Cut(page, `name="error"`)
-	list, _, _ = strings.Cut(list, "</select>")
-	codes := reChosen.FindAllStringSubmatch(list, -1)
-	if len(codes) < 4 {
-		t.Fatalf("the page offers %d errors: %s", len(codes), list)
-	}
-	for i, l := range languages {
-		if a := p.play(t, i, shown["forced-"+l.name]); !strings.Contains(a.body, codes[0][1]) || a.status < http.StatusBadRequest {
-			t.Errorf("%s answers %+v", l.name, a)
-		}
-	}
-	for _, code := range codes[1:] {
-		_, shown = p.ask(t, "/sandbox?error="+code[1], nil)
-		if a := p.play(t, 0, shown["forced-curl"]); !strings.Contains(a.body, code[1]) || a.status < http.StatusBadRequest {
-			t.Errorf("%s: the call answers %+v", code[1], a)
-		}
 	}
 }
 

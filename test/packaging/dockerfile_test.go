@@ -328,18 +328,3 @@ func defaultPorts(t *testing.T) []string {
 	d := defaults(t)
 	return []string{portOf(d["live_addr"]), portOf(d["sandbox_addr"]), portOf(d["ops_addr"]), portOf(d["portal_addr"])}
 }
-
-func TestADockerfileIsReadInStages(t *testing.T) {
-	t.Parallel()
-	stages := parseDockerfile("# c\nARG A=1\n\nFROM a AS b\nRUN x \\\n  # why\n  && y\nFROM c\nUSER 1:1\n")
-	if got := of(stages[1], "RUN"); len(stages) != 3 || len(got) != 1 || got[0] != "x && y" {
-		t.Errorf("%d stages, RUN %q", len(stages), got)
-	}
-	ignored := patterns(".*\n/test\n**/*_test.go\n")
-	for path, want := range map[string]bool{".git/HEAD": true, "test/e2e/doc.go": true, "domain/a_test.go": true, "domain/a.go": false,
-		"cmd/test/a.go": false} {
-		if got := slices.ContainsFunc(ignored, func(p *regexp.Regexp) bool { return p.MatchString(path) }); got != want {
-			t.Errorf("%s ignored: %t", path, got)
-		}
-	}
-}

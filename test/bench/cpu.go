@@ -102,25 +102,14 @@ func postmaster(ctx context.Context, db *pgx.Conn) int {
 	return s.parent
 }
 
-// memory is how much of the process was in memory at most, in MiB.
-func memory(pid int) int { return mebibytes(pid, "VmHWM:") }
-
-// forgetMemory makes memory begin anew, where the system lets it: otherwise it
-// goes on counting from the start of the process.
-func forgetMemory(pid int) {
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
-}
-
-// resident is how much of it is there now.
-func resident(pid int) int { return mebibytes(pid, "VmRSS:") }
-
-func mebibytes(pid int, field string) int {
+// resident is how much of a process is in memory, in MiB.
+func resident(pid int) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
 	for line := range strings.SplitSeq(string(status), "\n") {
-		if value, ok := strings.CutPrefix(line, field); ok {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
 			kib, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(value, "kB")))
 			return kib / 1024
 		}

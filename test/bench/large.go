@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"waybill/application/access"
-	"waybill/domain"
 )
 
 // largeArgument makes this program measure what a year of deliveries takes from requests:
@@ -35,53 +33,30 @@ const largeArgument = "large"
 
 const pageSize = 25
 
-// largeOptions are the flags behind it.
-type largeOptions struct {
-	rows     string
-	rounds   int
-	duration time.Duration
-	warmUp   time.Duration
-	pace     int
-	spare    int
-	deadline time.Duration
-	step     bool
-	binary   string
-}
-
-func benchLarge(ctx context.Context) (err error) {
-	var o largeOptions
-	flags := flag.NewFlagSet(largeArgument, flag.ExitOnError)
-	flags.StringVar(&o.rows, "rows", "1000000,100000000", "deliveries in each database; in the last one there are "+
+func benchLarge(ctx context.Context, args []string) (err error) {
+	l := &library{}
+	var o options
+	flags := flagsOf(largeArgument, &o, 5, 15*time.Second)
+	asked := flags.String("rows", "1000000,100000000", "deliveries in each database; in the last one there are "+
 		"fewer where the disk has no room for them")
-	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
-	flags.DurationVar(&o.duration, "duration", 15*time.Second, "length of one measurement")
-	flags.DurationVar(&o.warmUp, "warmup", 3*time.Second, "length of the same load before each, which is not measured")
-	flags.IntVar(&o.pace, "pace", 100, "requests a second of each kind")
-	flags.IntVar(&o.spare, "spare", 12, "GB of the disk that stay free")
-	flags.DurationVar(&o.deadline, "deadline", 3*time.Hour, "for filling the databases")
-	flags.BoolVar(&o.step, "step", false, "wait for a line of the standard input before each round, so that others may have the machine "+
-		"meanwhile")
-	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
-	_ = flags.Parse(os.Args[2:]) // it exits
-	rows, err := rowsOf(o.rows)
+	flags.DurationVar(&l.warmUp, "warmup", 3*time.Second, "length of the same load before each, which is not measured")
+	flags.IntVar(&l.pace, "pace", 100, "requests a second of each kind")
+	flags.IntVar(&l.spare, "spare", 12, "GB of the disk that stay free")
+	_ = flags.Parse(args) // it exits
+	rows, err := rowsOf(*asked)
 	if err != nil {
 		return err
 	}
-	b, err := open(ctx, options{binary: o.binary, connections: 1})
-	l := &library{bench: b, largeOptions: o}
-	defer func() { err = errors.Join(err, l.close()) }()
+	l.bench, err = open(ctx, o)
+	defer func() { err = errors.Join(err, l.stop(), l.close()) }()
 	if err != nil {
 		return err
 	}
 	if err := l.prepare(ctx, rows); err != nil {
 		return err
 	}
-	lines := bufio.NewScanner(os.Stdin)
-	for round := range o.rounds {
-		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, o.rounds)
-		if o.step && !lines.Scan() {
-			return errors.New("the standard input ended before the last round")
-		}
+	for round := range l.rounds {
+		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, l.rounds)
 		for i := range l.volumes {
 			v := l.volumes[(i+round)%len(l.volumes)] // each time another one first
 			if err := v.measure(ctx, l); err != nil {
@@ -89,7 +64,8 @@ func benchLarge(ctx context.Context) (err error) {
 			}
 		}
 	}
-	return printLarge(os.Stdout, l)
+	l.print(os.Stdout)
+	return nil
 }
 
 // leastRows have pages to go back to.
@@ -125,7 +101,9 @@ func fit(rows []int, room int) ([]int, error) {
 // library is all databases.
 type library struct {
 	*bench
-	largeOptions
+	warmUp  time.Duration
+	pace    int
+	spare   int
 	asked   int // rows of the last volume, before it had to fit
 	volumes []*volume
 }
@@ -141,51 +119,31 @@ type volume struct {
 	rounds  [][]measurement // of each kind of request
 }
 
-func (l *library) close() error {
-	var err error
+func (l *library) stop() (err error) {
 	for _, v := range l.volumes {
-		if v.server != nil {
-			err = errors.Join(err, v.server.stop())
-		}
+		err = errors.Join(err, v.server.stop())
 	}
-	return errors.Join(err, l.bench.close())
+	return err
 }
 
-// prepare fills all databases, as long as there is time and the disk has room.
+// prepare fills all databases, as far as the disk has room.
 func (l *library) prepare(ctx context.Context, rows []int) error {
 	l.asked = rows[len(rows)-1]
-	dir, free, known := l.disk(ctx)
-	if known {
+	if dir, free, known := l.disk(ctx); known {
 		var err error
 		if rows, err = fit(rows, free-l.spare*1e9); err != nil {
 			return fmt.Errorf("%s has %d MB free, %d GB of which stay so (-spare): %w", dir, free/1e6, l.spare, err)
 		}
+		if n := rows[len(rows)-1]; n < l.asked {
+			fmt.Fprintf(os.Stderr, "%s has %d MB free: taking %s deliveries, not %s\n", dir, free/1e6, amount(n), amount(l.asked))
+		}
 	}
-	if n := rows[len(rows)-1]; n < l.asked {
-		fmt.Fprintf(os.Stderr, "%s has %d MB free: taking %s deliveries, not %s\n", dir, free/1e6, amount(n), amount(l.asked))
-	}
-	late := fmt.Errorf("filling took longer than %s (-deadline): give fewer rows with -rows", l.deadline)
-	ctx, stop := context.WithTimeoutCause(ctx, l.deadline, late)
-	defer stop()
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	go l.watchDisk(ctx, dir, fail)
 	for _, n := range rows {
 		if err := l.add(ctx, n); err != nil {
-			return fmt.Errorf("prepare %s deliveries: %w", amount(n), errors.Join(context.Cause(ctx), err))
+			return fmt.Errorf("prepare %s deliveries: %w", amount(n), err)
 		}
 	}
 	return nil
-}
-
-// watchDisk ends a filling that leaves others too little, for whatever reason.
-func (l *library) watchDisk(ctx context.Context, dir string, fail context.CancelCauseFunc) {
-	for dir != "" && pause(ctx, time.Second) == nil {
-		if free := freeOf(dir); free < l.spare*1e9 {
-			fail(fmt.Errorf("%s has %d MB free, less than the %d GB that stay so (-spare): free some, or give fewer rows with -rows", dir,
-				free/1e6, l.spare))
-		}
-	}
 }
 
 // add makes a database, has the program book one delivery with a webhook in it, and
@@ -193,38 +151,18 @@ func (l *library) watchDisk(ctx context.Context, dir string, fail context.Cancel
 func (l *library) add(ctx context.Context, rows int) error {
 	v := &volume{filling: yearOf(rows), rounds: make([][]measurement, len(kinds))}
 	l.volumes = append(l.volumes, v)
-	url, err := l.createDatabase(ctx, strconv.Itoa(rows))
-	if err != nil {
+	first, err := openInstallation(ctx, l.bench, false, 1)
+	if err == nil {
+		err = first.bookOne(ctx)
+	}
+	v.url = first.url
+	v.numbers.Store(first.numbers.Load())
+	if err := errors.Join(err, first.close()); err != nil {
 		return err
 	}
-	v.url = url
-	dir := filepath.Join(l.dir, strconv.Itoa(rows))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
-	binary := l.bench.binary
-	if err := command(ctx, binary, url, nil, "migrate", "up"); err != nil {
-		return err
-	}
-	enrolled, err := enroll(ctx, binary, url, domain.Live, 1)
-	if err != nil {
-		return err
-	}
-	first, err := launch(ctx, binary, dir, "serve", append(settings(url), "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true"))
-	if err != nil {
-		return err
-	}
-	p, of := &post{bench: l.bench, serving: first}, application{key: enrolled.keys[0]}
-	if _, err = p.addEndpoint(ctx, of, "127.0.0.1:9/hooks"); err == nil {
-		err = p.order(ctx, []application{of}, 1, 1)
-	}
-	if err := errors.Join(err, first.stop()); err != nil {
-		return err
-	}
-	v.numbers.Store(p.numbers.Load())
 	fmt.Fprintf(os.Stderr, "filling a database with a year of %s deliveries\n", amount(rows))
 	begun := time.Now()
-	if err := l.on(ctx, url, func(db *pgx.Conn) error {
+	if err := l.on(ctx, v.url, func(db *pgx.Conn) error {
 		if _, err := db.Exec(ctx, "CREATE EXTENSION pg_prewarm"); err != nil {
 			return fmt.Errorf("it is of Postgres' own extensions (postgresql-contrib), install them: %w", err)
 		}
@@ -236,7 +174,24 @@ func (l *library) add(ctx context.Context, rows int) error {
 		return err
 	}
 	v.took = time.Since(begun)
-	v.server, err = serve(ctx, options{connections: 1}, binary, dir, enrolled, settings(url))
+	v.server, err = serve(ctx, l.binary, l.dir, first.customers, settings(v.url))
+	return err
+}
+
+// bookOne books a delivery with a webhook, which is never answered.
+func (in *installation) bookOne(ctx context.Context) error {
+	if _, err := in.addEndpoint(ctx, in.keys[0], "127.0.0.1:9/hooks"); err != nil {
+		return err
+	}
+	c, err := dial(ctx, in.serving.address, createRequest(in.serving.address, in.keys[0]))
+	if err != nil {
+		return err
+	}
+	defer c.net.Close()
+	a, err := c.create(in.number())
+	if err == nil && a.status != http.StatusCreated {
+		err = fmt.Errorf("a create was answered %d: %s", a.status, a.body)
+	}
 	return err
 }
 
@@ -275,9 +230,9 @@ var kinds = []kind{
 }
 
 // load sends them to the volume's server.
-func (k kind) load(v *volume, duration time.Duration) paceLoad {
-	l := paceLoad{addresses: []string{v.server.address}, of: []application{{key: v.server.keys[0]}}, duration: duration, request: k.request,
-		connections: perKind, number: func() int { return int(v.numbers.Add(1)) }}
+func (k kind) load(v *volume, perSecond int, duration time.Duration) openLoop {
+	l := openLoop{address: v.server.address, keys: v.server.keys, connections: perKind, perSecond: float64(perSecond), duration: duration,
+		request: k.request, number: func() int { return int(v.numbers.Add(1)) }}
 	if k.request == nil {
 		return l
 	}
@@ -286,11 +241,10 @@ func (k kind) load(v *volume, duration time.Duration) paceLoad {
 			mark, value := k.vary(v, rand.IntN(v.rows))
 			copy(c.request[bytes.Index(c.request, []byte(mark))+len(mark):], value)
 		}
-		a, err := c.exchange()
-		if err == nil && k.page && !bytes.Contains(a.body, []byte(`"has_more":true`)) {
-			err = fmt.Errorf("a page has none behind it: %d, %s", a.status, a.body)
-		}
-		return a, err
+		return c.exchange()
+	}
+	l.good = func(a answer) bool {
+		return a.status == http.StatusOK && (!k.page || bytes.Contains(a.body, []byte(`"has_more":true`)))
 	}
 	return l
 }
@@ -300,10 +254,10 @@ func (v *volume) measure(ctx context.Context, l *library) error {
 	if err := v.warm(ctx, l); err != nil {
 		return err
 	}
-	if _, err := v.all(ctx, l.largeOptions.warmUp, l.pace); err != nil {
+	if _, err := v.all(ctx, l.pace, l.warmUp); err != nil {
 		return err
 	}
-	measured, err := v.all(ctx, l.largeOptions.duration, l.pace)
+	measured, err := v.all(ctx, l.pace, l.duration)
 	for i, m := range measured {
 		v.rounds[i] = append(v.rounds[i], m)
 	}
@@ -311,12 +265,12 @@ func (v *volume) measure(ctx context.Context, l *library) error {
 }
 
 // all sends requests of all kinds at once.
-func (v *volume) all(ctx context.Context, duration time.Duration, pace int) ([]measurement, error) {
+func (v *volume) all(ctx context.Context, perSecond int, duration time.Duration) ([]measurement, error) {
 	measured, failed := make([]measurement, len(kinds)), make([]error, len(kinds))
 	var group sync.WaitGroup
 	for i, k := range kinds {
 		group.Go(func() {
-			if measured[i], failed[i] = k.load(v, duration).openLoop(ctx, float64(pace)); failed[i] != nil {
+			if measured[i], failed[i] = k.load(v, perSecond, duration).run(ctx); failed[i] != nil {
 				failed[i] = fmt.Errorf("%s: %w", k.name, failed[i])
 			}
 		})
@@ -333,4 +287,31 @@ func (v *volume) warm(ctx context.Context, l *library) error {
 			"(SELECT indexrelid FROM pg_index WHERE indrelid = 'deliveries'::regclass)")
 		return err
 	})
+}
+
+// print is the page.
+func (l *library) print(w io.Writer) {
+	l.printHead(w, fmt.Sprintf("A year of deliveries, with %d requests a second of each kind at once", l.pace))
+	for _, v := range l.volumes {
+		fmt.Fprintf(w, "%s deliveries: %d MB, filled in %.0f s\n", amount(v.rows), v.bytes/1e6, v.took.Seconds())
+	}
+	first, last := l.volumes[0], l.volumes[len(l.volumes)-1]
+	if last.rows < l.asked {
+		fmt.Fprintf(w, "%s were asked for: the disk had no room for them\n", amount(l.asked))
+	}
+	fmt.Fprintf(w, "\n%-24s", "p50 / p99 in ms")
+	for _, v := range l.volumes {
+		fmt.Fprintf(w, "%18s", amount(v.rows))
+	}
+	fmt.Fprintln(w)
+	var goals []goal
+	for i, k := range kinds {
+		fmt.Fprintf(w, "%-24s", k.name)
+		for _, v := range l.volumes {
+			fmt.Fprintf(w, "%18s", latency(v.rounds[i]))
+		}
+		fmt.Fprintln(w)
+		goals = append(goals, atMost("p99 of "+k.name+", most rows / fewest", "ratio", 1.15, ratios(last.rounds[i], first.rounds[i], at(0.99))))
+	}
+	printGoals(w, goals)
 }

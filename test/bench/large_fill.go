@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,46 +19,19 @@ import (
 	"waybill/domain"
 )
 
-// filling is so many deliveries of one customer: of all tables only those are
-// filled that are read here.
+// filling is so many deliveries of one customer, spread over a year that ends now. Of all
+// tables only those are filled that are read here.
 type filling struct {
 	rows  int
 	begun time.Time // when the first was made
-	// year spreads them over one, and fills also what else is kept of them.
-	year bool
-	// owner has the business and the application of a recipient's deliveries; nil: all
-	// are of those that booked.
-	owner func(recipient int) (business, application string)
-	// deliveries vary besides in these columns.
-	deliveries values
 }
-
-// apart is the time between two deliveries that are not of a year.
-const apart = 100 * time.Millisecond
 
 const year = 365 * 24 * time.Hour
 
-// yearOf is of one that ends now.
-func yearOf(rows int) filling {
-	f := filling{rows: rows, begun: time.Now().Add(-year), year: true}
-	open := rows / 700 // those of about twelve hours
-	f.deliveries = values{
-		"reference": func(n int) string { return string(domain.MakeReference(scattered(n))) },
-		"status": func(n int) string {
-			if n >= rows-open {
-				return string(domain.Booked)
-			}
-			return string(domain.Delivered)
-		},
-		"last_sequence": func(n int) string {
-			if n >= rows-open {
-				return "1"
-			}
-			return "5"
-		},
-	}
-	return f
-}
+func yearOf(rows int) filling { return filling{rows: rows, begun: time.Now().Add(-year)} }
+
+// open is how many deliveries are under way: those of about twelve hours.
+func (f filling) open() int { return f.rows / 700 }
 
 // scattered gives each number another one, far from those of its neighbours.
 func scattered(n int) uint64 {
@@ -77,23 +49,14 @@ const (
 	deliveryKind = iota + 1
 	recipientKind
 	addressKind
-	eventKind
-	businessKind
-	applicationKind
-	auditKind
 )
 
-// Fewer than deliveries.
+// recipients are fewer than deliveries.
 func (f filling) recipients() int { return max(1, f.rows/10) }
-func (f filling) events() int     { return max(1, f.rows/5) }
 
 // moment is when a record was made.
 func (f filling) moment(n int) time.Time {
-	each := apart
-	if f.year {
-		each = year / time.Duration(f.rows)
-	}
-	return f.begun.Add(time.Duration(n) * each)
+	return f.begun.Add(time.Duration(n) * (year / time.Duration(f.rows)))
 }
 
 // id is a UUIDv7 of when the record was made, as a hexadecimal number.
@@ -103,29 +66,20 @@ func (f filling) id(kind, n int) string {
 
 func (f filling) at(n int) string { return f.moment(n).UTC().Format("2006-01-02 15:04:05.000Z07:00") }
 
-// values are those columns of a record that differ from record to record.
-type values map[string]func(n int) string
+// varied are those columns of a record that differ from record to record.
+type varied map[string]func(n int) string
 
 // yearBytes is what a delivery of a year needs on disk at most, with all that is kept of it.
 const yearBytes = 4000
 
-// disk is the directory of a Postgres on this machine, and what its disk has free;
-// unknown is another machine's.
+// disk is the directory of a Postgres on this machine, and the bytes that its disk has free;
+// known is false where it is on another machine.
 func (b *bench) disk(ctx context.Context) (dir string, free int, known bool) {
-	if b.master == 0 || b.admin.QueryRow(ctx, "SHOW data_directory").Scan(&dir) != nil {
+	var disk syscall.Statfs_t
+	if b.master == 0 || b.admin.QueryRow(ctx, "SHOW data_directory").Scan(&dir) != nil || syscall.Statfs(dir, &disk) != nil {
 		return "", 0, false
 	}
-	free = freeOf(dir)
-	return dir, free, free > 0
-}
-
-// freeOf is the bytes that are free; 0: unknown.
-func freeOf(dir string) int {
-	var disk syscall.Statfs_t
-	if syscall.Statfs(dir, &disk) != nil {
-		return 0
-	}
-	return int(disk.Bavail) * int(disk.Bsize) //nolint:gosec // no disk is that large
+	return dir, int(disk.Bavail) * int(disk.Bsize), true //nolint:gosec // no disk is that large
 }
 
 // fill copies what was booked once until there are as many as there shall be. It
@@ -134,42 +88,32 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 	recipient := func(n int) string { return f.id(recipientKind, n%f.recipients()) }
 	address := func(n int) string { return f.id(addressKind, n%f.recipients()) }
 	phone := func(n int) string { return fmt.Sprintf("+23327%07d", n%f.recipients()) }
-	id := func(kind int) func(int) string { return func(n int) string { return f.id(kind, n) } }
-	type table struct {
+	// late is text of the deliveries that are under way, and other text of those before.
+	late := func(open, over string) func(int) string {
+		return func(n int) string {
+			if n >= f.rows-f.open() {
+				return open
+			}
+			return over
+		}
+	}
+	tables := []struct {
 		name string
 		rows int
-		values
-	}
-	tables := []table{
-		{"recipients", f.recipients(), values{"id": recipient, "phone_number": phone, "created_at": f.at, "updated_at": f.at}},
-		{"recipient_addresses", f.recipients(), values{"id": address, "recipient_id": recipient, "created_at": f.at}},
-		{"deliveries", f.rows, values{
-			"id": id(deliveryKind), "reference": func(n int) string { return "filled-" + strconv.Itoa(n) },
+		varied
+	}{
+		{"recipients", f.recipients(), varied{"id": recipient, "phone_number": phone, "created_at": f.at, "updated_at": f.at}},
+		{"recipient_addresses", f.recipients(), varied{"id": address, "recipient_id": recipient, "created_at": f.at}},
+		{"deliveries", f.rows, varied{
+			"id":           func(n int) string { return f.id(deliveryKind, n) },
+			"reference":    func(n int) string { return string(domain.MakeReference(scattered(n))) },
 			"external_id":  func(n int) string { return "filled-" + strconv.Itoa(n) },
 			"recipient_id": recipient, "recipient_phone": phone, "dropoff_id": address, "created_at": f.at, "updated_at": f.at,
+			"status":        late(string(domain.Booked), string(domain.Delivered)),
+			"last_sequence": late("1", "5"),
 		}},
 	}
-	if !f.year {
-		last, err := f.positions(ctx, db)
-		if err != nil {
-			return fmt.Errorf("take positions in the feed: %w", err)
-		}
-		number := func(n int) string { return strconv.Itoa(last - f.events() + n + 1) }
-		tables = append(tables, table{"feed_events", f.events(), values{"id": id(eventKind), "delivery_id": id(deliveryKind), "occurred_at": f.at,
-			"position": number}})
-	}
-	maps.Copy(tables[2].values, f.deliveries)
-	if f.owner != nil {
-		business := func(n int) string { b, _ := f.owner(n % f.recipients()); return b }
-		for _, t := range tables[:3] {
-			t.values["business_id"] = business
-		}
-		tables[2].values["application_id"] = func(n int) string { _, a := f.owner(n % f.recipients()); return a }
-	}
-	var names []string
-	if f.year {
-		names = slices.Clone(keptTables)
-	}
+	names := slices.Clone(keptTables)
 	for _, t := range tables {
 		names = append(names, t.name)
 	}
@@ -178,14 +122,12 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 		return fmt.Errorf("take indexes away: %w", err)
 	}
 	for _, t := range tables {
-		if err := multiply(ctx, db, t.name, t.rows, t.values); err != nil {
+		if err := multiply(ctx, db, t.name, t.rows, t.varied); err != nil {
 			return fmt.Errorf("fill %s: %w", t.name, err)
 		}
 	}
-	if f.year {
-		if _, err := db.PgConn().Exec(ctx, keptSQL).ReadAll(); err != nil {
-			return fmt.Errorf("fill what is kept besides: %w", err)
-		}
+	if _, err := db.PgConn().Exec(ctx, keptSQL).ReadAll(); err != nil {
+		return fmt.Errorf("fill what is kept besides: %w", err)
 	}
 	rest := append(rebuild,
 		// So that readers take the positions for settled.
@@ -196,13 +138,6 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 		}
 	}
 	return nil
-}
-
-// positions takes some for the feed. They are above those of the program's earlier
-// versions, and below what comes next: a trigger would take a lock for each of the others.
-func (f filling) positions(ctx context.Context, db *pgx.Conn) (last int, err error) {
-	err = db.QueryRow(ctx, "SELECT setval('feed_positions', nextval('feed_positions') + $1)", f.events()).Scan(&last)
-	return last, err
 }
 
 // strip drops the indexes and unique keys of tables and all foreign keys, and
@@ -245,7 +180,7 @@ func strip(ctx context.Context, db *pgx.Conn, tables []string) (rebuild []string
 }
 
 // multiply copies the one row of a table, as text, with other values.
-func multiply(ctx context.Context, db *pgx.Conn, table string, rows int, vary values) error {
+func multiply(ctx context.Context, db *pgx.Conn, table string, rows int, vary varied) error {
 	var columns []string
 	err := db.QueryRow(ctx, "SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass AND "+
 		"attnum > 0 AND NOT attisdropped", table).

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,15 +24,15 @@ const numberDigits = 7
 
 const placeholder = "0000000"
 
-// phonePrefix is before a recipient's number.
-const phonePrefix = "+23324"
+// mostNumbers is how many there are.
+const mostNumbers = 10_000_000
 
 // orderBody is a create as a customer's program sends one.
 const orderBody = `{
   "external_id": "order-` + placeholder + `",
   "recipient": {
     "name": "Nana Akosua Boateng-Mensah",
-    "phone_number": "` + phonePrefix + placeholder + `",
+    "phone_number": "+23324` + placeholder + `",
     "address": {
       "label": "Home",
       "address": "17 Palm Crescent, Labone, behind the old post office",
@@ -61,7 +62,6 @@ type load struct {
 	address     string
 	keys        []string // API keys, in turn
 	connections int
-	recipients  int // 0: each create its own
 	conns       []*conn
 }
 
@@ -70,7 +70,7 @@ type load struct {
 func (l *load) connect(ctx context.Context, request func(address, key string) []byte) error {
 	l.conns = l.conns[:0]
 	for i := range l.connections {
-		c, err := dialWith(ctx, l.address, request(l.address, l.keys[i%len(l.keys)]))
+		c, err := dial(ctx, l.address, request(l.address, l.keys[i%len(l.keys)]))
 		if err != nil {
 			return err
 		}
@@ -94,20 +94,29 @@ type work struct {
 	size     int // operations in one request; 0: one
 }
 
-// send keeps every connection busy with creates for the duration. next numbers
+// create keeps every connection busy with creates for the duration. next numbers
 // them: a number sent twice on the same connection's key is a replay.
-func (l *load) send(ctx context.Context, duration time.Duration, replays bool, next func(conn int) int) (measurement, error) {
+func (l *load) create(ctx context.Context, duration time.Duration, replays bool, next func(conn int) int) (measurement, error) {
 	return l.drive(ctx, duration, work{
-		request: createRequest, next: next,
-		send: func(c *conn, n int) (answer, error) {
-			recipient := n
-			if l.recipients > 0 {
-				recipient = n % l.recipients
-			}
-			return c.create(n, recipient)
-		},
+		request: createRequest, next: next, send: (*conn).create,
 		expected: func(a answer) bool { return a.status == http.StatusCreated && a.replayed == replays },
 	})
+}
+
+// bulkSize is how many deliveries a bulk books: as many as it may.
+const bulkSize = 100
+
+// bulkWork is bulks, each with an order like that of a create for the number it is given
+// and for those that follow it.
+func bulkWork(next func(conn int) int) work {
+	items := strings.TrimSuffix(strings.Repeat(orderBody+",", bulkSize), ",")
+	return work{
+		request: func(address, key string) []byte {
+			return postRequest(address, key, "/v1/deliveries/bulk", "bench-bulk-"+placeholder, `{"deliveries":[`+items+`]}`)
+		},
+		size: bulkSize, next: next, send: (*conn).bulk,
+		expected: func(a answer) bool { return a.status == http.StatusCreated && !a.replayed },
+	}
 }
 
 // drive keeps every connection busy for the duration.
@@ -177,17 +186,11 @@ type conn struct {
 	in      *bufio.Reader
 	request []byte
 	numbers []int // where a number stands in the request, in order
-	phones  []int // and a recipient's
 	body    []byte
 }
 
-// dial is for creates.
-func dial(ctx context.Context, address, key string) (*conn, error) {
-	return dialWith(ctx, address, createRequest(address, key))
-}
-
-// dialWith is for requests in which zeros stand where a number belongs.
-func dialWith(ctx context.Context, address string, request []byte) (*conn, error) {
+// dial connects, for a request in which zeros stand where a number belongs.
+func dial(ctx context.Context, address string, request []byte) (*conn, error) {
 	var d net.Dialer
 	n, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -199,15 +202,12 @@ func dialWith(ctx context.Context, address string, request []byte) (*conn, error
 		if i < 0 {
 			return c, nil
 		}
-		if at += i; bytes.HasSuffix(request[:at], []byte(phonePrefix)) {
-			c.phones = append(c.phones, at)
-		} else {
-			c.numbers = append(c.numbers, at)
-		}
+		at += i
+		c.numbers = append(c.numbers, at)
 	}
 }
 
-// createRequest has two places of the number, and one of the recipient's.
+// createRequest has the number in its key, in the order's ID, and as its recipient's phone number.
 func createRequest(address, key string) []byte {
 	return postRequest(address, key, "/v1/deliveries", "bench-order-"+placeholder, orderBody)
 }
@@ -229,18 +229,19 @@ type answer struct {
 	body     []byte
 }
 
-// create sends one and waits for its answer.
-func (c *conn) create(number, recipient int) (answer, error) {
-	for _, at := range c.phones {
-		writeDigits(c.request[at:at+numberDigits], recipient)
-	}
-	return c.ask(number)
-}
-
-// ask sends the request with a number and waits for its answer.
-func (c *conn) ask(number int) (answer, error) {
+// create sends the request with a number, which is also its recipient's, and waits for its answer.
+func (c *conn) create(number int) (answer, error) {
 	for _, at := range c.numbers {
 		writeDigits(c.request[at:at+numberDigits], number)
+	}
+	return c.exchange()
+}
+
+// bulk sends bulkSize orders of the numbers from one on, the first of which is also in the key.
+func (c *conn) bulk(number int) (answer, error) {
+	writeDigits(c.request[c.numbers[0]:c.numbers[0]+numberDigits], number)
+	for i, at := range c.numbers[1:] {
+		writeDigits(c.request[at:at+numberDigits], number+i/2) // an order's ID and its recipient's
 	}
 	return c.exchange()
 }

@@ -25,8 +25,6 @@ var (
 	seedSQL string
 	//go:embed function.sql
 	functionSQL string
-	//go:embed statements.sql
-	statementsSQL string
 )
 
 // What pgbench books for.
@@ -35,16 +33,48 @@ const (
 	pgbenchApplication = "01900000-0000-7000-8000-00000000000a"
 )
 
-// pgbench writes what a create writes, and reads what a get reads, without the
-// program.
+// commitSQL is the script of a bare commit; the table of it is made in seed.sql.
+const commitSQL = "INSERT INTO bench_commits (payload) VALUES (convert_to(repeat('x', 1400), 'UTF8'));\n"
+
+// pgbench writes what a create writes, without the program.
 type pgbench struct {
 	path     string
-	clients  int
-	protocol string
-	rate     int    // transactions a second by chance, each timed from when it was to begin; 0: as fast as they end
+	dir      string // for scripts
+	database string // URL
 	answer   []byte // a create's, as the program stores it
 	payload  []byte // of its event
-	dir      string // for scripts
+}
+
+// pgbenchClients is how many connections it has.
+const pgbenchClients = 16
+
+// openPgbench makes a database for F, which stores what is stored of a create in db.
+func openPgbench(ctx context.Context, b *bench, db *pgx.Conn) (*pgbench, error) {
+	p := &pgbench{dir: b.dir}
+	var err error
+	if p.path, err = findTool(ctx, "pgbench"); err != nil {
+		return nil, err
+	}
+	err = db.QueryRow(ctx, `SELECT k.body, f.payload FROM idempotency_keys k, feed_events f
+		WHERE k.key LIKE 'bench-order-%' LIMIT 1`).Scan(&p.answer, &p.payload)
+	if err != nil {
+		return nil, fmt.Errorf("look for a create: %w", err)
+	}
+	if p.database, err = b.createDatabase(ctx, "function"); err != nil {
+		return nil, err
+	}
+	if err := b.on(ctx, p.database, func(db *pgx.Conn) error { return prepareBooking(ctx, db) }); err != nil {
+		return nil, fmt.Errorf("prepare pgbench: %w", err)
+	}
+	_, err = p.book(ctx, 0, warmUp, -1)
+	return p, err
+}
+
+// prepareBooking puts into a migrated database what F needs.
+func prepareBooking(ctx context.Context, db *pgx.Conn) error {
+	sql := strings.NewReplacer("$business", pgbenchBusiness, "$application", pgbenchApplication).Replace(seedSQL)
+	_, err := db.Exec(ctx, sql)
+	return err
 }
 
 // findTool looks in PATH and beside the server's binaries for one of its clients.
@@ -63,89 +93,43 @@ func findTool(ctx context.Context, name string) (string, error) {
 	return path, nil
 }
 
-// openPgbench makes a database for F, with what a create of an application stores.
-func (p *post) openPgbench(ctx context.Context, a application, with pgbench) error {
-	path, err := findTool(ctx, "pgbench")
-	if err != nil {
-		return err
-	}
-	c, err := dial(ctx, p.serving.address, a.key)
-	if err != nil {
-		return err
-	}
-	defer c.net.Close()
-	n := int(p.numbers.Add(1))
-	if _, err := c.create(n, n); err != nil {
-		return err
-	}
-	with.path, with.dir, with.answer = path, p.dir, c.body
-	p.pgbench = &with
-	if err := p.db.QueryRow(ctx, "SELECT payload FROM feed_events LIMIT 1").Scan(&p.pgbench.payload); err != nil {
-		return err
-	}
-	if p.onFunc, err = p.createDatabase(ctx, "function"); err != nil {
-		return err
-	}
-	if err := command(ctx, p.binary, p.onFunc, nil, "migrate", "up"); err != nil {
-		return err
-	}
-	if err := p.pgbench.seed(ctx, p.onFunc); err != nil {
-		return err
-	}
-	_, err = p.book(ctx, *p.pgbench, 0, 2*time.Second)
-	return err
-}
-
-// book is F at a pace.
-func (b *bench) book(ctx context.Context, p pgbench, perSecond float64, duration time.Duration) (measurement, error) {
-	p.rate = int(perSecond)
-	return p.run(ctx, b.onFunc, []string{functionSQL}, duration, int(b.booked.Add(1)))
-}
-
-// seed prepares a migrated database for both scripts.
-func (p *pgbench) seed(ctx context.Context, url string) error {
-	db, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer db.Close(context.WithoutCancel(ctx))
-	sql := strings.NewReplacer("$business", pgbenchBusiness, "$application", pgbenchApplication).Replace(seedSQL)
-	_, err = db.Exec(ctx, sql)
-	return err
-}
-
 var (
 	tpsLine       = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)
 	processedLine = regexp.MustCompile(`(?m)^number of transactions actually processed: ([0-9]+)`)
 	failedLine    = regexp.MustCompile(`(?m)^number of failed transactions: ([0-9]+)`)
 )
 
-// run measures scripts, each transaction one of them at random. Each run must
-// have a round of its own: identifiers are made from it, in the order of time as
-// the program's are.
-func (p *pgbench) run(ctx context.Context, url string, scripts []string, duration time.Duration, round int) (measurement, error) {
-	var files []string
-	for i, script := range scripts {
-		file := filepath.Join(p.dir, fmt.Sprintf("script-%d.sql", i))
-		if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
-			return measurement{}, err
-		}
-		files = append(files, "--file="+file)
-	}
-	sampling := "--sampling-rate=0.2"
-	if p.rate > 0 {
-		sampling = "--rate=" + strconv.Itoa(p.rate)
-	}
-	cmd := exec.CommandContext(ctx, p.path, append(files,
-		"--no-vacuum", "--protocol="+p.protocol, "--client="+strconv.Itoa(p.clients), "--jobs=2",
-		"--time="+strconv.Itoa(int(duration.Seconds())),
-		"--log", "--log-prefix="+filepath.Join(p.dir, latencyLog), sampling,
+// book is F, for so many bookings a second; 0: as fast as they end. Each call must have a
+// round of its own: identifiers are made from it, in the order of time as the program's are.
+func (p *pgbench) book(ctx context.Context, perSecond int, duration time.Duration, round int) (measurement, error) {
+	return p.run(ctx, functionSQL, perSecond, duration,
 		"--define=n=0", fmt.Sprintf("--define=base=%d", int64(round+1)<<40),
 		"--define=application="+pgbenchApplication, "--define=business="+pgbenchBusiness,
 		`--define=mark=\x`+strings.Repeat("5a", 32), `--define=answer=\x`+hex.EncodeToString(p.answer),
-		`--define=payload=\x`+hex.EncodeToString(p.payload),
-		"--define=environment=live", "--define=one={0}",
-		url)...)
+		`--define=payload=\x`+hex.EncodeToString(p.payload))
+}
+
+// commit stores a row of a payload's size with one commit: the limit of any latency that
+// has a commit in it.
+func (p *pgbench) commit(ctx context.Context, perSecond int, duration time.Duration) (measurement, error) {
+	return p.run(ctx, commitSQL, perSecond, duration)
+}
+
+// run measures a script. At a pace transactions begin by chance, and each is timed from when
+// it was to begin.
+func (p *pgbench) run(ctx context.Context, script string, perSecond int, duration time.Duration, defines ...string) (measurement, error) {
+	file := filepath.Join(p.dir, "script.sql")
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		return measurement{}, err
+	}
+	sampling := "--sampling-rate=0.2"
+	if perSecond > 0 {
+		sampling = "--rate=" + strconv.Itoa(perSecond)
+	}
+	cmd := exec.CommandContext(ctx, p.path, append(defines, "--file="+file,
+		"--no-vacuum", "--protocol=prepared", "--client="+strconv.Itoa(pgbenchClients), "--jobs=2",
+		"--time="+strconv.Itoa(int(duration.Seconds())),
+		"--log", "--log-prefix="+filepath.Join(p.dir, latencyLog), sampling, p.database)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
@@ -161,7 +145,6 @@ func (p *pgbench) run(ctx context.Context, url string, scripts []string, duratio
 	if f := failedLine.FindSubmatch(out.Bytes()); f != nil && string(f[1]) != "0" {
 		return measurement{}, fmt.Errorf("pgbench had failures:\n%s", out.Bytes())
 	}
-	m.client = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	var err error
 	m.latencies, err = p.latencies()
 	return m, err

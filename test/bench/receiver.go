@@ -24,18 +24,15 @@ const receiverArgument = "receiver"
 // hangPath is where nothing is ever answered.
 const hangPath = "/hang"
 
-// arrival is the first of one event at one inbox.
+// arrival is the first of one event.
 type arrival struct {
-	Order    int       // number of the create
 	Happened time.Time // as the body says: cut to milliseconds, and before the commit
 	Came     time.Time // when all of it was read
 }
 
 // arrivals are what came since they were last taken; a count has no First.
 type arrivals struct {
-	Count int // of different ones
-	Again int // repeats
-	Bytes int // of the last body
+	Count int
 	First []arrival
 }
 
@@ -45,25 +42,17 @@ const (
 	askTake  = "take"
 )
 
-// receive is the receiver's process: argument is the number of inboxes. It tells
-// their addresses and then answers questions until its input ends.
-func receive(context.Context) error {
-	inboxes, err := strconv.Atoi(os.Args[2])
+// receive is the receiver's process. It tells its address and then answers questions until
+// its input ends.
+func receive(context.Context, []string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	var r mailroom
+	go r.accept(l)
 	answers := gob.NewEncoder(os.Stdout)
-	var addresses []string
-	for inbox := range inboxes {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		addresses = append(addresses, l.Addr().String())
-		go r.accept(l, inbox)
-	}
-	if err := answers.Encode(addresses); err != nil {
+	if err := answers.Encode(l.Addr().String()); err != nil {
 		return err
 	}
 	questions := bufio.NewScanner(os.Stdin)
@@ -78,57 +67,46 @@ func receive(context.Context) error {
 // mailroom remembers what came.
 type mailroom struct {
 	mu   sync.Mutex
-	seen map[letter]bool
-	arrivals
-}
-
-type letter struct {
-	inbox int
-	event string
+	seen map[string]bool // by their events
+	all  []arrival
 }
 
 func (r *mailroom) told(take bool) arrivals {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.arrivals
-	all.Count = len(all.First)
+	a := arrivals{Count: len(r.all)}
 	if take {
-		r.seen, r.arrivals = nil, arrivals{}
-	} else {
-		all.First = nil
+		a.First, r.seen, r.all = r.all, nil, nil
 	}
-	return all
+	return a
 }
 
-func (r *mailroom) note(of letter, a arrival, size int) {
+func (r *mailroom) note(event string, a arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen == nil {
-		r.seen = map[letter]bool{}
+		r.seen = map[string]bool{}
 	}
-	r.Bytes = size
-	if r.seen[of] {
-		r.Again++
-		return
+	if !r.seen[event] {
+		r.seen[event] = true
+		r.all = append(r.all, a)
 	}
-	r.seen[of] = true
-	r.First = append(r.First, a)
 }
 
-func (r *mailroom) accept(l net.Listener, inbox int) {
+func (r *mailroom) accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go r.serve(c, inbox)
+		go r.serve(c)
 	}
 }
 
 var taken = []byte("HTTP/1.1 204 No Content\r\n\r\n")
 
 // serve speaks just enough HTTP, as the load does.
-func (r *mailroom) serve(c net.Conn, inbox int) {
+func (r *mailroom) serve(c net.Conn) {
 	defer c.Close()
 	in := bufio.NewReaderSize(c, 16<<10)
 	var body []byte
@@ -146,7 +124,7 @@ func (r *mailroom) serve(c net.Conn, inbox int) {
 			return
 		}
 		came := time.Now()
-		r.note(letter{inbox, event}, arrival{Order: orderOf(body), Happened: happened(body), Came: came}, length)
+		r.note(event, arrival{Happened: happened(body), Came: came})
 		if _, err := c.Write(taken); err != nil {
 			return
 		}
@@ -192,39 +170,26 @@ func readHead(in *bufio.Reader) (path, event string, length int, err error) {
 
 // happened reads the timestamp of the event out of its body.
 func happened(body []byte) time.Time {
-	at, _ := time.Parse(time.RFC3339, textIn(body, `"timestamp":"`)) // zero shows as a latency of centuries
-	return at
-}
-
-// orderMark is before the number of the create in a body.
-const orderMark = `"external_id":"order-`
-
-// orderOf reads the number of the create.
-func orderOf(body []byte) int {
-	n, _ := strconv.Atoi(textIn(body, orderMark)) // zero is no create's
-	return n
-}
-
-func textIn(body []byte, behind string) string {
-	_, rest, _ := bytes.Cut(body, []byte(behind))
+	_, rest, _ := bytes.Cut(body, []byte(`"timestamp":"`))
 	text, _, _ := bytes.Cut(rest, []byte(`"`))
-	return string(text)
+	at, _ := time.Parse(time.RFC3339, string(text)) // zero shows as a latency of centuries
+	return at
 }
 
 // receiver is the process, seen from the one that asks.
 type receiver struct {
 	cmd       *exec.Cmd
-	addresses []string // of the inboxes
+	address   string
 	questions io.WriteCloser
 	answers   *gob.Decoder
 }
 
-func startReceiver(inboxes int) (*receiver, error) {
+func startReceiver() (*receiver, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{cmd: exec.Command(self, receiverArgument, strconv.Itoa(inboxes))}
+	r := &receiver{cmd: exec.Command(self, receiverArgument)}
 	r.cmd.Stderr = os.Stderr
 	if r.questions, err = r.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -237,7 +202,7 @@ func startReceiver(inboxes int) (*receiver, error) {
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
-	if err := r.answers.Decode(&r.addresses); err != nil {
+	if err := r.answers.Decode(&r.address); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the receiver: %w", err), r.stop())
 	}
 	return r, nil
@@ -255,5 +220,8 @@ func (r *receiver) ask(question string) (a arrivals, err error) {
 
 // stop ends the process by asking no more.
 func (r *receiver) stop() error {
+	if r == nil {
+		return nil
+	}
 	return errors.Join(r.questions.Close(), r.cmd.Wait())
 }

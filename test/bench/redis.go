@@ -13,12 +13,10 @@ import (
 	"waybill/test/backend"
 )
 
-// ownRedis is a Redis of the run's own: it may be emptied, and what it spends is
-// spent for the program.
+// ownRedis is a Redis of the run's own: what it spends is spent for the program.
 type ownRedis struct {
 	url    string
 	server *backend.Redis
-	client *redis.Client
 	pid    int
 }
 
@@ -28,26 +26,26 @@ func startRedis(ctx context.Context) (*ownRedis, error) {
 		return nil, err
 	}
 	r := &ownRedis{url: server.URL, server: server}
-	if err := r.look(ctx); err != nil {
+	if r.pid, err = processOf(ctx, r.url); err != nil {
 		return nil, errors.Join(fmt.Errorf("ask the Redis for its process: %w", err), r.stop())
 	}
 	return r, nil
 }
 
-func (r *ownRedis) look(ctx context.Context) error {
-	o, err := redis.ParseURL(r.url)
+func processOf(ctx context.Context, url string) (pid int, err error) {
+	o, err := redis.ParseURL(url)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	r.client = redis.NewClient(o)
-	info, err := r.client.Info(ctx, "server").Result()
+	client := redis.NewClient(o)
+	defer client.Close()
+	info, err := client.Info(ctx, "server").Result()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	_, rest, _ := strings.Cut(info, "\nprocess_id:")
 	text, _, _ := strings.Cut(rest, "\r")
-	r.pid, err = strconv.Atoi(text)
-	return err
+	return strconv.Atoi(text)
 }
 
 // cpu is the processor time of its process; none has 0.
@@ -59,9 +57,8 @@ func (r *ownRedis) cpu() time.Duration {
 }
 
 func (r *ownRedis) stop() error {
-	var err error
-	if r.client != nil {
-		err = r.client.Close()
+	if r == nil {
+		return nil
 	}
-	return errors.Join(err, r.server.Stop())
+	return r.server.Stop()
 }

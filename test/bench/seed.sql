@@ -65,3 +65,5 @@ BEGIN
     FROM webhook_endpoints
     WHERE business_id = business AND application_id = application AND environment = 'live' AND slot IS NOT NULL AND event_mask & 1 <> 0;
 END $$;
+
+CREATE TABLE bench_commits (id bigserial PRIMARY KEY, payload bytea);

@@ -16,24 +16,19 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"waybill/domain"
 )
 
 const startPatience = 30 * time.Second
 
 // server is one running `waybill serve`, or `waybill worker`.
 type server struct {
-	cmd      *exec.Cmd
-	embedded bool   // on SQLite
-	address  string // of the live API; a worker has none
-	sandbox  string // address of the other one
-	ops      string // URL of the operators' listener
-	portal   string // URL of the portal
+	cmd     *exec.Cmd
+	address string // of the live API; a worker has none
+	sandbox string // address of the other one
+	ops     string // URL of the operators' listener
 	customers
 	exited chan struct{}
 	err    error // of the exit, once exited is closed
-	load   *load
 	logs   string
 }
 
@@ -74,7 +69,7 @@ type customers struct {
 
 // enroll makes one business with several applications: of one only so many
 // requests may be under way.
-func enroll(ctx context.Context, binary, database string, in domain.Environment, applications int) (c customers, err error) {
+func enroll(ctx context.Context, binary, database string, applications int) (c customers, err error) {
 	var business, app, key struct{ ID, Key string }
 	if err := command(ctx, binary, database, &business, "business", "create", "--name", "Bench", "--json"); err != nil {
 		return c, err
@@ -84,7 +79,7 @@ func enroll(ctx context.Context, binary, database string, in domain.Environment,
 		if err := command(ctx, binary, database, &app, "app", "create", "--business", business.ID, "--name", "Bench", "--json"); err != nil {
 			return c, err
 		}
-		if err := command(ctx, binary, database, &key, "key", "create", "--app", app.ID, "--env", string(in), "--scopes", "all",
+		if err := command(ctx, binary, database, &key, "key", "create", "--app", app.ID, "--env", "live", "--scopes", "all",
 			"--json"); err != nil {
 			return c, err
 		}
@@ -97,37 +92,23 @@ func enroll(ctx context.Context, binary, database string, in domain.Environment,
 // number of its requests that may be under way.
 const perApplication = 16
 
-// startServer migrates the database, enrolls the customers, and serves.
-func startServer(ctx context.Context, o options, binary, database, dir string) (*server, error) {
-	if err := command(ctx, binary, database, nil, "migrate", "up"); err != nil {
-		return nil, err
-	}
-	c, err := enroll(ctx, binary, database, domain.Live, (o.connections+perApplication-1)/perApplication)
-	if err != nil {
-		return nil, err
-	}
-	return serve(ctx, o, binary, dir, c, settings(database))
-}
-
 // serve starts a server for customers that there are.
-func serve(ctx context.Context, o options, binary, dir string, c customers, env []string) (*server, error) {
+func serve(ctx context.Context, binary, dir string, c customers, env []string) (*server, error) {
 	s, err := launch(ctx, binary, dir, "serve", env)
-	if err != nil {
-		return nil, err
+	if s != nil {
+		s.customers = c
 	}
-	s.customers = c
-	s.load = &load{address: s.address, keys: c.keys, connections: o.connections, recipients: o.recipients}
-	return s, nil
+	return s, err
 }
 
 // launch starts a process of the program and returns once it is ready.
 func launch(ctx context.Context, binary, dir, name string, env []string) (_ *server, err error) {
-	s := &server{logs: filepath.Join(dir, name+".log"), exited: make(chan struct{})}
-	logs, err := os.Create(s.logs)
+	logs, err := os.CreateTemp(dir, name+"-*.log")
 	if err != nil {
 		return nil, err
 	}
 	defer logs.Close()
+	s := &server{logs: logs.Name(), exited: make(chan struct{})}
 	s.cmd = exec.Command(binary, name, "--json")
 	s.cmd.Env = env
 	s.cmd.Stderr = logs
@@ -173,7 +154,7 @@ func (s *server) awaitReady(ctx context.Context, urls <-chan map[string]string) 
 	if err != nil {
 		return err
 	}
-	s.address, s.sandbox, s.ops, s.portal = live.Host, sandbox.Host, printed["ops_url"], printed["portal_url"]
+	s.address, s.sandbox, s.ops = live.Host, sandbox.Host, printed["ops_url"]
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.ops+"/readyz", nil)
 		if err != nil {
@@ -194,8 +175,19 @@ func (s *server) awaitReady(ctx context.Context, urls <-chan map[string]string) 
 	}
 }
 
-// stop ends the server as an operator would.
+// cpu is the processor time of its process; none has 0.
+func (s *server) cpu() time.Duration {
+	if s == nil {
+		return 0
+	}
+	return cpuOf(s.cmd.Process.Pid)
+}
+
+// stop ends the server as an operator would; none is no error.
 func (s *server) stop() error {
+	if s == nil {
+		return nil
+	}
 	_ = s.cmd.Process.Signal(syscall.SIGTERM) // fails only where it has ended
 	select {
 	case <-s.exited:

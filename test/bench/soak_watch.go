@@ -27,15 +27,15 @@ const aged = 31 * 24 * time.Hour
 
 // age makes each second as much that is too old as there is created.
 func (s *soaking) age(ctx context.Context, until time.Time) error {
-	db, err := pgx.Connect(ctx, s.db.Config().ConnString())
+	db, err := pgx.Connect(ctx, s.url)
 	if err != nil {
 		return err
 	}
 	defer db.Close(context.WithoutCancel(ctx))
 	begun := time.Now()
 	for second := 1; time.Now().Before(until); second++ {
-		tag, err := db.Exec(ctx, agedSQL, s.creates, (second-1)*s.creates, aged)
-		if err == nil && tag.RowsAffected() != int64(s.creates) {
+		tag, err := db.Exec(ctx, agedSQL, s.perSecond, (second-1)*s.perSecond, aged)
+		if err == nil && tag.RowsAffected() != int64(s.perSecond) {
 			err = fmt.Errorf("%d rows were made", tag.RowsAffected())
 		}
 		if err != nil {
@@ -137,7 +137,7 @@ func (s *soaking) samplesEvery() time.Duration {
 }
 
 func (s *soaking) sampleUntil(ctx context.Context, until time.Time) error {
-	db, err := pgx.Connect(ctx, s.db.Config().ConnString())
+	db, err := pgx.Connect(ctx, s.url)
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
-	"regexp"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -18,199 +19,89 @@ import (
 // A server and a worker of the program run on one Postgres and on a Redis of
 // their own. What is sent to is a process beside them that answers at once.
 // Events are those of real creates over HTTP: for a backlog while the worker is
-// held back with SIGSTOP, for latencies at a steady pace.
+// held back with SIGSTOP, for latencies at a pace.
 const webhooksArgument = "webhooks"
 
-// webhookOptions are the flags behind it.
-type webhookOptions struct {
-	rounds   int
-	duration time.Duration
-	backlog  int
-	only     string
-	binary   string
-	beside   string
+// post is an installation whose webhooks are received.
+type post struct {
+	*installation
+	receiver *receiver
 }
 
-func benchWebhooks(ctx context.Context) (err error) {
-	var o webhookOptions
-	flags := flag.NewFlagSet(webhooksArgument, flag.ExitOnError)
-	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
-	flags.DurationVar(&o.duration, "duration", 8*time.Second, "length of one measurement of latencies")
-	flags.IntVar(&o.backlog, "backlog", 16000, "webhooks that wait when one of throughput begins")
-	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches, and what it is compared with")
-	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
-	flags.StringVar(&o.beside, "beside", "", "other builds of the program, NAME=PATH,NAME=PATH, each with processes of its own: "+
-		"every trial is one of them, too, in the same round, and set against it")
-	_ = flags.Parse(os.Args[2:]) // it exits
-	only, err := regexp.Compile(o.only)
-	if err != nil {
-		return err
+// openPost starts everything. The first application has an endpoint that answers. What it
+// returns must be closed, also after an error.
+func openPost(ctx context.Context, b *bench, settingsBesides ...string) (p *post, err error) {
+	p = &post{}
+	if p.installation, err = openInstallation(ctx, b, true, 2, settingsBesides...); err != nil {
+		return p, err
 	}
-	b, err := open(ctx, options{binary: o.binary})
+	if p.receiver, err = startReceiver(); err != nil {
+		return p, err
+	}
+	_, err = p.addEndpoint(ctx, p.keys[0], p.receiver.address+"/hooks")
+	return p, err
+}
+
+func (p *post) close() error { return errors.Join(p.installation.close(), p.receiver.stop()) }
+
+// trial is one thing that is measured in every round. It calls begin when what counts begins,
+// and tells how many webhooks are to come.
+type trial struct {
+	name   string
+	run    func(ctx context.Context, begin func()) (expected int, err error)
+	rounds []measurement
+}
+
+func benchWebhooks(ctx context.Context, args []string) (err error) {
+	var o options
+	flags := flagsOf(webhooksArgument, &o, 5, 8*time.Second)
+	backlog := flags.Duration("backlog", 3*time.Second, "for how long creates are sent whose webhooks wait")
+	_ = flags.Parse(args) // it exits
+	b, err := open(ctx, o)
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err != nil {
 		return err
 	}
-	p, err := openPost(ctx, b, b.binary)
+	p, err := openPost(ctx, b)
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err != nil {
 		return err
 	}
-	if err := p.warm(ctx); err != nil {
+	bench, err := openBareCommits(ctx, p)
+	if err != nil {
 		return err
 	}
-	trials := chosen(p.trials(o), only)
-	if len(trials) == 0 {
-		return fmt.Errorf("there is nothing that -only %q matches", o.only)
-	}
-	names, binaries := otherBuilds(o.beside)
-	for i, name := range names {
-		other, otherErr := openPost(ctx, b, binaries[i])
-		defer func() { err = errors.Join(err, other.close()) }()
-		if otherErr == nil {
-			otherErr = other.warm(ctx)
-		}
-		if otherErr != nil {
-			return fmt.Errorf("%s: %w", name, otherErr)
-		}
-		for _, t := range trials {
-			t.setBeside(name, other.trials(o))
-		}
+	commits := &trial{name: "200/s, commits alone"}
+	trials := []*trial{
+		{name: "200/s", run: p.steady(200, o.duration)},
+		{name: "20/s", run: p.steady(20, o.duration)},
+		{name: "20/s beside 1 hung", run: p.besideHung(20, o.duration)},
+		{name: "backlog", run: p.backlog(*backlog)},
 	}
 	for round := range o.rounds {
-		for _, t := range ofRound(trials, round, o.rounds) {
-			for _, t := range t.inTurn(round) {
-				fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, t.name)
-				if err := t.on.measure(ctx, t); err != nil {
-					return fmt.Errorf("%s: %w", t.name, err)
-				}
+		for i := range trials {
+			t := trials[(i+round)%len(trials)] // another one begins each round
+			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, t.name)
+			if err := p.measure(ctx, t); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
 			}
 		}
-	}
-	printWebhooks(os.Stdout, p, o, trials)
-	for _, t := range trials {
-		for _, t := range t.inTurn(0) {
-			if n := slices.Max(t.lost); n > 0 {
-				return fmt.Errorf("%s: %d webhooks did not arrive", t.name, n)
-			}
+		m, err := bench.commit(ctx, 200, o.duration)
+		if err != nil {
+			return fmt.Errorf("%s: %w", commits.name, err)
 		}
+		commits.rounds = append(commits.rounds, m)
 	}
+	p.print(os.Stdout, append(trials, commits))
 	return nil
 }
 
-// trial is one thing that is measured in every round.
-type trial struct {
-	name        string
-	on          *post
-	run         func(ctx context.Context) (outcome, error)
-	figures     []figure
-	comparisons []comparison
-	once        bool     // by its length: only at the end of the last round
-	others      []*trial // the same of other builds
-
-	outcomes []outcome
-	lost     []int
-}
-
-// outcome is what one round of a trial came to.
-type outcome struct {
-	expected int // webhooks
-	begun    time.Time
-	took     time.Duration     // what is later does not count; 0: everything does
-	answered map[int]time.Time // when each create was
-	commits  []time.Duration   // sorted; of those that are measured alone
-	arrivals
-	spent // before it began; once it is over, meanwhile
-}
-
-// trials are what every round measures.
-func (p *post) trials(o webhookOptions) []*trial {
-	drain := func(name string, a application) *trial {
-		return &trial{name: name, figures: throughput, run: func(ctx context.Context) (outcome, error) { return p.drain(ctx, a, o.backlog) }}
+// openBareCommits warms the installation and makes a database for bare commits.
+func openBareCommits(ctx context.Context, p *post) (*pgbench, error) {
+	if _, err := p.fill(ctx, p.keys[0], time.Second); err != nil {
+		return nil, err
 	}
-	steady := func(name string, perSecond, hung int, figures []figure) *trial {
-		return &trial{name: name, figures: figures, run: func(ctx context.Context) (outcome, error) {
-			return p.steady(ctx, perSecond, hung, o.duration)
-		}}
-	}
-	commit := committed("p95 ms", 0.95)
-	bare := &trial{name: "200/s, commits alone", figures: []figure{committed("p50 ms", 0.5), commit, committed("p99 ms", 0.99)},
-		run: func(ctx context.Context) (outcome, error) { return p.commits(ctx, 200, o.duration) }}
-	loaded := steady("200/s", 200, 0, latency(-1))
-	loaded.comparisons = []comparison{{figure: figure{"p95 over a commit's, ms", p95(-1).of, 1, 0, 40}, with: bare, by: difference, against: commit.of}}
-	all := []*trial{
-		drain("backlog to 1 endpoint", p.one),
-		drain("backlog to 4 endpoints", p.four),
-		drain("backlog to 16 endpoints", p.sixteen),
-		steady("20/s", 20, 0, latency(-1)),
-		bare,
-		loaded,
-		steady("20/s beside 1 hung", 20, 1, latency(120)),
-		steady("20/s beside 50 hung", 20, mostNeighbours, latency(120)),
-		{name: "200/s, FLUSHALL twice", figures: []figure{{"lost", missing, 0, 0, 0}, {"latest, s", latest, 1, 0, -1}},
-			run: func(ctx context.Context) (outcome, error) { return p.flushed(ctx, o.duration) }},
-		{name: "kill -9 with a backlog", figures: []figure{{"last event after s", last, 1, 0, 10}, {"lost", missing, 0, 0, 0},
-			{"repeated", repeats, 0, 0, -1}},
-			run: func(ctx context.Context) (outcome, error) { return p.killed(ctx, o.backlog/4) }},
-	}
-	for _, t := range all {
-		t.on = p
-	}
-	return all
-}
-
-// setBeside has a trial measured on another build, too, and compared by the first two of its figures: those are what it is for.
-func (t *trial) setBeside(build string, all []*trial) {
-	for _, other := range all {
-		if other.name != t.name || t.once {
-			continue
-		}
-		other.name += ", " + build
-		other.comparisons = nil
-		t.others = append(t.others, other)
-		for _, f := range t.figures[:min(2, len(t.figures))] {
-			t.comparisons = append(t.comparisons, comparison{figure: figure{f.name + " / " + build, f.of, 2, 0, -1}, with: other, by: ratio})
-		}
-	}
-}
-
-// inTurn is a trial on all builds, each round with another one first.
-func (t *trial) inTurn(round int) (turn []*trial) {
-	all := append([]*trial{t}, t.others...)
-	for i := range all {
-		turn = append(turn, all[(i+round)%len(all)])
-	}
-	return turn
-}
-
-// chosen are the trials that a pattern matches, and those they are compared with.
-func chosen(trials []*trial, only *regexp.Regexp) []*trial {
-	wanted := map[*trial]bool{}
-	for _, t := range trials {
-		if only.MatchString(t.name) {
-			wanted[t] = true
-			for _, c := range t.comparisons {
-				wanted[c.with] = true
-			}
-		}
-	}
-	return slices.DeleteFunc(trials, func(t *trial) bool { return !wanted[t] })
-}
-
-// ofRound is what is measured in a round. Each round begins with another one;
-// what is measured only once comes at the end, where it disturbs nothing.
-func ofRound(trials []*trial, round, rounds int) (turn []*trial) {
-	for i := range trials {
-		if t := trials[(i+round)%len(trials)]; !t.once {
-			turn = append(turn, t)
-		}
-	}
-	for _, t := range trials {
-		if t.once && round == rounds-1 {
-			turn = append(turn, t)
-		}
-	}
-	return turn
+	return openPgbench(ctx, p.bench, p.db)
 }
 
 // patience is how long is waited for what may never come.
@@ -221,122 +112,130 @@ func (p *post) measure(ctx context.Context, t *trial) error {
 	if err := p.settled(ctx); err != nil {
 		return err
 	}
-	// Each trial starts after the work that autovacuum does by the minute.
-	// Without it Postgres knows nothing of tables that are so recent, and goes by
-	// any index.
-	if err := clean(ctx, p.db); err != nil {
+	if err := p.settle(ctx, p.url); err != nil {
 		return err
 	}
 	if _, err := p.receiver.ask(askTake); err != nil {
 		return err
 	}
-	p.answered = nil
-	before := p.spent()
-	o, err := t.run(ctx)
+	var begun time.Time
+	var before spent
+	expected, err := t.run(ctx, func() { begun, before = time.Now(), p.spent() })
 	if err != nil {
 		return err
 	}
-	if err := p.await(ctx, o.expected, patience); err != nil {
+	if err := p.await(ctx, expected); err != nil {
 		return err
 	}
 	if err := p.settled(ctx); err != nil {
 		return err
 	}
-	if o.spent == (spent{}) {
-		o.spent = before
-	}
-	if o.took == 0 {
-		o.spent = p.spent().since(o.spent)
-	}
-	if o.arrivals, err = p.receiver.ask(askTake); err != nil {
+	m := measurement{spent: p.spent().since(before)}
+	came, err := p.receiver.ask(askTake)
+	if err != nil {
 		return err
 	}
-	o.answered = p.answered
-	o = o.within()
-	t.outcomes, t.lost = append(t.outcomes, o), append(t.lost, o.expected-o.Count)
+	var last time.Time
+	for _, a := range came.First {
+		m.latencies = append(m.latencies, a.Came.Sub(a.Happened))
+		last = a.Came
+	}
+	if m.operations = len(came.First); m.operations != expected {
+		return fmt.Errorf("%d webhooks of %d creates have come", m.operations, expected)
+	}
+	slices.Sort(m.latencies)
+	m.perSecond = float64(m.operations) / last.Sub(begun).Seconds()
+	t.rounds = append(t.rounds, m)
 	return nil
 }
 
-// warm brings caches to temperature, and makes tables of some size.
-func (p *post) warm(ctx context.Context) error {
-	_, err := p.drain(ctx, p.one, 4000)
-	return err
-}
-
-// drain is a backlog with nothing beside it.
-func (p *post) drain(ctx context.Context, a application, webhooks int) (o outcome, err error) {
-	events := webhooks / len(a.inboxes)
-	if err := p.backlog(ctx, a, events); err != nil {
-		return o, err
+// await waits until so many webhooks have come, or it has taken too long.
+func (p *post) await(ctx context.Context, n int) error {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		a, err := p.receiver.ask(askCount)
+		if err != nil || a.Count >= n {
+			return err
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
 	}
-	o.expected, o.spent = events*len(a.inboxes), p.spent()
-	o.begun, err = p.letGo()
-	return o, err
+	return nil
 }
 
-// steady is one application's events at a steady pace, beside as many events of
-// other applications whose endpoint never answers.
-func (p *post) steady(ctx context.Context, perSecond, hung int, duration time.Duration) (o outcome, err error) {
-	beside, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	neighbours := p.neighbours[:hung]
-	var endpoints []string
-	for _, n := range neighbours {
-		id, err := p.addEndpoint(ctx, n, n.inboxes[0]+hangPath)
+// steady is events at a pace.
+func (p *post) steady(perSecond float64, duration time.Duration) func(context.Context, func()) (int, error) {
+	return func(ctx context.Context, begin func()) (int, error) {
+		begin()
+		m, err := p.creates(p.keys[:1], perSecond, duration).run(ctx)
+		return m.operations, err
+	}
+}
+
+// besideHung is events at a pace, beside as many of another application whose endpoint
+// never answers.
+func (p *post) besideHung(perSecond float64, duration time.Duration) func(context.Context, func()) (int, error) {
+	return func(ctx context.Context, begin func()) (int, error) {
+		endpoint, err := p.addEndpoint(ctx, p.keys[1], p.receiver.address+hangPath)
 		if err != nil {
-			stop()
-			return o, err
+			return 0, err
 		}
-		endpoints = append(endpoints, id)
+		hung := make(chan error, 1)
+		go func() {
+			_, err := p.creates(p.keys[1:2], perSecond, duration).run(ctx)
+			hung <- err
+		}()
+		n, err := p.steady(perSecond, duration)(ctx, begin)
+		err = errors.Join(err, <-hung)
+		_, removeErr := p.call(ctx, p.keys[1], http.MethodDelete, "/webhook-endpoints/"+endpoint, "")
+		return n, errors.Join(err, removeErr)
 	}
-	o.expected = perSecond * int(duration/time.Second)
-	go func() {
-		if hung == 0 {
-			ended <- nil
-			return
-		}
-		ended <- p.order(beside, neighbours, o.expected, perSecond)
-	}()
-	err = p.order(ctx, []application{p.one}, o.expected, perSecond)
-	stop()
-	if besideErr := <-ended; !errors.Is(besideErr, context.Canceled) {
-		err = errors.Join(err, besideErr)
-	}
-	for i, id := range endpoints {
-		err = errors.Join(err, p.removeEndpoint(ctx, neighbours[i], id))
-	}
-	return o, err
 }
 
-// flushed is a steady pace while Redis forgets everything, twice.
-func (p *post) flushed(ctx context.Context, duration time.Duration) (o outcome, err error) {
-	const perSecond = 200
-	ended := make(chan error, 1)
-	o.expected = perSecond * int(duration/time.Second)
-	go func() { ended <- p.order(ctx, []application{p.one}, o.expected, perSecond) }()
-	for range 2 {
-		if err = pause(ctx, duration/3); err == nil {
-			err = p.store.client.FlushAll(ctx).Err()
+// afterwards is how long a server writes what it keeps of requests, once a second, after the
+// last one: no part of what webhooks cost.
+const afterwards = 3 * time.Second
+
+// backlog is webhooks that have waited, as the worker was held back, with nothing beside them.
+func (p *post) backlog(duration time.Duration) func(context.Context, func()) (int, error) {
+	return func(ctx context.Context, begin func()) (int, error) {
+		if err := p.worker.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			return 0, err
 		}
-		if err != nil {
-			break
+		n, err := p.fill(ctx, p.keys[0], duration)
+		if err == nil {
+			err = pause(ctx, afterwards)
 		}
+		if err == nil {
+			err = p.settle(ctx)
+		}
+		begin()
+		return n, errors.Join(err, p.worker.cmd.Process.Signal(syscall.SIGCONT))
 	}
-	return o, errors.Join(err, <-ended)
 }
 
-// killed is the end of a worker in the middle of a backlog, and another one.
-func (p *post) killed(ctx context.Context, webhooks int) (o outcome, err error) {
-	if err := p.backlog(ctx, p.one, webhooks); err != nil {
-		return o, err
+// print is the page.
+func (p *post) print(w io.Writer, trials []*trial) {
+	p.printHead(w, "Webhooks, from the timestamp of the event, which is before its commit, until all of the request was received")
+	fmt.Fprintf(w, "%-24s %8s %23s %47s\n", "medians", "per s", "ms: p50     p95     p99", "CPU us: server, worker, Postgres, Redis, all")
+	by := map[string][]measurement{}
+	for _, t := range trials {
+		by[t.name] = t.rounds
+		fmt.Fprintf(w, "%-24s %8.0f %7.1f %7.1f %7.1f       ", t.name, median(values(t.rounds, perSecond)),
+			median(values(t.rounds, at(0.5))), median(values(t.rounds, at(0.95))), median(values(t.rounds, at(0.99))))
+		for _, of := range processors {
+			fmt.Fprintf(w, " %7.0f", median(values(t.rounds, each(of))))
+		}
+		fmt.Fprintln(w)
 	}
-	o.expected = webhooks
-	if _, err := p.letGo(); err != nil {
-		return o, err
+	beyond := values(by["200/s"], at(0.95))
+	for i, commit := range values(by["200/s, commits alone"], at(0.95)) {
+		beyond[i] -= commit
 	}
-	if err := p.await(ctx, webhooks/4, patience); err != nil {
-		return o, err
-	}
-	o.begun, err = p.replaceWorker(ctx)
-	return o, err
+	perCPU := func(m measurement) float64 { return 1e6 / each(spent.inAll)(m) }
+	fmt.Fprintf(w, "\n%.0f webhooks of a backlog in a second of processors\n", median(values(by["backlog"], perCPU)))
+	printGoals(w, []goal{
+		atMost("p95 at 200/s, beyond a bare commit's", "ms", 40, beyond),
+		atMost("p95 at 20/s beside 1 hung", "ms", 120, values(by["20/s beside 1 hung"], at(0.95))),
+	})
 }

@@ -30,30 +30,18 @@ func (s *Postgres) Standby(ctx context.Context) (*Postgres, error) {
 // Replica creates a second server that follows this one by streaming replication, and
 // returns once it answers, read-only. This server is stopped for a moment before. The
 // caller must Stop it.
-func (s *Postgres) Replica(ctx context.Context) (_ *Postgres, err error) {
+func (s *Postgres) Replica(ctx context.Context) (*Postgres, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	dir, err := MakeDir("standby", s.owner)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}()
-	port, err := FreePort()
-	if err != nil {
-		return nil, err
-	}
-	standby := &Postgres{
-		URL:  fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port),
-		Port: port, Dir: dir, binaries: s.binaries, owner: s.owner,
-	}
+	standby := newPostgres(s.binaries, s.owner, dir)
 	if err := s.copyTo(ctx, standby); err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return standby, standby.launch(ctx)
+	return standby, standby.startOnFreePort(ctx, standby.locate)
 }
 
 // Suspend stops all processes of the server: connections stay open, and nothing

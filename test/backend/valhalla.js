@@ -1,5 +1,4 @@
-// node serve.js CONFIG: answers as the engine's HTTP server does, on a free
-// port of 127.0.0.1, whose number is the first line of stdout.
+// node serve.js CONFIG PORT: answers as the engine's HTTP server does, on 127.0.0.1.
 const fs = require('fs');
 const http = require('http');
 const { Actor } = require('@valhallajs/valhallajs');
@@ -51,4 +50,4 @@ const server = http.createServer((req, res) => {
   });
 });
 
-server.listen(Number(process.argv[3] || 0), '127.0.0.1', () => console.log(server.address().port));
+server.listen(Number(process.argv[3]), '127.0.0.1');

@@ -100,6 +100,16 @@ func (d *daemon) endBy(s syscall.Signal) error {
 	return d.end(s)
 }
 
+// PID is the number of its process; 0: it is down.
+func (d *daemon) PID() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.process == nil {
+		return 0
+	}
+	return d.process.PID()
+}
+
 // signal sends one to the process, which goes on or stays.
 func (d *daemon) signal(s syscall.Signal) error {
 	d.mu.Lock()

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"waybill/test/backend"
 )
 
 const postgresEnv = "WAYBILL_TEST_POSTGRES_URL"
@@ -128,12 +130,23 @@ func (s spent) inAll() time.Duration { return s.serve + s.worker + s.postgres + 
 
 // spent is what has been spent so far by Postgres, this program, and the processes
 // that are named; nil is none.
-func (b *bench) spent(serving, worker *server, store *ownRedis) spent {
-	s := spent{serve: serving.cpu(), worker: worker.cpu(), redis: store.cpu(), client: cpuOfSelf()}
+func (b *bench) spent(serving, worker *server, store *backend.Redis) spent {
+	s := spent{serve: serving.cpu(), worker: worker.cpu(), client: cpuOfSelf()}
+	if store != nil {
+		s.redis = cpuOf(store.PID())
+	}
 	if b.master != 0 {
 		s.postgres = cpuOfTree(b.master)
 	}
 	return s
+}
+
+// stopRedis ends one of the run's own; nil is none.
+func stopRedis(store *backend.Redis) error {
+	if store == nil {
+		return nil
+	}
+	return store.Stop()
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"waybill/test/backend"
 )
 
 // warmUp is how long there is load before the first round.
@@ -27,7 +29,7 @@ type creates struct {
 	limited  *server // on the same database, with limits in Redis
 	sqlite   *server
 	reader   *server // on the same database, without the program
-	store    *ownRedis
+	store    *backend.Redis
 	pgbench  *pgbench
 
 	created [2]atomic.Int64 // creates numbered so far, on onHTTP and sqlite
@@ -95,10 +97,10 @@ func (c *creates) start(ctx context.Context) (err error) {
 	if c.postgres, err = serve(ctx, c.binary, c.dir, customers, settings(c.onHTTP)); err != nil {
 		return err
 	}
-	if c.store, err = startRedis(ctx); err != nil {
+	if c.store, err = backend.StartRedis(ctx); err != nil {
 		return err
 	}
-	if c.limited, err = serve(ctx, c.binary, c.dir, customers, append(settings(c.onHTTP), "WAYBILL_REDIS_URL="+c.store.url)); err != nil {
+	if c.limited, err = serve(ctx, c.binary, c.dir, customers, append(settings(c.onHTTP), "WAYBILL_REDIS_URL="+c.store.URL)); err != nil {
 		return err
 	}
 	file := "sqlite://" + filepath.Join(c.dir, "waybill.db")
@@ -139,7 +141,7 @@ func (c *creates) stop() (err error) {
 	for _, s := range []*server{c.postgres, c.limited, c.reader, c.sqlite} {
 		err = errors.Join(err, s.stop())
 	}
-	return errors.Join(err, c.store.stop())
+	return errors.Join(err, stopRedis(c.store))
 }
 
 // Names of what is measured.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"waybill/test/backend"
 )
 
 // installation is a server and a worker on a database of their own.
@@ -20,7 +22,7 @@ type installation struct {
 	*bench
 	url     string // of the database
 	db      *pgx.Conn
-	store   *ownRedis // nil: without one
+	store   *backend.Redis // nil: without one
 	serving *server
 	worker  *server
 	customers
@@ -33,10 +35,10 @@ func openInstallation(ctx context.Context, b *bench, withRedis bool, application
 	in := &installation{bench: b}
 	var err error
 	if withRedis {
-		if in.store, err = startRedis(ctx); err != nil {
+		if in.store, err = backend.StartRedis(ctx); err != nil {
 			return in, err
 		}
-		settingsBesides = append(settingsBesides, "WAYBILL_REDIS_URL="+in.store.url)
+		settingsBesides = append(settingsBesides, "WAYBILL_REDIS_URL="+in.store.URL)
 	}
 	if in.url, err = b.createDatabase(ctx, fmt.Sprintf("installation_%d", len(b.databases))); err != nil {
 		return in, err
@@ -61,7 +63,7 @@ func (in *installation) close() error {
 	if in.db != nil {
 		err = errors.Join(err, in.db.Close(context.Background()))
 	}
-	return errors.Join(err, in.store.stop())
+	return errors.Join(err, stopRedis(in.store))
 }
 
 // number is one of a create that was not used before.

@@ -7,12 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"waybill/application/access"
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
-	"waybill/test/stage"
 )
 
 // member invites a person, who signs in.
@@ -31,14 +29,7 @@ func (s *scene) member(t *testing.T, email, role string) {
 // of.
 func (s *scene) told(t *testing.T) (all []string) {
 	t.Helper()
-	before := len(s.sent)
-	for more := true; more; {
-		var err error
-		if more, err = s.sender.Send(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, l := range s.sent[before:] {
+	for _, l := range s.all(t) {
 		if l.Kind == domain.MailKeyExpires {
 			all = append(all, fmt.Sprint(l.To, " ", l.KeyID))
 		}
@@ -53,11 +44,7 @@ func TestEachOwnerAndDeveloperIsToldOnceOfEachKeyThatExpiresSoon(t *testing.T) {
 	s.member(t, "ama@example.com", "owner")
 	s.member(t, "kofi@example.com", "developer")
 	s.member(t, "efua@example.com", "viewer")
-	tenants := access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
-	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tenants, app := s.shop(t)
 	const day = 24 * time.Hour
 	key := func(lives time.Duration) domain.ID {
 		t.Helper()
@@ -65,7 +52,7 @@ func TestEachOwnerAndDeveloperIsToldOnceOfEachKeyThatExpiresSoon(t *testing.T) {
 		if lives != 0 {
 			lifetime = &lives
 		}
-		k, err := tenants.IssueKey(t.Context(), command, app.ID, domain.Live, domain.AllScopes(), lifetime)
+		k, err := tenants.IssueKey(t.Context(), command, app, domain.Live, domain.AllScopes(), lifetime)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,13 +99,9 @@ func TestEachOwnerAndDeveloperIsToldOnceOfAnEndpointBeforeItIsDisabled(t *testin
 	s.member(t, "ama@example.com", "owner")
 	s.member(t, "kofi@example.com", "developer")
 	s.member(t, "efua@example.com", "viewer")
-	tenants := access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
-	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, app := s.shop(t)
 	began := s.Clock.Now()
-	e := sample.WebhookEndpoint(domain.Tenant{BusinessID: s.business, ApplicationID: app.ID, Environment: domain.Live},
+	e := sample.WebhookEndpoint(domain.Tenant{BusinessID: s.business, ApplicationID: app, Environment: domain.Live},
 		func(e *domain.WebhookEndpoint) { e.Health = domain.WebhookHealth{Failures: 12, FailingSince: &began} })
 	s.Write(t, func(ctx context.Context, tx ports.Stores) (err error) {
 		e, err = tx.Webhooks.InsertEndpoint(ctx, e)
@@ -134,14 +117,8 @@ func TestEachOwnerAndDeveloperIsToldOnceOfAnEndpointBeforeItIsDisabled(t *testin
 		if err := s.sender.TellFailing(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		before := len(s.sent)
-		for more := true; more; {
-			if more, err = s.sender.Send(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
 		var to []string
-		for _, l := range s.sent[before:] {
+		for _, l := range s.all(t) {
 			if l.Kind == domain.MailEndpointFailing {
 				to = append(to, string(l.To))
 				if l.Endpoint != e.ID || l.Until == nil || !l.Until.Equal(domain.Millis(e.Health.DisabledFrom())) || l.Host != e.Host() {

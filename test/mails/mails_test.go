@@ -97,6 +97,17 @@ func (s *scene) invite(t *testing.T, email string) people.Issued {
 	return i
 }
 
+// shop is an application of the business, and the use cases of its keys.
+func (s *scene) shop(t *testing.T) (*access.Tenants, domain.ID) {
+	t.Helper()
+	tenants := access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tenants, app.ID
+}
+
 func (s *scene) run(t *testing.T) {
 	t.Helper()
 	if _, err := s.sender.Send(t.Context()); err != nil {
@@ -371,17 +382,14 @@ func TestChangesOfKeysThatAreManyAreListedInOneMailBehindTheHour(t *testing.T) {
 	s := newScene(t)
 	s.Clock.GoOn(-s.Clock.Now().Sub(s.Clock.Now().Truncate(time.Hour))) // the begin of an hour
 	s.member(t, "ama@example.com", "owner")
-	tenants := access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
-	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tenants, app := s.shop(t)
 	s.all(t)
 	kofi := domain.AuditActor{ID: s.IDs.ID(domain.PrefixPerson), Name: "Kofi", BusinessID: s.business}
 	var last access.IssuedKey
 	issue := func(e domain.Environment) {
 		t.Helper()
-		if last, err = tenants.IssueKey(t.Context(), kofi, app.ID, e, domain.AllScopes(), nil); err != nil {
+		var err error
+		if last, err = tenants.IssueKey(t.Context(), kofi, app, e, domain.AllScopes(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -422,14 +430,10 @@ func TestNoSandboxKeysPushALiveKeyOutOfTheMailOfTheHour(t *testing.T) {
 	s := newScene(t)
 	s.Clock.GoOn(-s.Clock.Now().Sub(s.Clock.Now().Truncate(time.Hour))) // the begin of an hour
 	s.member(t, "ama@example.com", "owner")
-	tenants := access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
-	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tenants, app := s.shop(t)
 	issue := func(e domain.Environment) domain.ID {
 		t.Helper()
-		key, err := tenants.IssueKey(t.Context(), command, app.ID, e, domain.AllScopes(), nil)
+		key, err := tenants.IssueKey(t.Context(), command, app, e, domain.AllScopes(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"waybill/domain"
 )
 
 // receiverArgument makes this program the process that receives webhooks, so
@@ -50,7 +52,9 @@ func receive(context.Context, []string) error {
 		return err
 	}
 	var r mailroom
-	go r.accept(l)
+	server := &http.Server{Handler: &r, ReadHeaderTimeout: time.Minute}
+	defer server.Close()
+	go func() { _ = server.Serve(l) }() // until this process ends
 	answers := gob.NewEncoder(os.Stdout)
 	if err := answers.Encode(l.Addr().String()); err != nil {
 		return err
@@ -93,79 +97,18 @@ func (r *mailroom) note(event string, a arrival) {
 	}
 }
 
-func (r *mailroom) accept(l net.Listener) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go r.serve(c)
-	}
-}
-
-var taken = []byte("HTTP/1.1 204 No Content\r\n\r\n")
-
-// serve speaks just enough HTTP, as the load does.
-func (r *mailroom) serve(c net.Conn) {
-	defer c.Close()
-	in := bufio.NewReaderSize(c, 16<<10)
-	var body []byte
-	for {
-		path, event, length, err := readHead(in)
-		if err != nil {
-			return // the sender is gone
-		}
-		if path == hangPath {
-			_, _ = io.Copy(io.Discard, in) // until the sender has had enough
-			return
-		}
-		body = append(body[:0], make([]byte, length)...)
-		if _, err := io.ReadFull(in, body); err != nil {
-			return
-		}
-		came := time.Now()
-		r.note(event, arrival{Happened: happened(body), Came: came})
-		if _, err := c.Write(taken); err != nil {
-			return
-		}
-	}
-}
-
-var errNoWebhook = errors.New("no webhook")
-
-// tlsHandshake is the first byte of a client that begins TLS. What follows may have no
-// end of a line.
-const tlsHandshake = 0x16
-
-func readHead(in *bufio.Reader) (path, event string, length int, err error) {
-	if first, err := in.Peek(1); err != nil || first[0] == tlsHandshake {
-		return "", "", 0, errors.Join(err, errNoWebhook)
-	}
-	line, err := in.ReadSlice('\n')
+// ServeHTTP takes a webhook, unless its path is that where nothing is answered.
+func (r *mailroom) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		return "", "", 0, err
+		return // the sender is gone
 	}
-	fields := bytes.Fields(line)
-	if len(fields) != 3 {
-		return "", "", 0, errNoWebhook
+	if req.URL.Path == hangPath {
+		<-req.Context().Done() // until the sender has had enough
+		return
 	}
-	for path = string(fields[1]); ; {
-		if line, err = in.ReadSlice('\n'); err != nil {
-			return "", "", 0, err
-		}
-		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
-			return path, event, length, nil
-		}
-		name, value, _ := bytes.Cut(line, []byte(": "))
-		switch {
-		case bytes.EqualFold(name, []byte("content-length")):
-			if length, err = strconv.Atoi(string(value)); err != nil {
-				return "", "", 0, err
-			}
-		case bytes.EqualFold(name, []byte("webhook-id")):
-			event = string(value)
-		}
-	}
+	r.note(req.Header.Get(domain.HeaderWebhookID), arrival{Happened: happened(body), Came: time.Now()})
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // happened reads the timestamp of the event out of its body.

@@ -13,7 +13,6 @@ import (
 	"waybill/adapters/web"
 	"waybill/application/idempotency"
 	"waybill/domain"
-	"waybill/ports"
 )
 
 // reply is the answer of a handler.
@@ -129,16 +128,6 @@ func (a *API) fail(c *call, err error) {
 func (a *API) logUnavailable(c *call, code string, err error) {
 	a.Log.WarnContext(c.Request.Context(), "dependency unavailable", c.requestID.LogAttr(),
 		"route", c.FullPath(), "code", code, "error", err)
-}
-
-// showAllowance tells the limit that bites first. The names are set as the
-// contract spells them; Go's own spelling would be Ratelimit-Limit.
-func showAllowance(c *call, a ports.Allowance) { setAllowance(c.Writer.Header(), a) }
-
-func setAllowance(header http.Header, a ports.Allowance) {
-	header["RateLimit-Limit"] = []string{strconv.Itoa(a.Limit.Limit)}
-	header["RateLimit-Remaining"] = []string{strconv.Itoa(max(a.Remaining, 0))}
-	header["RateLimit-Reset"] = []string{web.Seconds(a.Reset, 0)}
 }
 
 // tagBox names states of answers. A tag is a code under a key of ours over the

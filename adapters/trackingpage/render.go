@@ -7,7 +7,7 @@ import (
 	"html/template"
 )
 
-//go:embed page.html
+//go:embed tracking_page.html
 var pageHTML string
 
 // renderer makes pages. Those that are the same for all readers are made once.

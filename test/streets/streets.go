@@ -29,7 +29,8 @@ type Map struct {
 func World(most int) Map {
 	m := Map{Tiles: map[Square][]byte{}, Packed: true, Layers: []string{"earth", "water", "roads"},
 		Attribution: `<a href="https://www.openstreetmap.org/copyright">© OpenStreetMap</a> contributors`}
-	tile := slices.Concat(layer("earth", polygon, box(0, 4096)), layer("water", polygon, box(2048, 4096)), layer("roads", line, across()))
+	tile := slices.Concat(layer("earth", feature{polygon, box(0, 4096), "earth", ""}), layer("water", feature{polygon, box(2048, 4096), "ocean", ""}),
+		layer("roads", feature{line, across(), "major_road", "Liberation Road"}))
 	for zoom := range most + 1 {
 		for column := range 1 << zoom {
 			for row := range 1 << zoom {

@@ -7,15 +7,28 @@ import (
 
 // The kinds of shapes in a vector tile.
 const (
+	point   = 1
 	line    = 2
 	polygon = 3
 )
 
-// layer is one of a vector tile, with one shape that is called Liberation Road.
-func layer(name string, kind int, shape []byte) []byte {
-	feature := slices.Concat(field(2, []byte{0, 0}), field(3, kind), field(4, shape)) // the first name has the first value
-	return field(3, slices.Concat(field(15, 2), field(1, []byte(name)), field(2, feature), field(3, []byte("name")),
-		field(4, field(1, []byte("Liberation Road"))), field(5, 4096)))
+// feature is a shape on a tile with what it is and what it is called.
+type feature struct {
+	form       int
+	shape      []byte
+	kind, name string
+}
+
+// layer is one of a vector tile.
+func layer(name string, features ...feature) []byte {
+	all := slices.Concat(field(15, 2), field(1, []byte(name)))
+	var texts []byte
+	for i, f := range features {
+		tags := []byte{0, byte(2 * i), 1, byte(2*i + 1)} // of each key the number of its value
+		all = append(all, field(2, slices.Concat(field(2, tags), field(3, f.form), field(4, f.shape)))...)
+		texts = slices.Concat(texts, field(4, field(1, []byte(f.kind))), field(4, field(1, []byte(f.name))))
+	}
+	return field(3, slices.Concat(all, field(3, []byte("kind")), field(3, []byte("name")), texts, field(5, 4096)))
 }
 
 // field is one of a message of Protocol Buffers: a number, or bytes.
@@ -48,3 +61,5 @@ func box(from, to int) []byte {
 }
 
 func across() []byte { return slices.Concat(steps(moveTo, 1, 0, 1024), steps(lineTo, 1, 4096, 0)) }
+
+func down(at int) []byte { return slices.Concat(steps(moveTo, 1, at, 0), steps(lineTo, 1, 0, 4096)) }

@@ -132,7 +132,7 @@ soak: ## keep a service busy for MINUTES, 30 where not said, and watch cleaning,
 	$(SERVERS) go run ./test/bench soak $(if $(MINUTES),-minutes $(MINUTES)) $(ARGS)
 
 storm: ## kill, stall and cut off processes under load, the long form; RUN=Bulks and the like pick some
-	WAYBILL_STORM=full $(SERVERS) go test ./test/faults ./test/webhooks -p 1 -run '$(or $(RUN),.)' -count=1 -timeout 120m -v
+	WAYBILL_STORM=full $(SERVERS) go test ./test/faults -run '$(or $(RUN),.)' -count=1 -timeout 120m -v
 	WAYBILL_STORM=full $(SERVERS) go test ./adapters/storage/gormstore -run '$(or $(RUN),Feed)' -count=1 -timeout 60m -v
 
 seeds: ## play SEEDS worlds of the simulation, 10000 where not said; SEED=537 plays and shows that one

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"waybill/test/contract"
 )
 
@@ -168,52 +166,5 @@ func TestViolationsAreRefused(t *testing.T) {
 			c.damage(s)
 			s.fails(t, d, c.want)
 		})
-	}
-}
-
-func TestOperationsAreTheOnesOfThisVersion(t *testing.T) {
-	t.Parallel()
-	var got []string
-	for _, op := range contract.Load(t).Operations() {
-		call := op.Method + " " + op.Path
-		if op.SandboxOnly {
-			call += ", sandbox only"
-		}
-		got = append(got, call)
-	}
-	if diff := cmp.Diff([]string{
-		"GET /api-key",
-		"GET /deliveries", "POST /deliveries",
-		"POST /deliveries/bulk",
-		"GET /deliveries/{delivery_id}",
-		"POST /deliveries/{delivery_id}/cancel",
-		"GET /deliveries/{delivery_id}/events",
-		"GET /events",
-		"GET /openapi.json", "GET /openapi.yaml",
-		"GET /pickup-locations", "POST /pickup-locations",
-		"GET /pickup-locations/{pickup_location_id}", "PATCH /pickup-locations/{pickup_location_id}",
-		"POST /quotes",
-		"GET /recipient-addresses/{address_id}",
-		"GET /recipients", "POST /recipients",
-		"GET /recipients/{recipient_id}",
-		"GET /recipients/{recipient_id}/addresses", "POST /recipients/{recipient_id}/addresses",
-		"DELETE /test-helpers/deliveries/{delivery_id}/simulation, sandbox only",
-		"POST /test-helpers/deliveries/{delivery_id}/simulation, sandbox only",
-		"POST /test-helpers/deliveries/{delivery_id}/transition, sandbox only",
-		"GET /webhook-deliveries/{webhook_delivery_id}",
-		"GET /webhook-deliveries/{webhook_delivery_id}/attempts",
-		"POST /webhook-deliveries/{webhook_delivery_id}/redeliver",
-		"GET /webhook-endpoints", "POST /webhook-endpoints",
-		"DELETE /webhook-endpoints/{webhook_endpoint_id}", "GET /webhook-endpoints/{webhook_endpoint_id}",
-		"PATCH /webhook-endpoints/{webhook_endpoint_id}",
-		"GET /webhook-endpoints/{webhook_endpoint_id}/deliveries",
-		"POST /webhook-endpoints/{webhook_endpoint_id}/recover",
-		"POST /webhook-endpoints/{webhook_endpoint_id}/rotate-secret",
-		"POST /webhook-endpoints/{webhook_endpoint_id}/test",
-		"POST /webhook-listeners, sandbox only",
-		"DELETE /webhook-listeners/{webhook_listener_id}, sandbox only",
-		"POST /webhook-listeners/{webhook_listener_id}/fetch, sandbox only",
-	}, got); diff != "" {
-		t.Fatalf("got (-want +got):\n%s", diff)
 	}
 }

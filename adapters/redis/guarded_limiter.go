@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/outbound"
+	"waybill/adapters/circuitbreaker"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -40,7 +40,7 @@ type LocalLimiter interface {
 type GuardedLimiter struct {
 	shared    SharedLimiter
 	local     LocalLimiter
-	breaker   *outbound.Breaker
+	breaker   *circuitbreaker.Breaker
 	fallbacks prometheus.Counter
 	log       *slog.Logger
 	cause     atomic.Pointer[error] // the last failure, for the log
@@ -57,7 +57,7 @@ func NewGuardedLimiter(shared SharedLimiter, local LocalLimiter, r prometheus.Re
 		})}
 	r.MustRegister(l.fallbacks)
 	l.cause.Store(new(error))
-	l.breaker = outbound.NewRedisBreaker(l.tell)
+	l.breaker = circuitbreaker.NewRedisBreaker(l.tell)
 	return l
 }
 
@@ -104,10 +104,10 @@ func (l *GuardedLimiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) 
 func (l *GuardedLimiter) ask(ctx context.Context, call func(ctx context.Context) error) bool {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := l.breaker.Do(outbound.Call{}, func() (outbound.Evidence, error) {
+	err := l.breaker.Do(circuitbreaker.Call{}, func() (circuitbreaker.Evidence, error) {
 		err := call(bounded)
-		evidence := outbound.OfRedis(ctx, err)
-		if evidence == outbound.Gone {
+		evidence := circuitbreaker.OfRedis(ctx, err)
+		if evidence == circuitbreaker.Gone {
 			l.cause.Store(&err)
 		}
 		return evidence, err

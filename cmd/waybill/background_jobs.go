@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/cli/term"
-	"waybill/adapters/jobs"
+	"waybill/adapters/periodic"
 	"waybill/adapters/telemetry"
 	"waybill/application/bulk"
 	"waybill/application/people"
@@ -26,7 +26,7 @@ type backgroundJobs struct {
 	drainer   *dispatch.Drainer
 	mails     *people.MailSender
 	moves     *bulk.Moves
-	jobs      *jobs.Jobs
+	jobs      *periodic.Jobs
 }
 
 // run works until ctx ends, and finishes jobs that have begun. An error means
@@ -39,10 +39,10 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 	e.sweeper.OnLook(e.jobs.Watch("due_webhooks", dispatch.LookEvery))
 	looking.Go(func() { e.scheduler.Run(ctx) })
 	looking.Go(func() { e.sweeper.Run(ctx) })
-	looking.Go(func() { e.jobs.Run(ctx, jobs.Check("webhook_leases", e.drainer.RenewalsFailed)) })
-	looking.Go(func() { e.jobs.Run(ctx, jobs.Mails(e.mails)) })
-	looking.Go(func() { e.jobs.Run(ctx, jobs.Warnings(e.mails)) })
-	looking.Go(func() { e.jobs.Run(ctx, jobs.Moves(e.moves)) })
+	looking.Go(func() { e.jobs.Run(ctx, periodic.Check("webhook_leases", e.drainer.RenewalsFailed)) })
+	looking.Go(func() { e.jobs.Run(ctx, periodic.Mails(e.mails)) })
+	looking.Go(func() { e.jobs.Run(ctx, periodic.Warnings(e.mails)) })
+	looking.Go(func() { e.jobs.Run(ctx, periodic.Moves(e.moves)) })
 	looking.Go(func() { e.drainer.Run(ctx) }) // closed at the end, while the queue lets its handlers end
 	handlers := e.drainer.Handlers()
 	handlers[ports.JobSimulation] = e.simulator.Handle

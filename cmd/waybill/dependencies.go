@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 
+	"waybill/adapters/circuitbreaker"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/opsapi"
-	"waybill/adapters/outbound"
 	"waybill/adapters/telemetry"
 	"waybill/application/reports"
 	"waybill/configs"
@@ -21,7 +21,7 @@ func newDependencies(c *configs.Config, routing routingEngine) dependencies {
 	var beside dependencies
 	if c.PricingURL != "" {
 		beside = append(beside, opsapi.Check{Name: "pricing", Informational: true, Run: func(ctx context.Context) error {
-			return outbound.Listens(ctx, c.PricingURL)
+			return circuitbreaker.Listens(ctx, c.PricingURL)
 		}})
 	}
 	if routing.Client != nil {

@@ -12,15 +12,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/jobs"
+	"waybill/adapters/periodic"
 	"waybill/adapters/telemetry"
 	"waybill/ports"
 	"waybill/test/stage"
 )
 
 // runJob runs one until ctx ends.
-func runJob(ctx context.Context, b jobs.Job, log *slog.Logger) {
-	jobs.New(prometheus.NewRegistry(), log).Run(ctx, b)
+func runJob(ctx context.Context, b periodic.Job, log *slog.Logger) {
+	periodic.New(prometheus.NewRegistry(), log).Run(ctx, b)
 }
 
 // A database that does not answer must not end cleaning for as long as the
@@ -31,12 +31,12 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var logged stage.Log
 		r := prometheus.NewRegistry()
-		j := jobs.New(r, telemetry.NewLogger(&logged, slog.LevelInfo, false))
+		j := periodic.New(r, telemetry.NewLogger(&logged, slog.LevelInfo, false))
 		store := &silent{}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			j.Run(ctx, jobs.Cleaning(store, slog.New(slog.DiscardHandler)))
+			j.Run(ctx, periodic.Cleaning(store, slog.New(slog.DiscardHandler)))
 		}()
 		last := func() time.Time {
 			synctest.Wait()
@@ -51,13 +51,13 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 			}
 			return time.Time{}
 		}
-		time.Sleep(10*jobs.SweepEvery + time.Second)
+		time.Sleep(10*periodic.SweepEvery + time.Second)
 		good := last()
-		if since := time.Since(good); since > jobs.SweepEvery {
+		if since := time.Since(good); since > periodic.SweepEvery {
 			t.Errorf("the last success is told to be %s ago", since)
 		}
 		store.hangs.Store(true)
-		time.Sleep(10 * jobs.SweepEvery)
+		time.Sleep(10 * periodic.SweepEvery)
 		if got := last(); !got.Equal(good) {
 			t.Errorf("a success is told %s after the database fell silent", got.Sub(good))
 		}
@@ -65,8 +65,8 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 			t.Errorf("%d runs in ten minutes are logged, want each minute's: %s", n, logged.String())
 		}
 		store.hangs.Store(false)
-		time.Sleep(jobs.SweepEvery)
-		if since := time.Since(last()); since > jobs.SweepEvery {
+		time.Sleep(periodic.SweepEvery)
+		if since := time.Since(last()); since > periodic.SweepEvery {
 			t.Errorf("the database answers again, and the last success is %s ago", since)
 		}
 		stop()
@@ -77,7 +77,7 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 func TestACheckSucceedsWhileNothingFails(t *testing.T) {
 	t.Parallel()
 	var failed error
-	b := jobs.Check("it", func() error { return failed })
+	b := periodic.Check("it", func() error { return failed })
 	if _, err := b.Do(t.Context()); err != nil {
 		t.Errorf("%v while nothing fails", err)
 	}
@@ -86,7 +86,7 @@ func TestACheckSucceedsWhileNothingFails(t *testing.T) {
 		t.Errorf("%v where something failed, want that", err)
 	}
 	for silence, ok := range map[quietFor]bool{0: true, quietFor(9 * time.Second): true, quietFor(time.Minute): false} {
-		b := jobs.Following(silence)
+		b := periodic.Following(silence)
 		if _, err := b.Do(t.Context()); (err == nil) != ok {
 			t.Errorf("%v where the database has been silent for %v", err, time.Duration(silence))
 		}
@@ -118,7 +118,7 @@ func TestARunThatPanicsIsAFailureAndFollowedByTheNext(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var logged stage.Log
 		runs := 0
-		runJob(ctx, jobs.Job{Name: "weaving", Every: time.Minute, Limit: time.Second, Level: slog.LevelError,
+		runJob(ctx, periodic.Job{Name: "weaving", Every: time.Minute, Limit: time.Second, Level: slog.LevelError,
 			Do: func(context.Context) (time.Duration, error) {
 				if runs++; runs == 3 {
 					stop()

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/jobs"
+	"waybill/adapters/periodic"
 	"waybill/adapters/telemetry"
 	"waybill/configs"
 	"waybill/domain"
@@ -45,7 +45,7 @@ func TestUsesOfKeysAreRecordedEveryTenSecondsAndAtTheEnd(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					runJob(ctx, jobs.KeyUses("key_uses", u), telemetry.NewLogger(&logged, slog.LevelInfo, false))
+					runJob(ctx, periodic.KeyUses("key_uses", u), telemetry.NewLogger(&logged, slog.LevelInfo, false))
 				}()
 				want := func(calls int) {
 					t.Helper()
@@ -75,7 +75,7 @@ func TestADatabaseThatHangsDelaysTheEndByTwoSeconds(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		begun := time.Now()
-		runJob(ctx, jobs.KeyUses("key_uses", &uses{hangs: true}), slog.New(slog.DiscardHandler))
+		runJob(ctx, periodic.KeyUses("key_uses", &uses{hangs: true}), slog.New(slog.DiscardHandler))
 		if took := time.Since(begun); took != 2*time.Second {
 			t.Errorf("it took %s", took)
 		}

@@ -16,7 +16,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/adapters/jobs"
+	"waybill/adapters/periodic"
 	"waybill/adapters/telemetry"
 	"waybill/configs"
 	"waybill/ports"
@@ -47,18 +47,18 @@ func TestTheJanitorGoesOnWhileBatchesAreFullThenWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		s := &store{takes: time.Millisecond, batches: []int{jobs.SweepBatch, jobs.SweepBatch, 7, jobs.SweepBatch, 0}}
+		s := &store{takes: time.Millisecond, batches: []int{periodic.SweepBatch, periodic.SweepBatch, 7, periodic.SweepBatch, 0}}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			runJob(ctx, jobs.Cleaning(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+			runJob(ctx, periodic.Cleaning(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 		}()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if s.calls.Load() != 3 {
 			t.Errorf("%d batches at first, want 3", s.calls.Load())
 		}
-		time.Sleep(jobs.SweepEvery)
+		time.Sleep(periodic.SweepEvery)
 		synctest.Wait()
 		if s.calls.Load() != 5 {
 			t.Errorf("%d batches after a minute, want 5", s.calls.Load())
@@ -72,17 +72,17 @@ func TestTheJanitorLeavesTheDatabaseToOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const takes, enough = 20 * time.Millisecond, 1000 // batches: more than a minute has room for
-		s := &store{takes: takes, batches: slices.Repeat([]int{jobs.SweepBatch}, enough)}
+		s := &store{takes: takes, batches: slices.Repeat([]int{periodic.SweepBatch}, enough)}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			runJob(ctx, jobs.Cleaning(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+			runJob(ctx, periodic.Cleaning(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 		}()
 		calls := func() int { synctest.Wait(); return int(s.calls.Load()) }
-		time.Sleep(jobs.SweepEvery)
+		time.Sleep(periodic.SweepEvery)
 		first := calls()
-		if want := int(jobs.SweepEvery / (10 * takes)); first < want || first > want+1 {
+		if want := int(periodic.SweepEvery / (10 * takes)); first < want || first > want+1 {
 			t.Errorf("%d batches of %s in a minute, want a tenth of it to be used: %d", first, takes, want)
 		}
 		time.Sleep(10 * time.Second)
@@ -103,9 +103,9 @@ func TestTheJanitorLogsAFailureAndComesAgain(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			runJob(ctx, jobs.Cleaning(s, slog.New(slog.DiscardHandler)), telemetry.NewLogger(&logged, slog.LevelInfo, false))
+			runJob(ctx, periodic.Cleaning(s, slog.New(slog.DiscardHandler)), telemetry.NewLogger(&logged, slog.LevelInfo, false))
 		}()
-		time.Sleep(jobs.SweepEvery + time.Second)
+		time.Sleep(periodic.SweepEvery + time.Second)
 		stop()
 		<-done
 		if s.calls.Load() != 2 || strings.Count(logged.String(), "error=gone") != 2 {
@@ -128,7 +128,7 @@ func TestRecentlyCreatedTablesAreLookedForWhateverFails(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			runJob(ctx, jobs.Statistics(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+			runJob(ctx, periodic.Statistics(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 		}()
 		time.Sleep(time.Minute + time.Second)
 		stop()
@@ -256,7 +256,7 @@ func TestLateWebhooksAreLookedForInATwentiethOfTheTime(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				runJob(ctx, jobs.LateWebhooks(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+				runJob(ctx, periodic.LateWebhooks(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 			}()
 			time.Sleep(time.Hour)
 			stop()

@@ -16,9 +16,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/jobs"
 	"waybill/adapters/memory"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/periodic"
 	"waybill/adapters/web/server"
 	"waybill/ports"
 )
@@ -233,7 +233,7 @@ func TestAProcessEndsWithinHalfAMinuteWhateverHangs(t *testing.T) {
 		"a request":                         {time.Hour, 0, true, 25 * time.Second},
 		"a task":                            {0, time.Hour, false, 28 * time.Second},
 		"both":                              {time.Hour, time.Hour, false, 28 * time.Second},
-		"a request, and a task that writes": {time.Hour, jobs.RecordTimeout, true, 27 * time.Second},
+		"a request, and a task that writes": {time.Hour, periodic.RecordTimeout, true, 27 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,8 +18,8 @@ import (
 	"waybill/adapters/clock"
 	"waybill/adapters/console"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/jobs"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/periodic"
 	"waybill/adapters/portal"
 	waybillredis "waybill/adapters/redis"
 	"waybill/adapters/telemetry"
@@ -45,8 +45,8 @@ type service struct {
 	seed       *admin.Seeder
 	key        *secretKey
 	beside     dependencies
-	jobs       *jobs.Jobs
-	teller     *jobs.Teller
+	jobs       *periodic.Jobs
+	teller     *periodic.Teller
 	kept       domain.RequestLogKeeping
 
 	products      products
@@ -72,7 +72,7 @@ func (s *service) hearFanouts(ctx context.Context) {
 // serveAndWork answers requests and does what becomes due, in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 	p := s.process(l, "dev")
-	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(jobs.LateWebhooks(s.store, s.log)), s.jobs.Task(jobs.Reports(s.store)))
+	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)), s.jobs.Task(periodic.Reports(s.store)))
 	return p.Run(ctx)
 }
 
@@ -89,20 +89,20 @@ func (s *service) process(l *listeners, role string) *server.Process {
 	return &server.Process{
 		Servers: servers, Ops: s.ops, At: l.ops, Log: s.log, Leaving: s.products.stop,
 		Tasks: []server.Task{
-			s.teller.Task(role, version), s.jobs.Task(jobs.Cleaning(s.store, s.log)),
-			s.jobs.Task(jobs.Statistics(s.store, s.log)),
+			s.teller.Task(role, version), s.jobs.Task(periodic.Cleaning(s.store, s.log)),
+			s.jobs.Task(periodic.Statistics(s.store, s.log)),
 			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.products.forget); return nil },
-			s.jobs.Task(jobs.KeyUses("key_uses_live", s.products.live.Admission)),
-			s.jobs.Task(jobs.KeyUses("key_uses_sandbox", s.products.sandbox.Admission)),
+			s.jobs.Task(periodic.KeyUses("key_uses_live", s.products.live.Admission)),
+			s.jobs.Task(periodic.KeyUses("key_uses_sandbox", s.products.sandbox.Admission)),
 			func(ctx context.Context) error { s.notifier.Run(ctx); return nil },
 			func(ctx context.Context) error { s.hearFanouts(ctx); return nil },
-			s.jobs.Task(jobs.RequestLog("request_log_live", s.products.live.Recorder)),
-			s.jobs.Task(jobs.RequestLog("request_log_sandbox", s.products.sandbox.Recorder)),
-			s.jobs.Task(jobs.RequestLogRotation(s.store, s.kept)),
-			s.jobs.Task(jobs.Resealing(s.key.use, s.key.rotates(), s.key.log)),
-			s.jobs.Task(jobs.Following(s.clock)),
-			s.jobs.Task(jobs.Views(s.portal.Access)),
-			s.jobs.Task(jobs.Check("webhook_notifications", s.notifier.Failed)),
+			s.jobs.Task(periodic.RequestLog("request_log_live", s.products.live.Recorder)),
+			s.jobs.Task(periodic.RequestLog("request_log_sandbox", s.products.sandbox.Recorder)),
+			s.jobs.Task(periodic.RequestLogRotation(s.store, s.kept)),
+			s.jobs.Task(periodic.Resealing(s.key.use, s.key.rotates(), s.key.log)),
+			s.jobs.Task(periodic.Following(s.clock)),
+			s.jobs.Task(periodic.Views(s.portal.Access)),
+			s.jobs.Task(periodic.Check("webhook_notifications", s.notifier.Failed)),
 		},
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/clock"
-	"waybill/adapters/jobs"
+	"waybill/adapters/periodic"
 	"waybill/adapters/storage/gormstore"
 	"waybill/adapters/telemetry"
 	"waybill/domain"
@@ -51,14 +51,14 @@ func TestAProcessTellsOfItsJobsAndServicesUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		r, h := prometheus.NewRegistry(), &heard{}
-		j, outages := jobs.New(r, slog.New(slog.DiscardHandler)), telemetry.NewOutages(r, slog.New(slog.DiscardHandler))
+		j, outages := periodic.New(r, slog.New(slog.DiscardHandler)), telemetry.NewOutages(r, slog.New(slog.DiscardHandler))
 		routing := outages.Of("routing")
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = jobs.NewTeller(j, h, nil, outages, clock.NewSystem(), &stage.IDs{}).Task("worker", "1.2")(ctx)
+			_ = periodic.NewTeller(j, h, nil, outages, clock.NewSystem(), &stage.IDs{}).Task("worker", "1.2")(ctx)
 		})
 		all.Go(func() {
-			j.Run(ctx, jobs.Job{Name: "weaving", Every: time.Second, Limit: time.Second, Do: func(context.Context) (time.Duration, error) {
+			j.Run(ctx, periodic.Job{Name: "weaving", Every: time.Second, Limit: time.Second, Do: func(context.Context) (time.Duration, error) {
 				return 0, errors.New("no wool\nat all")
 			}})
 		})

@@ -16,9 +16,9 @@ import (
 	"waybill/adapters/crypto"
 	"waybill/adapters/geo"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/jobs"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/pages"
+	"waybill/adapters/periodic"
 	"waybill/adapters/portal"
 	"waybill/adapters/telemetry"
 	"waybill/adapters/trackingpage"
@@ -96,8 +96,8 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, jobs.New, newConnectionBounds, newTracing, newProxyWatch, telemetry.NewRegistry, telemetry.NewOutages, jobs.NewTeller,
-	wire.Bind(new(jobs.Services), new(*telemetry.Outages)),
+	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, telemetry.NewRegistry, telemetry.NewOutages, periodic.NewTeller,
+	wire.Bind(new(periodic.Services), new(*telemetry.Outages)),
 	wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 

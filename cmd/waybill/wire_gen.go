@@ -18,9 +18,9 @@ import (
 	"waybill/adapters/crypto"
 	"waybill/adapters/geo"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/jobs"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/pages"
+	"waybill/adapters/periodic"
 	"waybill/adapters/portal"
 	"waybill/adapters/telemetry"
 	"waybill/adapters/trackingpage"
@@ -281,7 +281,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clockDatabase, identifiers, schedules, observer, log)
 	mailSender := newSender(database, c, clockDatabase, identifiers, urls, registry, log)
-	jobsJobs := jobs.New(registry, log)
+	jobs := periodic.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
 		scheduler: scheduler,
@@ -290,7 +290,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		drainer:   drainer,
 		mails:     mailSender,
 		moves:     moves,
-		jobs:      jobsJobs,
+		jobs:      jobs,
 	}
 	fanoutNews := newFanoutNews(client, log)
 	notifier := newNotifier(v, queue, fanoutNews, log)
@@ -308,7 +308,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		config: c,
 		log:    log,
 	}
-	teller := jobs.NewTeller(jobsJobs, database, v, outages, clockDatabase, identifiers)
+	teller := periodic.NewTeller(jobs, database, v, outages, clockDatabase, identifiers)
 	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainService := &service{
 		apis:          mainApis,
@@ -322,7 +322,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		seed:          seeder,
 		key:           mainSecretKey,
 		beside:        mainDependencies,
-		jobs:          jobsJobs,
+		jobs:          jobs,
 		teller:        teller,
 		kept:          requestLogKeeping,
 		products:      mainProducts,
@@ -440,7 +440,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	mailSender := newSender(database, c, clockDatabase, identifiers, urls, registry, log)
 	operations := deliveries.NewOperations(portsStorage, clockDatabase, identifiers, eventRenderer)
 	moves := bulk.NewMoves(portsStorage, operations, clockDatabase, identifiers, log)
-	jobsJobs := jobs.New(registry, log)
+	jobs := periodic.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
 		scheduler: scheduler,
@@ -449,7 +449,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		drainer:   drainer,
 		mails:     mailSender,
 		moves:     moves,
-		jobs:      jobsJobs,
+		jobs:      jobs,
 	}
 	v := onlyOne(database)
 	client, cleanup6, err := newRedis(c)
@@ -476,7 +476,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		log:    log,
 	}
 	outages := telemetry.NewOutages(registry, log)
-	teller := jobs.NewTeller(jobsJobs, database, v, outages, clockDatabase, identifiers)
+	teller := periodic.NewTeller(jobs, database, v, outages, clockDatabase, identifiers)
 	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainWorker := &worker{
 		background: mainBackgroundJobs,
@@ -485,7 +485,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		store:      database,
 		clock:      clockDatabase,
 		key:        mainSecretKey,
-		jobs:       jobsJobs,
+		jobs:       jobs,
 		teller:     teller,
 		kept:       requestLogKeeping,
 		log:        log,
@@ -643,5 +643,5 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, jobs.New, newConnectionBounds, newTracing, newProxyWatch, telemetry.NewRegistry, telemetry.NewOutages, jobs.NewTeller, wire.Bind(new(jobs.Services), new(*telemetry.Outages)), wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, telemetry.NewRegistry, telemetry.NewOutages, periodic.NewTeller, wire.Bind(new(periodic.Services), new(*telemetry.Outages)), wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

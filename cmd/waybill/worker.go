@@ -12,8 +12,8 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clock"
-	"waybill/adapters/jobs"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/periodic"
 	"waybill/adapters/web/server"
 	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
@@ -29,8 +29,8 @@ type worker struct {
 	store      ports.Database
 	clock      *clock.Database
 	key        *secretKey
-	jobs       *jobs.Jobs
-	teller     *jobs.Teller
+	jobs       *periodic.Jobs
+	teller     *periodic.Teller
 	kept       domain.RequestLogKeeping
 	log        *slog.Logger
 }
@@ -106,13 +106,13 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 		Tasks: []server.Task{
 			w.background.run, w.teller.Task("worker", version),
 			func(ctx context.Context) error { w.notifier.Run(ctx); return nil },
-			w.jobs.Task(jobs.Cleaning(w.store, w.log)),
-			w.jobs.Task(jobs.LateWebhooks(w.store, w.log)),
-			w.jobs.Task(jobs.Reports(w.store)),
-			w.jobs.Task(jobs.RequestLogRotation(w.store, w.kept)),
-			w.jobs.Task(jobs.Resealing(w.key.use, w.key.rotates(), w.key.log)),
-			w.jobs.Task(jobs.Following(w.clock)),
-			w.jobs.Task(jobs.Check("webhook_notifications", w.notifier.Failed)),
+			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
+			w.jobs.Task(periodic.LateWebhooks(w.store, w.log)),
+			w.jobs.Task(periodic.Reports(w.store)),
+			w.jobs.Task(periodic.RequestLogRotation(w.store, w.kept)),
+			w.jobs.Task(periodic.Resealing(w.key.use, w.key.rotates(), w.key.log)),
+			w.jobs.Task(periodic.Following(w.clock)),
+			w.jobs.Task(periodic.Check("webhook_notifications", w.notifier.Failed)),
 		},
 	}
 	return p.Run(ctx)

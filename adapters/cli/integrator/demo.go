@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/circuitbreaker"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clients/go/waybillapi"
-	"waybill/adapters/outbound"
 	"waybill/domain"
 )
 
@@ -53,7 +53,7 @@ func (p *Commands) demo() *cobra.Command {
 			}
 			// Elsewhere there may be a proxy on the way; here a look tells before all the talk.
 			if settings.OnThisMachine(c.baseURL) {
-				if err := outbound.Listens(cmd.Context(), c.baseURL); err != nil {
+				if err := circuitbreaker.Listens(cmd.Context(), c.baseURL); err != nil {
 					return c.unreachable(err)
 				}
 			}

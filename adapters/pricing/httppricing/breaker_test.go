@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/adapters/outbound"
+	"waybill/adapters/circuitbreaker"
 	"waybill/adapters/pricing/httppricing"
 	"waybill/domain"
 	"waybill/ports"
@@ -159,7 +159,7 @@ func TestOneBusinessWhoseTripsHangHoldsUpNoOther(t *testing.T) {
 func TestWhatTheSandboxMeetsIsNotFeltOnLive(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service, c *httppricing.Client) {
 		s.hang.Store(true)
-		if err := outage(t, c, domain.Sandbox); !errors.Is(err, outbound.ErrOpen) {
+		if err := outage(t, c, domain.Sandbox); !errors.Is(err, circuitbreaker.ErrOpen) {
 			t.Fatalf("the sandbox answers %v", err)
 		}
 		s.will(200, good)
@@ -230,7 +230,7 @@ func TestOnlyAConnectionThatFailsShowsTheServiceGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := outage(t, ask(t, httppricing.Options{URL: tcp(t, c.fault)}), domain.Live)
-			if gone := errors.Is(err, outbound.ErrOpen); gone != c.gone {
+			if gone := errors.Is(err, circuitbreaker.ErrOpen); gone != c.gone {
 				t.Errorf("taken for gone: %t, by %v", gone, err)
 			}
 		})
@@ -244,7 +244,7 @@ func TestOnlyAConnectionThatFailsShowsTheServiceGone(t *testing.T) {
 		address := l.Addr().String()
 		l.Close()
 		c := ask(t, httppricing.Options{URL: "http://" + address})
-		if err := outage(t, c, domain.Live); !errors.Is(err, outbound.ErrOpen) {
+		if err := outage(t, c, domain.Live); !errors.Is(err, circuitbreaker.ErrOpen) {
 			t.Fatalf("not taken for gone: %v", err)
 		}
 		if l, err = net.Listen("tcp", address); err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"waybill/adapters/outbound"
+	"waybill/adapters/circuitbreaker"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -51,7 +51,7 @@ type Client struct {
 	endpoint string
 	currency string
 	header   func(context.Context, http.Header)
-	service  *outbound.Service
+	service  *circuitbreaker.Service
 }
 
 // New checks the options and connects to nothing yet.
@@ -73,7 +73,7 @@ func New(o Options) (*Client, error) {
 		endpoint: endpoint,
 		currency: o.Currency,
 		header:   o.Header,
-		service: outbound.NewService(outbound.ServiceOptions{
+		service: circuitbreaker.NewService(circuitbreaker.ServiceOptions{
 			Timeout: o.Timeout, HTTPClient: o.HTTPClient, OnChange: o.OnChange,
 		}),
 	}, nil
@@ -136,7 +136,7 @@ func (c *Client) ask(ctx context.Context, client *http.Client, body []byte) (dom
 
 	res, err := client.Do(req)
 	if err != nil {
-		return domain.Quote{}, outbound.Transport(err)
+		return domain.Quote{}, circuitbreaker.Transport(err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusUnprocessableEntity {
@@ -144,7 +144,7 @@ func (c *Client) ask(ctx context.Context, client *http.Client, body []byte) (dom
 	}
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
-		return domain.Quote{}, outbound.Transport(err)
+		return domain.Quote{}, circuitbreaker.Transport(err)
 	}
 	if len(answer) > maxAnswer {
 		return domain.Quote{}, fmt.Errorf("the answer is over %d KiB", maxAnswer>>10)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/adapters/outbound"
+	"waybill/adapters/circuitbreaker"
 	"waybill/adapters/pricing/httppricing"
 	"waybill/domain"
 	"waybill/ports"
@@ -72,7 +72,7 @@ func TestPricingConformance(t *testing.T) {
 			l := &line{}
 			l.down.Store(true)
 			c := ask(t, httppricing.Options{URL: url, HTTPClient: &http.Client{Transport: l}})
-			if err := outage(t, c, domain.Live); !errors.Is(err, outbound.ErrOpen) {
+			if err := outage(t, c, domain.Live); !errors.Is(err, circuitbreaker.ErrOpen) {
 				t.Fatalf("during the outage: %v, want an open breaker", err)
 			}
 			l.down.Store(false)

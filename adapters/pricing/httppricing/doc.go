@@ -29,7 +29,7 @@
 //     request; retrying here as well would multiply the load on a service that
 //     is down. (A request that met a connection the service had closed is sent
 //     again on a new one: it never arrived.)
-//   - A failure to price is about one trip. Package outbound decides when the
+//   - A failure to price is about one trip. Package circuitbreaker decides when the
 //     service itself is gone, and keeps live, the sandbox and the businesses
 //     apart meanwhile. Rejected: a breaker that counts bad answers, since one
 //     customer can have them at will.

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/adapters/outbound"
+	"waybill/adapters/circuitbreaker"
 	"waybill/adapters/routing/valhalla"
 	"waybill/domain"
 	"waybill/ports"
@@ -85,7 +85,7 @@ func TestWhatTheEngineAnswersIsOfItsTripAlone(t *testing.T) {
 		} {
 			s.will(status, body)
 			for range 4 {
-				if err := outage(t, c, domain.Live); errors.Is(err, outbound.ErrOpen) {
+				if err := outage(t, c, domain.Live); errors.Is(err, circuitbreaker.ErrOpen) {
 					t.Fatalf("%d %s is taken for an outage", status, body)
 				}
 			}
@@ -122,7 +122,7 @@ func TestAnEngineThatHangsCostsNothingSoonAndOnlyItsEnvironment(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service, c *valhalla.Client) {
 		s.hang.Store(true)
 		began := time.Now()
-		if err := outage(t, c, domain.Sandbox); !errors.Is(err, outbound.ErrOpen) {
+		if err := outage(t, c, domain.Sandbox); !errors.Is(err, circuitbreaker.ErrOpen) {
 			t.Fatalf("not taken for gone: %v", err)
 		}
 		if took := time.Since(began); took != 5*time.Second || s.asked.Load() != 5 {
@@ -161,7 +161,7 @@ func TestAnEngineThatIsNotThereIsTakenForGone(t *testing.T) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx")
 		}),
 	} {
-		if err := outage(t, ask(t, valhalla.Options{URL: url}), domain.Live); !errors.Is(err, outbound.ErrOpen) {
+		if err := outage(t, ask(t, valhalla.Options{URL: url}), domain.Live); !errors.Is(err, circuitbreaker.ErrOpen) {
 			t.Errorf("%s: not taken for gone: %v", name, err)
 		}
 	}

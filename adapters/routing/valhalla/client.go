@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"waybill/adapters/outbound"
+	"waybill/adapters/circuitbreaker"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -54,7 +54,7 @@ type Client struct {
 	costings map[domain.VehicleType]string
 	timeout  time.Duration
 	header   func(context.Context, http.Header)
-	service  *outbound.Service
+	service  *circuitbreaker.Service
 }
 
 // New checks the options and connects to nothing yet.
@@ -75,7 +75,7 @@ func New(o Options) (*Client, error) {
 	}
 	return &Client{
 		base: base, costings: costings, timeout: o.Timeout, header: o.Header,
-		service: outbound.NewService(outbound.ServiceOptions{
+		service: circuitbreaker.NewService(circuitbreaker.ServiceOptions{
 			Timeout: o.Timeout, HTTPClient: o.HTTPClient, OnChange: o.OnChange,
 		}),
 	}, nil
@@ -208,12 +208,12 @@ func do(client *http.Client, req *http.Request) (status int, answer []byte, err 
 	req.Header.Set("User-Agent", "waybill")
 	res, err := client.Do(req)
 	if err != nil {
-		return 0, nil, outbound.Transport(err)
+		return 0, nil, circuitbreaker.Transport(err)
 	}
 	defer res.Body.Close()
 	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
-		return 0, nil, outbound.Transport(err)
+		return 0, nil, circuitbreaker.Transport(err)
 	}
 	if len(answer) > maxAnswer {
 		return 0, nil, fmt.Errorf("the answer is over %d KiB", maxAnswer>>10)

@@ -34,7 +34,7 @@
 //     over 500 km), is an answer too: the caller gets a *ports.TripTooLongError
 //     with an estimate by the straight line, and the price becomes a custom quote.
 //     The limit is the operator's, so no way that exists is called none.
-//   - A failure is about one trip. Package outbound decides when the engine
+//   - A failure is about one trip. Package circuitbreaker decides when the engine
 //     itself is gone, and keeps live, the sandbox and the businesses apart
 //     meanwhile.
 //   - The matrix, POST /sources_to_targets, has a shorter answer, and was

@@ -1,4 +1,4 @@
-// Package outbound is what adapters share that ask a service over the network:
+// Package circuitbreaker is what adapters share that ask a service over the network:
 // when to stop asking one that is gone, and how its connections are shared.
 //
 // Decisions that bind this package:
@@ -22,4 +22,4 @@
 //
 // It serves no port and imports only domain; it is the one package below adapters
 // that other adapters may import.
-package outbound
+package circuitbreaker

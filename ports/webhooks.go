@@ -181,8 +181,10 @@ type SendingStore interface {
 type WebhookOutbox interface {
 	SendingReader
 	// Waiting lists endpoints that wait by now, or will so long after it if nothing happens
-	// until then: those first whose webhooks have been due longest. None of a paused
-	// environment, no listener.
+	// until then. Their owners, a business in an environment each, take turns: first comes
+	// from each owner the endpoint whose webhooks have been due longest, then from each the
+	// next one. So an owner with more of them than the limit hides no other's. None of a
+	// paused environment, no listener.
 	Waiting(ctx context.Context, now time.Time, ahead time.Duration, limit int) ([]WaitingEndpoint, error)
 	// Lease gives the endpoint to the token for so long, if it is free or already the
 	// token's, and tells whether it did. A lease or an open circuit with hours to go is

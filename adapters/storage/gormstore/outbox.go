@@ -33,14 +33,16 @@ const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
 	FROM pending p WHERE p.id IS NOT NULL
 ) `
 
-// waitingEndpoints takes the values of waitingBy; $which takes its own before those of the end.
-const waitingEndpoints = `SELECT id, slow_until, open_until, due, leased_until, $now AS read_at FROM (
-	SELECT e.id, e.slow_until, e.open_until, (SELECT leased_until FROM $lease(e.id) l) AS leased_until,
+// waitingEndpoints takes the values of waiting; $which takes its own before those of the end. An
+// endpoint's turn is its place among the waiting ones of its owner.
+const waitingEndpoints = `SELECT id, slow_until, open_until, due, leased_until, $now AS read_at,
+	row_number() OVER (PARTITION BY business_id, environment ORDER BY due, id) AS turn FROM (
+	SELECT e.id, e.business_id, e.environment, e.slow_until, e.open_until, (SELECT leased_until FROM $lease(e.id) l) AS leased_until,
 		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id$with(d,e) AND d.status = 'pending' AND d.due_at >= ` +
 	dueSinceOf + `) AS due
 	FROM webhook_endpoints e
 	WHERE $which AND e.slot IS NOT NULL AND e.enabled AND NOT e.listener AND (e.open_until IS NULL OR e.open_until <= ?) AND ` + unpaused + `
-) AS waiting WHERE due <= ? AND COALESCE(leased_until NOT BETWEEN $later AND $far, TRUE) ORDER BY due, id LIMIT ?`
+) AS waiting WHERE due <= ? AND COALESCE(leased_until NOT BETWEEN $later AND $far, TRUE) ORDER BY turn, due, id LIMIT ?`
 
 const (
 	// skipLimit ends the walk of pendingEndpoints, and skipSlow is when the walk counts

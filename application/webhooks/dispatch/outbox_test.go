@@ -237,8 +237,19 @@ func (b *box) Waiting(ctx context.Context, now time.Time, ahead time.Duration, l
 				waiting = append(waiting, *w)
 			}
 		}
-		slices.SortFunc(waiting, func(x, y ports.WaitingEndpoint) int {
+		byDue := func(x, y ports.WaitingEndpoint) int {
 			return inOrder(b.endpoints[x.ID].pending[0], b.endpoints[y.ID].pending[0])
+		}
+		slices.SortFunc(waiting, byDue)
+		turn, of := map[domain.ID]int{}, map[domain.Tenant]int{}
+		for _, w := range waiting {
+			owner := b.endpoints[w.ID].Tenant
+			owner.ApplicationID = ""
+			turn[w.ID] = of[owner]
+			of[owner]++
+		}
+		slices.SortFunc(waiting, func(x, y ports.WaitingEndpoint) int {
+			return cmp.Or(cmp.Compare(turn[x.ID], turn[y.ID]), byDue(x, y))
 		})
 		waiting = waiting[:min(len(waiting), limit)]
 		return nil

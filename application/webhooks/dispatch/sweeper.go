@@ -84,11 +84,13 @@ func (s *Sweeper) look(ctx context.Context) ([]ports.WaitingEndpoint, error) {
 	return s.outbox.Waiting(ctx, s.clock.Now(), lookAhead, sweepBatch)
 }
 
-// notify notifies of each endpoint at its time, until ctx ends. It keeps in notified the
-// endpoints of the last moments.
+// notify notifies of each endpoint at its time, until ctx ends. Those that wait already come
+// in the order of Waiting, in which owners take turns. It keeps in notified the endpoints of
+// the last moments.
 func (s *Sweeper) notify(ctx context.Context, waiting []ports.WaitingEndpoint, notified map[domain.ID]time.Time) {
 	maps.DeleteFunc(notified, func(_ domain.ID, at time.Time) bool { return s.clock.Now().Sub(at).Abs() >= sweepAgain })
-	sort.SliceStable(waiting, func(i, j int) bool { return waiting[i].From.Before(waiting[j].From) })
+	now := s.clock.Now()
+	sort.SliceStable(waiting, func(i, j int) bool { return waiting[j].From.After(now) && waiting[i].From.Before(waiting[j].From) })
 	for _, w := range waiting {
 		if at, lately := notified[w.ID]; lately && !w.From.After(at) {
 			continue

@@ -136,6 +136,44 @@ func (unhurried) Notify(context.Context, ports.JobKind, string) error {
 	return nil
 }
 
+func TestAnOwnerWithMoreThanCanBeNotifiedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		for n := range 3000 { // a look reads less of them, and less than that is notified before the next one
+			w.add(w.addEndpoint(n), 1, 1)
+		}
+		other := w.addEndpoint(3000)
+		w.change(other, func(b *boxed) { b.Tenant.BusinessID = "biz_other" })
+		time.Sleep(5 * time.Second)
+		w.add(other, 1, 1)
+		var notified []string
+		w.queue = notes{each: 2 * time.Millisecond, ids: &notified}
+		stop := w.sweeping(t)
+		time.Sleep(10 * time.Second)
+		stop()
+		if len(notified) < 2 || !slices.Contains(notified[:2], string(other)) {
+			t.Errorf("of %d notifications the first ones are %v", len(notified), notified[:min(len(notified), 2)])
+		}
+	})
+}
+
+// notes is a queue that notes the endpoints and takes its time for each.
+type notes struct {
+	ports.Queue
+	each time.Duration
+	ids  *[]string
+}
+
+func (n notes) Notify(ctx context.Context, _ ports.JobKind, id string) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(n.each):
+	}
+	*n.ids = append(*n.ids, id)
+	return nil
+}
+
 func TestAnEndpointThatStaysDueIsNotifiedAtEachLookHoweverLongEachTakes(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

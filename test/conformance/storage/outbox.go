@@ -101,6 +101,25 @@ func testWaitingWebhooks(t *testing.T, b ports.Database) {
 		}
 	})
 
+	t.Run("owners take turns, whoever has waited longer", func(t *testing.T) {
+		many, one := newTenant(t, b), newTenant(t, b)
+		var of []domain.WebhookEndpoint
+		for i := range 3 { // each is due since before the next one
+			of = append(of, insertEndpoint(t, b, many))
+			bookAt(t, b, many, sample.Now.Add(time.Duration(i)*time.Minute))
+		}
+		second := newSibling(t, b, many)
+		of = append(of, insertEndpoint(t, b, second), insertEndpoint(t, b, live(many)), insertEndpoint(t, b, one))
+		for i, tenant := range []domain.Tenant{second, live(many), one} {
+			bookAt(t, b, tenant, sample.Now.Add(time.Duration(10+i)*time.Minute))
+		}
+		var order []int
+		for _, w := range waiting(t, later, of...) {
+			order = append(order, slices.IndexFunc(of, func(e domain.WebhookEndpoint) bool { return e.ID == w.ID }))
+		}
+		wantEqual(t, "order", order, []int{0, 4, 5, 1, 2, 3})
+	})
+
 	t.Run("only what is enabled, free and closed waits", func(t *testing.T) {
 		tenant := newTenant(t, b)
 		e := insertEndpoint(t, b, tenant, healthy)

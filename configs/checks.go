@@ -44,6 +44,7 @@ var checks = map[string]func(string) error{
 	"smtp":        checkSMTP,
 	"mail_from":   checkMailFrom,
 	"issuer":      checkIssuer,
+	"claim":       checkClaim,
 	"request_log": oneOf("on", "failures", "off"),
 	"log_format":  oneOf("auto", "text", "json"),
 }
@@ -65,7 +66,7 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?(\.[A
 func checkHosts(s string) error {
 	for _, name := range parseNames(s) {
 		if !hostName.MatchString(name) {
-			return bad("holds "+strconv.Quote(shorten(name))+", which is no name of a host",
+			return bad("holds "+quotedPart(s, name)+", which is no name of a host",
 				"comma-separated names without a port, such as api,ops.example.com")
 		}
 	}

@@ -88,7 +88,7 @@ func (l *loader) addFile(path string, byFlag bool) {
 	}
 	content, err := os.ReadFile(path) //nolint:gosec // the file that the settings name
 	if err != nil {
-		l.problem("the configuration file cannot be read: "+err.Error(), setIn, "name a YAML file that this user may read")
+		l.problem("the configuration file cannot be read: "+fileFault(err)+pathShown(path), setIn, "name a YAML file that this user may read")
 		return
 	}
 	settings, err := settingsOf(content)
@@ -105,7 +105,7 @@ func (l *loader) addFile(path string, byFlag bool) {
 			if near := nearest(name, names()); near != "" {
 				fix = "did you mean " + near + "?"
 			}
-			l.problem("unknown setting "+strconv.Quote(name), path, fix)
+			l.problem("unknown setting "+quoted(name), path, fix)
 		case value != nil:
 			known[name] = value
 		}
@@ -176,12 +176,12 @@ func (l *loader) addEnvironment() {
 		default:
 			content, err := os.ReadFile(path) //nolint:gosec // the file that the settings name
 			if err != nil {
-				l.problem(f.env()+fileSuffix+" names a file that cannot be read: "+err.Error(), "environment", "name a file that this user may read")
+				l.problem(f.env()+fileSuffix+" names a file that cannot be read: "+fileFault(err)+pathShown(path), "environment", "name a file that this user may read")
 				continue
 			}
 			value, source = strings.TrimRight(string(content), "\r\n"), f.env()+fileSuffix
 			if value == "" && !f.isList() {
-				l.problem(f.env()+fileSuffix+" names an empty file: "+path, "environment", "put the value into it")
+				l.problem(f.env()+fileSuffix+" names an empty file"+pathShown(path), "environment", "put the value into it")
 				continue
 			}
 			l.files[f.name] = path

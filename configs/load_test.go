@@ -282,6 +282,45 @@ func TestAProblemNamesTheSettingTheValueItsSourceAndTheCure(t *testing.T) {
 	}
 }
 
+func TestAMisplacedSecretIsNotShown(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{
+		"postgres://u:hunter22@db/w", "postgres://u:p,hunter22@db/w", "redis://:hunter22@r:6379/0", "redis://hunter22@r", "u:hunter22@db/w",
+		"host=db user=u password=hunter22 dbname=w", "host=db PWD = 'a hunter22'", strings.Repeat("hunter22", 4), strings.Repeat("hunter22", 20),
+		"/" + strings.Repeat("hunter22", 4) + "+/aB==", "x " + strings.Repeat("hunter22", 4),
+	} {
+		for _, name := range []string{
+			"LIVE_ADDR", "LIVE_BASE_URL", "OPS_HOSTS", "TRUSTED_PROXIES", "BULK_LEASE", "DATABASE_POOL_SIZE", "LOG_LEVEL", "RATE_LIMIT_PER_KEY",
+			"OIDC_ROLES", "OIDC_GROUPS_CLAIM", "OIDC_ISSUER", "MAIL_FROM", "MAP_FILE", "WEBHOOK_ALLOW_PRIVATE", "WEBHOOK_RETRY_SCHEDULE", "CONFIG",
+			"DATABASE_URL_FILE", "REDIS_URL_FILE", "SMTP_URL_FILE", "KEY_PEPPER_FILE", "SECRET_KEY_FILE", "OIDC_CLIENT_SECRET_FILE",
+			"DATABASE_REPLICA_URLS_FILE", "KEY_PEPPER_PREVIOUS_FILE",
+		} {
+			_, err := configs.Load(configs.Sources{Environ: []string{"WAYBILL_" + name + "=" + value}})
+			taken := err == nil && name != "OPS_HOSTS" // a host may have the name of a key
+			if found := fmt.Sprintf("%+v", err); taken || strings.Contains(found, "hunter22") {
+				t.Errorf("%s is %s: %s", name, value, found)
+			}
+		}
+	}
+}
+
+func TestAPathIsShown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for environ, want := range map[string]string{
+		"WAYBILL_SECRET_KEY_FILE=" + dir + "/missing":                                     "cannot be read: no such file or directory: " + dir + "/missing",
+		"WAYBILL_SECRET_KEY_FILE=" + dir:                                                  "cannot be read: is a directory: " + dir,
+		"WAYBILL_SECRET_KEY_FILE=" + write(t, "empty-file-of-the-secret-key-of-2026", ""): "names an empty file: /",
+		"WAYBILL_MAP_FILE=/srv/maps/ghana-of-the-28th-of-november-2026.pmtiles":           `is "/srv/maps/ghana-of-the-28th-of-november-2026.pmtiles"`,
+		"WAYBILL_OIDC_ROLES=group:8f14e45f-ceea-467f-a8a3-2b1b6d5c9f11=boss":              `is "group:8f14e45f-ceea-467f-a8a3-2b1b6d5c9f11=boss"`,
+		"WAYBILL_LIVE_BASE_URL=https://api.example.com/the/company/deliveries/waybill/v2": `is "https://api.example.com/the/company/deliveries/waybill/v2"`,
+	} {
+		if found := problems(t, configs.Sources{Environ: []string{environ}}); !strings.Contains(found.Error(), want) {
+			t.Errorf("%s: %v", environ, found)
+		}
+	}
+}
+
 func TestAFileIsHeldToTheNamesAndFormsThereAre(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ content, what, fix string }{
@@ -436,6 +475,12 @@ func TestAPasswordThatIsNotEncodedIsRefusedWithTheCureAndNeverShown(t *testing.T
 		c := load(t, configs.Sources{Environ: []string{"WAYBILL_DATABASE_URL=" + address}})
 		if got := c.DatabaseURL.String(); got != want {
 			t.Errorf("%s shows as %s, want %s", address, got, want)
+		}
+	}
+	for _, scheme := range []string{"redis", "rediss", "unix"} { // the colon before the password is easily forgotten
+		c := load(t, configs.Sources{Environ: []string{"WAYBILL_REDIS_URL=" + scheme + "://hunter22@cache:6379/0"}})
+		if got, want := c.RedisURL.String(), scheme+"://xxxxx@cache:6379/0"; got != want {
+			t.Errorf("a password alone shows as %s, want %s", got, want)
 		}
 	}
 	for _, address := range []string{"smtp://orders@example.com:hunter22@mail:587", "smtp://orders%40example.com:p%2Fw@mail:587"} {

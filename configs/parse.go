@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -37,28 +36,13 @@ func (f field) problem(value any, source string, cause error) Problem {
 	}
 	shown := " "
 	if s, ok := value.(string); ok && f.secret == "" && s != "" {
-		shown = " is " + strconv.Quote(shorten(withoutUser(s))) + " and "
+		shown = " is " + quoted(s) + " and "
 	}
 	var bad *badValue
 	if !errors.As(cause, &bad) {
 		bad = &badValue{what: "cannot be used", fix: cause.Error()}
 	}
 	return Problem{What: called + shown + bad.what, SetIn: source, Fix: bad.fix}
-}
-
-// userInfo is what stands before the host of an address, valid or not.
-var userInfo = regexp.MustCompile(`//.*@`)
-
-// withoutUser replaces user and password in an address: the result shows that
-// there are some, not which.
-func withoutUser(s string) string { return userInfo.ReplaceAllString(s, "//"+redacted+"@") }
-
-func shorten(s string) string {
-	const most = 80
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return s
 }
 
 // badValue says what is wrong with a value, without repeating it.
@@ -222,7 +206,7 @@ func parsePrefixes(s string) ([]netip.Prefix, error) {
 			prefix, err = address.Prefix(address.BitLen())
 		}
 		if err != nil {
-			return nil, bad("holds "+strconv.Quote(shorten(part))+", which is no network",
+			return nil, bad("holds "+quotedPart(s, part)+", which is no network",
 				"comma-separated networks, such as 10.0.0.0/8,192.168.1.7")
 		}
 		if tooWide(prefix) {

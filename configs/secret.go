@@ -64,8 +64,11 @@ func (u URL) String() string {
 	if strings.ContainsAny(user, "/?#") {
 		user = "xxxxx"
 	}
-	if hasPassword {
+	switch {
+	case hasPassword:
 		user += ":xxxxx"
+	case user != "" && !strings.HasPrefix(scheme, "postgres"): // a password whose colon was forgotten
+		user = "xxxxx"
 	}
 	return scheme + "://" + user + queryPassword.ReplaceAllString(rest[at:], "${1}xxxxx")
 }

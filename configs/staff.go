@@ -72,6 +72,14 @@ func checkIssuer(s string) error {
 	return nil
 }
 
+// checkClaim refuses what is surely no name of a claim. A name may be an address.
+func checkClaim(s string) error {
+	if withoutSecrets(s) != s {
+		return bad("looks like a secret and is no name of a claim", "groups, or a path such as realm_access.roles")
+	}
+	return nil
+}
+
 // checkIdentityProvider is about the settings of sign-in at an identity provider: all or
 // none.
 func (c *Config) checkIdentityProvider() Problems {

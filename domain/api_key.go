@@ -77,6 +77,11 @@ type APIKey struct {
 // Allows reports whether the key has the scope.
 func (k *APIKey) Allows(s Scope) bool { return slices.Contains(k.Scopes, s) }
 
+// Past reports whether the key was revoked or has expired.
+func (k *APIKey) Past(now time.Time) bool {
+	return k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)
+}
+
 // Credential is a key together with its application and business.
 type Credential struct {
 	Key         APIKey

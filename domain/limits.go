@@ -149,6 +149,14 @@ const (
 	MaxMoves = 200
 	// MaxAddressesPerRecipient bounds a list that is never paginated.
 	MaxAddressesPerRecipient = 200
+	// MaxApplications is how many a business may have, disabled ones included. It bounds the
+	// lists and menus that have all of them.
+	MaxApplications = 100
+	// MaxUsableKeys is how many keys of an application in an environment may work at a time.
+	MaxUsableKeys = 100
+	// MaxPastKeysListed is how many revoked and expired keys of an application in an
+	// environment are listed, the newest ones. Their number has no bound.
+	MaxPastKeysListed = 200
 	// MaxRunningSimulations is how many an application may have at a time.
 	MaxRunningSimulations = 100
 	// MaxTrackedEvents is how much of a timeline Tracking has: a delivery that was

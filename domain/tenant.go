@@ -1,6 +1,15 @@
 package domain
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
+
+// The codes of what a customer has too many of. No answer of the public API has them.
+const (
+	CodeApplicationLimit = "APPLICATION_LIMIT"
+	CodeAPIKeyLimit      = "API_KEY_LIMIT"
+)
 
 // Environment is where a record lives. Nothing ever crosses from one to the other.
 type Environment string
@@ -51,4 +60,24 @@ type Application struct {
 type RateLimit struct {
 	Limit  int
 	Window time.Duration
+}
+
+// ApplicationLimit is the 409 for one application too many.
+func ApplicationLimit() *Error {
+	return &Error{
+		Kind: KindConflict, Code: CodeApplicationLimit,
+		Message: fmt.Sprintf("The business has %d applications, the maximum, and none can be deleted. Rename one that is no longer used.",
+			MaxApplications),
+		Details: map[string]any{"limit": MaxApplications},
+	}
+}
+
+// APIKeyLimit is the 409 for one usable key too many.
+func APIKeyLimit(e Environment) *Error {
+	return &Error{
+		Kind: KindConflict, Code: CodeAPIKeyLimit,
+		Message: fmt.Sprintf("The application has %d usable %s keys, the maximum. Revoke one that is no longer used, then try again.",
+			MaxUsableKeys, e),
+		Details: map[string]any{"limit": MaxUsableKeys},
+	}
 }

@@ -19,8 +19,9 @@ type TenancyReader interface {
 	Business(ctx context.Context, id domain.ID) (domain.Business, error)
 	Application(ctx context.Context, id domain.ID) (domain.Application, error)
 	APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error)
-	// APIKeys lists the keys of an application, oldest first, revoked ones included.
-	APIKeys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error)
+	// APIKeys lists the keys of an application, oldest first: all that may be used now, and in
+	// each environment the newest domain.MaxPastKeysListed of the revoked and expired ones.
+	APIKeys(ctx context.Context, applicationID domain.ID, now time.Time) ([]domain.APIKey, error)
 	// ExpiringKeys lists keys that are not revoked and expire behind from and not behind
 	// until, by ID, behind one of them; empty: from the first one on.
 	ExpiringKeys(ctx context.Context, from, until time.Time, after domain.ID, limit int) ([]domain.Credential, error)

@@ -186,6 +186,8 @@ func limitRows(o Options, d *description) []limitRow {
 		{"Orders in one bulk create, which counts as one request", strconv.Itoa(domain.MaxBulkItems)},
 		{"Rows on one page of a list", fmt.Sprintf("%d, and %d by default", d.limit.Maximum, d.limit.Default)},
 		{"Running simulations of one application", strconv.Itoa(domain.MaxRunningSimulations)},
+		{"Applications of one business", strconv.Itoa(domain.MaxApplications)},
+		{"Usable keys of one application, in each environment", strconv.Itoa(domain.MaxUsableKeys)},
 		{"Webhook endpoints of one application, in each environment", strconv.Itoa(domain.MaxWebhookEndpoints)},
 		{"Addresses of one recipient", strconv.Itoa(domain.MaxAddressesPerRecipient)},
 		{"How long an Idempotency-Key is remembered", duration(o.IdempotencyRetention)},

@@ -45,7 +45,7 @@ func (p *Portal) appView(c *call, a domain.Application) (appView, error) {
 			if k.LastUsedAt != nil && k.LastUsedAt.After(e.LastUsedAt) {
 				e.LastUsedAt = *k.LastUsedAt
 			}
-			if k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt) {
+			if k.Past(now) {
 				continue
 			}
 			e.Usable++
@@ -223,8 +223,8 @@ func (p *Portal) createApp(c *call) error {
 	if c.Wrong(err) {
 		return p.appsPage(c, http.StatusUnprocessableEntity, nil)
 	}
-	if domain.HasCode(err, domain.CodeFormAlreadySent) {
-		return p.appsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second application was made",
+	if domain.HasCode(err, domain.CodeFormAlreadySent) || domain.HasCode(err, domain.CodeApplicationLimit) {
+		return p.appsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No further application was made",
 			Lines: []string{pages.MessageOf(err)}})
 	}
 	if err != nil {

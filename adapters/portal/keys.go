@@ -35,6 +35,7 @@ type keysView struct {
 	Tabs        pages.Tabs
 	Keys        []keyView
 	Past        []keyView // revoked or expired
+	PastMost    int       // how many of these are shown
 	Unread      string    // why the page does not tell what was called; empty: it does
 	May         bool
 	Once        string // the ID of the key that the form will make
@@ -126,7 +127,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	v := keysView{
-		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), Once: p.drawKeyID(), Told: p.toldOfKeys(),
+		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), Once: p.drawKeyID(), Told: p.toldOfKeys(), PastMost: domain.MaxPastKeysListed,
 		BaseURL: map[domain.Environment]string{domain.Live: p.options.LiveBaseURL, domain.Sandbox: p.options.SandboxBaseURL}[e],
 		Tabs:    pages.Tabs{Label: "Environment"}, Scopes: scopesField(c), ExpiresIn: expiresField(c),
 	}
@@ -152,7 +153,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 	now := p.options.Clock.Now()
 	for _, k := range keys {
 		shown := showKey(k, now, past, keys)
-		if k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt) {
+		if k.Past(now) {
 			v.Past = append(v.Past, shown)
 			continue
 		}

@@ -67,6 +67,33 @@ func TestAKeyIsInOneAnswerAndNowhereElse(t *testing.T) {
 	}
 }
 
+func TestALimitThatIsReachedIsShown(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	for range domain.MaxApplications - 1 { // beside the one of the house, and its key
+		must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID, "Shop"))
+		must[tenancyKey](t)(s.tenants.IssueKey(t.Context(), operator, s.house.app.ID, domain.Live, domain.AllScopes(), nil))
+	}
+	list := s.house.keysPath(domain.Live)
+	for _, c := range []struct{ page, verb, title, text string }{
+		{"/apps", "Create", "No further application was made", "The business has 100 applications, the maximum"},
+		{list, "Create", "No key was made", "The application has 100 usable live keys, the maximum. Revoke one"},
+		{list, "Rotate", "No key was made", "The application has 100 usable live keys, the maximum. Revoke one"},
+	} {
+		action, form := r.get(c.page).form(t, c.verb)
+		if form.Has("name") {
+			form.Set("name", "One more")
+		} else if c.verb == "Create" {
+			form["scopes"] = []string{"quotes:read"}
+		}
+		p := r.post(action, form)
+		if p.status != http.StatusConflict || p.secret() != "" || !strings.Contains(p.body, c.title) || !strings.Contains(p.body, c.text) {
+			t.Errorf("%s %s: %d %s", c.verb, c.page, p.status, p.body[:min(len(p.body), 300)])
+		}
+	}
+}
+
 // databaseFiles are those of the scene's database.
 func databaseFiles(t *testing.T, s *scene) []string {
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// CreateApplication adds a program of a business.
+// CreateApplication adds a program of a business. APPLICATION_LIMIT.
 func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, businessID domain.ID, name string) (domain.Application,
 	error) {
 	return t.createApplication(ctx, by, t.ids.ID(domain.PrefixApplication), businessID, name)
@@ -35,13 +35,32 @@ func (t *Tenants) createApplication(ctx context.Context, by domain.AuditActor, i
 	}
 	app := domain.Application{ID: id, BusinessID: businessID, Name: name, CreatedAt: t.clock.Now()}
 	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		if _, err := tx.Tenancy.Business(ctx, businessID); err != nil {
+		if _, err := tx.Tenancy.LockBusiness(ctx, businessID); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if err := roomForApplication(ctx, tx, businessID, id); err != nil {
 			return domain.AuditRecord{}, err
 		}
 		return domain.AuditRecord{Action: domain.ActionApplicationCreate, Target: app.ID, BusinessID: businessID,
 			Details: map[string]string{"name": name}}, tx.Tenancy.InsertApplication(ctx, app)
 	})
 	return app, err
+}
+
+// roomForApplication answers APPLICATION_LIMIT where a business has as many applications as it
+// may, unless one of them has the ID: ports.ErrIDTaken. The business has to be held.
+func roomForApplication(ctx context.Context, tx ports.Stores, businessID, id domain.ID) error {
+	apps, err := tx.Tenancy.ApplicationsPage(ctx, businessID, domain.PageRequest{Limit: domain.MaxApplications - 1})
+	if err != nil || len(apps) < domain.MaxApplications {
+		return err
+	}
+	switch _, err := tx.Tenancy.Application(ctx, id); {
+	case err == nil:
+		return ports.ErrIDTaken
+	case !errors.Is(err, domain.ErrNotFound):
+		return err
+	}
+	return domain.ApplicationLimit()
 }
 
 // RenameApplication gives a program another name, which people see and no key.

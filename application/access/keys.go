@@ -18,7 +18,7 @@ type IssuedKey struct {
 
 // IssueKey makes a key for an application. The secret is not kept: it is
 // shown once. A nil lifetime means the key does not expire. Under a pepper
-// that ConfirmPepper refuses no key is made: it would open nothing.
+// that ConfirmPepper refuses no key is made: it would open nothing. API_KEY_LIMIT.
 func (t *Tenants) IssueKey(ctx context.Context, by domain.AuditActor, applicationID domain.ID, e domain.Environment, scopes []domain.Scope,
 	lifetime *time.Duration) (IssuedKey, error) {
 	return t.issue(ctx, by, "", applicationID, e, scopes, lifetime)
@@ -55,6 +55,9 @@ func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applica
 		if err := unsent(ctx, tx, app, once); err != nil {
 			return domain.AuditRecord{}, err
 		}
+		if err := t.roomForKey(ctx, tx, applicationID, e); err != nil {
+			return domain.AuditRecord{}, err
+		}
 		if err := t.confirmPepper(ctx, tx); err != nil {
 			return domain.AuditRecord{}, err
 		}
@@ -66,7 +69,7 @@ func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applica
 // RotateKey makes a successor with the same scopes. The old key works on until it
 // is revoked, so that an integrator can switch without a gap. The successor of an
 // expiring key lives as long as that key was made for. A revoked key is refused:
-// a thief must not get a new key by rotating a revoked one.
+// a thief must not get a new key by rotating a revoked one. API_KEY_LIMIT.
 func (t *Tenants) RotateKey(ctx context.Context, by domain.AuditActor, id domain.ID) (successor IssuedKey, err error) {
 	return t.rotate(ctx, by, id, "")
 }
@@ -96,6 +99,9 @@ func (t *Tenants) rotate(ctx context.Context, by domain.AuditActor, id, once dom
 			return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAPIKeyRevoked,
 				Message: "Key " + string(id) + " was revoked and cannot be rotated. Create a new key for application " + string(old.ApplicationID) +
 					"."}
+		}
+		if err := t.roomForKey(ctx, tx, old.ApplicationID, old.Environment); err != nil {
+			return domain.AuditRecord{}, err
 		}
 		successor = t.mint(once, old.ApplicationID, old.Environment, old.Scopes)
 		if old.ExpiresAt != nil {
@@ -153,12 +159,13 @@ func (t *Tenants) Key(ctx context.Context, id domain.ID) (domain.APIKey, error) 
 	return t.storage.Read().Tenancy.APIKey(ctx, id)
 }
 
-// Keys lists the keys of an application, oldest first, revoked ones included.
+// Keys lists the keys of an application, oldest first: all usable ones and, of those that are
+// not usable any more, the newest of each environment.
 func (t *Tenants) Keys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error) {
 	if _, err := t.storage.Read().Tenancy.Application(ctx, applicationID); err != nil {
 		return nil, err
 	}
-	return t.storage.Read().Tenancy.APIKeys(ctx, applicationID)
+	return t.storage.Read().Tenancy.APIKeys(ctx, applicationID, t.clock.Now())
 }
 
 // applicationFor reads an application that the actor acts for.
@@ -171,12 +178,9 @@ func (t *Tenants) applicationFor(ctx context.Context, tx ports.Stores, by domain
 }
 
 // unsent answers FORM_ALREADY_SENT where there is a key of the ID. The business is
-// held until the transaction ends, so that of two forms at once the second one waits.
+// held until the transaction ends, so that of two calls at once the second one waits.
 func unsent(ctx context.Context, tx ports.Stores, app domain.Application, once domain.ID) error {
-	if once == "" {
-		return nil
-	}
-	if _, err := tx.Tenancy.LockBusiness(ctx, app.BusinessID); err != nil {
+	if _, err := tx.Tenancy.LockBusiness(ctx, app.BusinessID); err != nil || once == "" {
 		return err
 	}
 	_, err := tx.Tenancy.APIKey(ctx, once)
@@ -185,6 +189,26 @@ func unsent(ctx context.Context, tx ports.Stores, app domain.Application, once d
 		return formAlreadySent()
 	case !errors.Is(err, domain.ErrNotFound):
 		return err
+	}
+	return nil
+}
+
+// roomForKey answers API_KEY_LIMIT where the application has as many usable keys in the
+// environment as it may. The business has to be held.
+func (t *Tenants) roomForKey(ctx context.Context, tx ports.Stores, application domain.ID, e domain.Environment) error {
+	now := t.clock.Now()
+	keys, err := tx.Tenancy.APIKeys(ctx, application, now)
+	if err != nil {
+		return err
+	}
+	usable := 0
+	for _, k := range keys {
+		if k.Environment == e && !k.Past(now) {
+			usable++
+		}
+	}
+	if usable >= domain.MaxUsableKeys {
+		return domain.APIKeyLimit(e)
 	}
 	return nil
 }

@@ -15,13 +15,13 @@ func (t *Tenants) ApplicationOf(ctx context.Context, business, id domain.ID) (do
 	return app, err
 }
 
-// KeysOf lists the keys of a program of a business in one environment, newest first,
-// revoked ones included.
+// KeysOf lists the keys of a program of a business in one environment as Keys does, but
+// newest first.
 func (t *Tenants) KeysOf(ctx context.Context, business, application domain.ID, e domain.Environment) ([]domain.APIKey, error) {
 	if _, err := t.ApplicationOf(ctx, business, application); err != nil {
 		return nil, err
 	}
-	all, err := t.storage.Read().Tenancy.APIKeys(ctx, application)
+	all, err := t.storage.Read().Tenancy.APIKeys(ctx, application, t.clock.Now())
 	var keys []domain.APIKey
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Environment == e {

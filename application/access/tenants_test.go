@@ -310,3 +310,63 @@ func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 		t.Errorf("an unknown application: %v", err)
 	}
 }
+
+func TestApplicationsAndUsableKeysHaveALimit(t *testing.T) {
+	t.Parallel()
+	o, by := tenancyNewScene(t), domain.AuditActor{Name: "test"}
+	business := o.newBusiness(t).ID
+	var app domain.Application
+	var once domain.ID
+	for range domain.MaxApplications {
+		var err error
+		once = o.IDs.ID(domain.PrefixApplication)
+		if app, err = o.CreateApplicationOnce(t.Context(), by, once, business, "App"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := o.CreateApplication(t.Context(), by, business, "App")
+	if e := wantCode(t, err, domain.KindConflict, "APPLICATION_LIMIT"); e.Details["limit"] != 100 || !strings.Contains(e.Message, "100 applications") {
+		t.Errorf("%+v", e)
+	}
+	_, err = o.CreateApplicationOnce(t.Context(), by, once, business, "App")
+	wantCode(t, err, domain.KindConflict, "FORM_ALREADY_SENT") // the form that made the last one
+	o.newApplication(t)                                        // of another business
+
+	issue := func(e domain.Environment, lifetime *time.Duration) (access.IssuedKey, error) {
+		return o.IssueKey(t.Context(), by, app.ID, e, domain.AllScopes(), lifetime)
+	}
+	var keys []access.IssuedKey
+	for i := range domain.MaxUsableKeys {
+		var lifetime *time.Duration
+		if i == 0 {
+			lifetime = new(time.Hour)
+		}
+		key, err := issue(domain.Live, lifetime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key)
+	}
+	_, err = issue(domain.Live, nil)
+	if e := wantCode(t, err, domain.KindConflict, "API_KEY_LIMIT"); e.Details["limit"] != 100 || !strings.Contains(e.Message, "100 usable live keys") {
+		t.Errorf("%+v", e)
+	}
+	_, err = o.RotateKey(t.Context(), by, keys[1].ID)
+	wantCode(t, err, domain.KindConflict, "API_KEY_LIMIT")
+	if _, err := issue(domain.Sandbox, nil); err != nil {
+		t.Errorf("a key of the other environment: %v", err)
+	}
+	// What is revoked or expired makes room.
+	if _, err := o.RevokeKey(t.Context(), by, keys[2].ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.RotateKey(t.Context(), by, keys[1].ID); err != nil {
+		t.Errorf("after one was revoked: %v", err)
+	}
+	o.Clock.GoOn(time.Hour)
+	if _, err := issue(domain.Live, nil); err != nil {
+		t.Errorf("after one expired: %v", err)
+	}
+	_, err = issue(domain.Live, nil)
+	wantCode(t, err, domain.KindConflict, "API_KEY_LIMIT")
+}

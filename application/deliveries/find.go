@@ -191,7 +191,7 @@ func (h *Handling) findKeys(ctx context.Context, business domain.ID, text string
 		if len(text) != lastFour {
 			continue
 		}
-		keys, err := read.APIKeys(ctx, a.ID)
+		keys, err := read.APIKeys(ctx, a.ID, h.clock.Now())
 		if err != nil {
 			return err
 		}

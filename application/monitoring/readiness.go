@@ -244,14 +244,14 @@ func (l *look) feed(ctx context.Context) (found domain.Readied, err error) {
 // scopes reports whether each usable key has used all its scopes within a week; of live
 // keys, where there are any. A key that was not used tells nothing, and one at least has to.
 func (l *look) scopes(ctx context.Context) (fewest bool, unused []UnusedScopes, err error) {
-	keys, err := l.Tenancy.APIKeys(ctx, l.app.ID)
+	keys, err := l.Tenancy.APIKeys(ctx, l.app.ID, l.clock.Now())
 	if err != nil {
 		return false, nil, err
 	}
 	now := l.clock.Now()
 	usable := func(e domain.Environment) []domain.APIKey {
 		return slices.DeleteFunc(slices.Clone(keys), func(k domain.APIKey) bool {
-			return k.Environment != e || k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)
+			return k.Environment != e || k.Past(now)
 		})
 	}
 	judged := usable(domain.Live)

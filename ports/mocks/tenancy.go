@@ -53,18 +53,18 @@ func (mr *MockTenancyReaderMockRecorder) APIKey(ctx, id interface{}) *gomock.Cal
 }
 
 // APIKeys mocks base method.
-func (m *MockTenancyReader) APIKeys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error) {
+func (m *MockTenancyReader) APIKeys(ctx context.Context, applicationID domain.ID, now time.Time) ([]domain.APIKey, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "APIKeys", ctx, applicationID)
+	ret := m.ctrl.Call(m, "APIKeys", ctx, applicationID, now)
 	ret0, _ := ret[0].([]domain.APIKey)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // APIKeys indicates an expected call of APIKeys.
-func (mr *MockTenancyReaderMockRecorder) APIKeys(ctx, applicationID interface{}) *gomock.Call {
+func (mr *MockTenancyReaderMockRecorder) APIKeys(ctx, applicationID, now interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "APIKeys", reflect.TypeOf((*MockTenancyReader)(nil).APIKeys), ctx, applicationID)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "APIKeys", reflect.TypeOf((*MockTenancyReader)(nil).APIKeys), ctx, applicationID, now)
 }
 
 // Application mocks base method.
@@ -276,18 +276,18 @@ func (mr *MockTenancyStoreMockRecorder) APIKey(ctx, id interface{}) *gomock.Call
 }
 
 // APIKeys mocks base method.
-func (m *MockTenancyStore) APIKeys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error) {
+func (m *MockTenancyStore) APIKeys(ctx context.Context, applicationID domain.ID, now time.Time) ([]domain.APIKey, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "APIKeys", ctx, applicationID)
+	ret := m.ctrl.Call(m, "APIKeys", ctx, applicationID, now)
 	ret0, _ := ret[0].([]domain.APIKey)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // APIKeys indicates an expected call of APIKeys.
-func (mr *MockTenancyStoreMockRecorder) APIKeys(ctx, applicationID interface{}) *gomock.Call {
+func (mr *MockTenancyStoreMockRecorder) APIKeys(ctx, applicationID, now interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "APIKeys", reflect.TypeOf((*MockTenancyStore)(nil).APIKeys), ctx, applicationID)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "APIKeys", reflect.TypeOf((*MockTenancyStore)(nil).APIKeys), ctx, applicationID, now)
 }
 
 // AddPepperMark mocks base method.

@@ -69,8 +69,8 @@ func (s *server) newClient(t testing.TB, env, secret string) *client {
 	}
 }
 
-// caller is an application of its own in the business that most tests share,
-// with a key of all scopes.
+// caller is an application of its own in the business of the test, with a key of all
+// scopes.
 func (s *server) caller(t testing.TB, env string) *client {
 	t.Helper()
 	return s.appCaller(t, s.commonBusiness(t), env)
@@ -98,14 +98,17 @@ func (c *client) in(env string) *client {
 	return other
 }
 
+// commonBusiness is the one that all parts of a test share. A business has too few
+// applications for all tests.
 func (s *server) commonBusiness(t testing.TB) string {
 	t.Helper()
+	test, _, _ := strings.Cut(t.Name(), "/")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.business == "" {
-		s.business = s.newBusiness(t)
+	if s.businesses[test] == "" {
+		s.businesses[test] = s.newBusiness(t)
 	}
-	return s.business
+	return s.businesses[test]
 }
 
 // withKey is the same client with another key; empty: none.

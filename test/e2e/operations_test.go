@@ -305,6 +305,38 @@ func TestLongAnImportOfTenThousandRowsIsOneChange(t *testing.T) {
 	})
 }
 
+func TestLimitsOfApplicationsAndKeysHoldForCallsAtOnce(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		o := s.admin(t)
+		business := s.newBusiness(t)
+		atOnce := func(path string, body m, limit string) {
+			t.Helper()
+			make := func() *answer {
+				a := o.post(path, body)
+				if key := a.text("data.key"); key != "" {
+					s.hide(key)
+				}
+				return a
+			}
+			for range 98 {
+				make().is(201)
+			}
+			counts := manyAtOnce(6, func(int) string {
+				a := make()
+				return strconv.Itoa(a.status) + a.text("error.code")
+			})
+			if counts["201"] != 2 || counts["409"+limit] != 4 {
+				t.Errorf("%s: 6 at once beside 98 were answered %v", path, counts)
+			}
+		}
+		atOnce("/businesses/"+business+"/applications", m{"name": "App"}, "APPLICATION_LIMIT")
+		app := o.get("/businesses/" + business + "/applications").text("data.0.id")
+		atOnce("/applications/"+app+"/keys", m{"environment": live, "scopes": []string{"all"}}, "API_KEY_LIMIT")
+		key := o.get("/applications/" + app + "/keys").text("data.0.id")
+		o.post("/keys/"+key+"/rotate", nil).refused(409, "API_KEY_LIMIT")
+	})
+}
+
 func TestHostileRequestsToTheOperationsAPI(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		o, token := s.operator(t)

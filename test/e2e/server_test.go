@@ -41,9 +41,9 @@ type server struct {
 
 	connections *http.Transport
 
-	mu       sync.Mutex
-	secrets  map[string]bool // what must never be logged
-	business string          // that most tests share
+	mu         sync.Mutex
+	secrets    map[string]bool   // what must never be logged
+	businesses map[string]string // by the tests that have them
 
 	tokenOnce sync.Once
 	token     string // of the operator that makes customers
@@ -85,7 +85,7 @@ func prepare(t testing.TB, dialect string, settings ...string) *server {
 	}
 	dir := t.TempDir()
 	s := &server{
-		dialect: dialect, args: []string{"dev", "--data-dir", dir}, dir: dir, secrets: map[string]bool{},
+		dialect: dialect, args: []string{"dev", "--data-dir", dir}, dir: dir, secrets: map[string]bool{}, businesses: map[string]string{},
 		env: append([]string{
 			"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
 			"WAYBILL_LOG_FORMAT=json",

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"io"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,8 @@ func (p *Commands) appCreate() *cobra.Command {
 	var business, name string
 	cmd := &cobra.Command{
 		Use: "create --business ID --name NAME", Short: "Add a program of a customer; it owns the deliveries it creates",
+		Long: "Add a program of a customer; it owns the deliveries it creates. A customer has at most " +
+			strconv.Itoa(domain.MaxApplications) + ", disabled ones included.",
 		Example: `  waybill app create --business biz_0198f3a27c4e7b1d9a6e5c2f10d3b847 --name "Web shop"`,
 		Args:    term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

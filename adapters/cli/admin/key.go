@@ -2,6 +2,7 @@ package admin
 
 import (
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,6 +84,8 @@ func (p *Commands) keyCreate() *cobra.Command {
 	var app, env, scopes, expiresIn string
 	cmd := &cobra.Command{
 		Use: "create --app ID --env live|sandbox --scopes all|A,B", Short: "Make a key; it is shown this once",
+		Long: "Make a key; it is shown this once. An application has at most " + strconv.Itoa(domain.MaxUsableKeys) +
+			" usable keys in an environment.",
 		Example: `  waybill key create --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env sandbox --scopes all
   waybill key create --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live --scopes quotes:read,deliveries:write --expires-in 90d`,
 		Args: term.Takes(),
@@ -172,7 +175,8 @@ func (p *Commands) keyList() *cobra.Command {
 	var oldPepper bool
 	cmd := &cobra.Command{
 		Use: "list --app ID | --old-pepper", Short: "List the keys of an application, oldest first, revoked ones too", Args: term.Takes(),
-		Long: "List the keys of an application, oldest first, revoked ones too; or with --old-pepper the keys of all\n" +
+		Long: "List the keys of an application, oldest first: all usable ones and, of the revoked and expired ones, the\n" +
+			"newest " + strconv.Itoa(domain.MaxPastKeysListed) + " of each environment; or with --old-pepper the keys of all\n" +
 			"applications that a change of the pepper still waits for, each until its next use.\n" +
 			"When a key was used last is written every ten seconds; a request that a rate limit refused counts too.",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -98,13 +99,22 @@ func (s tenancy) APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error
 	return row.domain(), nil
 }
 
-func (s tenancy) APIKeys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error) {
+// keysOfApplication reads the usable keys and, backwards in the index, the last of the past ones of
+// each environment. It takes the application, the time and, but for the first, the environment and
+// a limit for each of the three.
+var keysOfApplication = "SELECT " + apiKeyTable.list() + " FROM (SELECT * FROM api_keys WHERE application_id = ? AND revoked_at IS NULL" +
+	" AND COALESCE(expires_at > ?, TRUE)" + strings.Repeat(" UNION ALL SELECT * FROM (SELECT * FROM api_keys WHERE application_id = ?"+
+	" AND (revoked_at IS NOT NULL OR expires_at <= ?) AND environment = ? ORDER BY created_at DESC, id DESC LIMIT ?) AS past", 2) +
+	") AS k ORDER BY created_at, id"
+
+func (s tenancy) APIKeys(ctx context.Context, applicationID domain.ID, now time.Time) ([]domain.APIKey, error) {
 	key, _ := lookup(domain.PrefixApplication, applicationID)
 	if key == "" {
 		return nil, nil // no such application, so no keys
 	}
 	var rows []apiKeyRow
-	err := oldestFirst(s.with(ctx)).Where("application_id = ?", key).Find(&rows).Error
+	at, most := instantOf(now), domain.MaxPastKeysListed
+	err := s.with(ctx).Raw(keysOfApplication, key, at, key, at, domain.Live, most, key, at, domain.Sandbox, most).Scan(&rows).Error
 	return all(rows, (*apiKeyRow).domain), s.dialect.failed("list API keys", err)
 }
 

@@ -54,7 +54,7 @@ func testKeyUses(t *testing.T, b ports.Database) {
 		for _, key := range keys {
 			wantEqual(t, "the key", must(b.Read().Tenancy.APIKey(t.Context(), key.ID))(t), key)
 		}
-		wantEqual(t, "the list", must(b.Read().Tenancy.APIKeys(t.Context(), keys[0].ApplicationID))(t), keys)
+		wantEqual(t, "the list", must(b.Read().Tenancy.APIKeys(t.Context(), keys[0].ApplicationID, noon))(t), keys)
 		wantEqual(t, "the credential's key", must(b.Read().Tenancy.Credential(t.Context(), keys[0].Digest))(t).Key, keys[0])
 	})
 
@@ -76,7 +76,7 @@ func testKeyUses(t *testing.T, b ports.Database) {
 			uses = append(uses, ports.KeyUse{ID: key.ID, At: noon.Add(time.Duration(i) * time.Millisecond)})
 		}
 		touch(uses...)
-		for i, key := range must(b.Read().Tenancy.APIKeys(t.Context(), keys[0].ApplicationID))(t) {
+		for i, key := range must(b.Read().Tenancy.APIKeys(t.Context(), keys[0].ApplicationID, noon))(t) {
 			if key.ID != uses[i].ID || key.LastUsedAt == nil || !key.LastUsedAt.Equal(uses[i].At) {
 				t.Fatalf("key %d is %s, used at %v, want %+v", i, key.ID, key.LastUsedAt, uses[i])
 			}
@@ -117,7 +117,7 @@ func testKeyUses(t *testing.T, b ports.Database) {
 		if again := slices.DeleteFunc(begun, func(n int) bool { return n == rounds }); len(again) != 0 {
 			t.Errorf("%d of %d had to begin again: %v transactions for %d", len(again), writers, again, rounds)
 		}
-		for n, key := range must(b.Read().Tenancy.APIKeys(t.Context(), keys[0].ApplicationID))(t) {
+		for n, key := range must(b.Read().Tenancy.APIKeys(t.Context(), keys[0].ApplicationID, noon))(t) {
 			if key.LastUsedAt == nil || !key.LastUsedAt.Equal(latest[n]) {
 				t.Fatalf("key %s was used at %v, want %v", key.ID, key.LastUsedAt, latest[n])
 			}
@@ -133,7 +133,7 @@ func newUnusedKeys(t testing.TB, b ports.Database, n int) []domain.APIKey {
 	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 		for i := range keys {
 			keys[i] = sample.APIKey(tenant.ApplicationID, func(k *domain.APIKey) {
-				k.LastUsedAt = nil
+				k.LastUsedAt, k.RevokedAt, k.ExpiresAt = nil, nil, nil // all of them are listed
 				k.CreatedAt = k.CreatedAt.Add(time.Duration(i) * time.Millisecond)
 			})
 			if err := tx.Tenancy.InsertAPIKey(ctx, keys[i]); err != nil {

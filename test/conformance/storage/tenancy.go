@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"slices"
@@ -83,7 +84,7 @@ func testTenancy(t *testing.T, b ports.Database) {
 		wantError(t, "APIKey of a malformed ID", err, domain.ErrNotFound)
 		_, err = read.Credential(ctx, sha256.Sum256([]byte("nobody's")))
 		wantError(t, "Credential", err, domain.ErrNotFound)
-		if got := must(read.APIKeys(ctx, application))(t); len(got) != 0 {
+		if got := must(read.APIKeys(ctx, application, sample.Now))(t); len(got) != 0 {
 			t.Errorf("APIKeys of nobody: %d", len(got))
 		}
 		if got := must(read.Applications(ctx, business))(t); len(got) != 0 {
@@ -151,7 +152,38 @@ func testTenancy(t *testing.T, b ports.Database) {
 				return domain.Position{CreatedAt: a.CreatedAt, ID: a.ID}
 			}), pick(applications, order))
 		}
-		wantEqual(t, "APIKeys", must(read.APIKeys(ctx, applications[0].ID))(t), pick(keys, order))
+		wantEqual(t, "APIKeys", must(read.APIKeys(ctx, applications[0].ID, sample.Now))(t), pick(keys, order))
+		// Past keys are left out from a number on, usable ones never are.
+		var want []domain.APIKey
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+			for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+				for i := range domain.MaxPastKeysListed + 2 {
+					key := sample.APIKey(applications[1].ID, func(k *domain.APIKey) {
+						k.Environment, k.CreatedAt = e, sample.Now.Add(time.Duration(i)*time.Second)
+						k.RevokedAt, k.ExpiresAt = nil, nil
+						switch {
+						case i == 0: // usable until a moment later
+							k.ExpiresAt = new(sample.Now.Add(time.Millisecond))
+						case i%2 == 0:
+							k.ExpiresAt = &sample.Now
+						default:
+							k.RevokedAt = &sample.Now
+						}
+					})
+					if err := tx.Tenancy.InsertAPIKey(ctx, key); err != nil {
+						return err
+					}
+					if i != 1 {
+						want = append(want, key)
+					}
+				}
+			}
+			return nil
+		})
+		slices.SortFunc(want, func(x, y domain.APIKey) int {
+			return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
+		})
+		wantEqual(t, "APIKeys of many", must(read.APIKeys(ctx, applications[1].ID, sample.Now))(t), want)
 		// Other tests store businesses too.
 		got := slices.DeleteFunc(must(read.Businesses(ctx))(t), func(got domain.Business) bool {
 			return !slices.ContainsFunc(businesses, func(b domain.Business) bool { return b.ID == got.ID })

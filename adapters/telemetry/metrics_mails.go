@@ -26,9 +26,7 @@ func NewMails(r prometheus.Registerer) func(kind domain.MailKind, outcome string
 // RegisterMails shows what mails wait, over all processes together.
 func RegisterMails(o ports.MailOutbox, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
 	gauge := func(name, help string, value func(n int, age float64) float64) {
-		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
-			defer cancel()
+		registerAsked(r, prometheus.GaugeOpts{Name: name, Help: help}, func(ctx context.Context) float64 {
 			n, since, err := o.Waiting(ctx)
 			if err != nil {
 				log.Debug("mails not counted", "metric", name, "error", err)
@@ -39,7 +37,7 @@ func RegisterMails(o ports.MailOutbox, clock ports.Clock, r prometheus.Registere
 				age = max(0, clock.Now().Sub(since).Seconds())
 			}
 			return value(n, age)
-		}))
+		})
 	}
 	gauge("waybill_mails_waiting", "Mails of all processes that wait to be sent.", func(n int, _ float64) float64 { return float64(n) })
 	gauge("waybill_mails_waiting_age_seconds", "Age in seconds of the oldest mail that waits to be sent; 0 when there is none.",

@@ -13,16 +13,14 @@ import (
 // RegisterPepper shows how far a change of the pepper has come.
 func RegisterPepper(s ports.Storage, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
 	gauge := func(name, help string, labels prometheus.Labels, value func(domain.PepperUse) float64) {
-		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
-			defer cancel()
+		registerAsked(r, prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func(ctx context.Context) float64 {
 			uses, err := s.Read().Tenancy.OldPeppers(ctx, clock.Now())
 			if err != nil {
 				log.Debug("keys under previous peppers not counted", "metric", name, "error", err)
 				return -1
 			}
 			return value(domain.SumPepperUses(uses))
-		}))
+		})
 	}
 	const name, help = "waybill_old_pepper_keys", "API keys and operator tokens whose digest still uses a previous pepper; -1 when unknown."
 	gauge(name, help, prometheus.Labels{"kind": "api_key"}, func(u domain.PepperUse) float64 { return float64(u.Keys) })

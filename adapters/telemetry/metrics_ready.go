@@ -9,15 +9,13 @@ import (
 // RegisterCheck shows a check that readiness goes by, by itself, so that an
 // alert can tell a database that is gone from one that is behind the program.
 func RegisterCheck(name string, run func(context.Context) error, r prometheus.Registerer) {
-	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	registerAsked(r, prometheus.GaugeOpts{
 		Name: "waybill_ready_check", Help: "1 when a readiness check passes, else 0.",
 		ConstLabels: prometheus.Labels{"check": name},
-	}, func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
-		defer cancel()
+	}, func(ctx context.Context) float64 {
 		if run(ctx) != nil {
 			return 0
 		}
 		return 1
-	}))
+	})
 }

@@ -20,21 +20,16 @@ func NewStepLateness(r prometheus.Registerer) func(time.Duration) {
 	return func(d time.Duration) { lateness.Observe(d.Seconds()) }
 }
 
-// CountTimeout bounds what a scrape may ask the database.
-const CountTimeout = time.Second
-
 // RegisterSimulations shows how many simulations run, in all processes together.
 func RegisterSimulations(s ports.Storage, r prometheus.Registerer, log *slog.Logger) {
-	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	registerAsked(r, prometheus.GaugeOpts{
 		Name: "waybill_simulations_running", Help: "Running simulations of all processes.",
-	}, func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
-		defer cancel()
+	}, func(ctx context.Context) float64 {
 		n, err := s.Read().Simulations.Running(ctx)
 		if err != nil {
 			log.Debug("running simulations not counted", "error", err)
 			return -1
 		}
 		return float64(n)
-	}))
+	})
 }

@@ -44,16 +44,14 @@ func NewWebhookAttempts(r prometheus.Registerer) webhookAttempts {
 // RegisterWebhooks shows what waits to be sent, over all processes together.
 func RegisterWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
 	gauge := func(name, help string, value func(context.Context) (float64, error)) {
-		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
-			defer cancel()
+		registerAsked(r, prometheus.GaugeOpts{Name: name, Help: help}, func(ctx context.Context) float64 {
 			v, err := value(ctx)
 			if err != nil {
 				log.Debug("webhooks not counted", "metric", name, "error", err)
 				return -1
 			}
 			return v
-		}))
+		})
 	}
 	gauge("waybill_webhook_backlog", "Webhooks of all processes that are due and not sent.", func(ctx context.Context) (float64, error) {
 		n, _, err := o.Backlog(ctx, clock.Now())
@@ -72,13 +70,11 @@ func RegisterWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Reg
 		return float64(n), err
 	})
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
-		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		registerAsked(r, prometheus.GaugeOpts{
 			Name:        "waybill_webhook_sending_paused_seconds",
 			Help:        "Seconds for which people have paused the sending of webhooks to all customers; 0 when it goes on, -1 when unknown.",
 			ConstLabels: prometheus.Labels{"environment": string(e)},
-		}, func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
-			defer cancel()
+		}, func(ctx context.Context) float64 {
 			pauses, err := o.Pauses(ctx)
 			if err != nil {
 				return -1
@@ -89,7 +85,7 @@ func RegisterWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Reg
 				}
 			}
 			return 0
-		}))
+		})
 	}
 }
 

@@ -81,6 +81,56 @@ func TestATokenOfAnotherKindIsNoFailedAuthentication(t *testing.T) {
 	}
 }
 
+func TestEachRefusedTokenIsCountedAndLoggedWithItsOperator(t *testing.T) {
+	t.Parallel()
+	d := newScene(t)
+	by := domain.AuditActor{Name: "test"}
+	issue := func(kind domain.OperatorKind, lifetime *time.Duration) (id domain.ID, authorization string) {
+		issued, err := d.tenants.IssueOperatorToken(t.Context(), by, "Dispatch", kind, lifetime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return issued.ID, "Bearer " + issued.Secret
+	}
+	revoked, revokedToken := issue(domain.OperatorAdmin, nil)
+	if _, err := d.tenants.RevokeOperatorToken(t.Context(), by, revoked); err != nil {
+		t.Fatal(err)
+	}
+	expired, expiredToken := issue(domain.OperatorAdmin, new(time.Nanosecond))
+	reader, readerToken := issue(domain.OperatorReadOnly, nil)
+	for authorization, want := range map[string]struct {
+		status  int
+		outcome string
+		logged  domain.ID
+	}{
+		"":                      {401, "missing", ""},
+		"Bearer svc_ops_" + "a": {401, "malformed", ""},
+		"Bearer " + domain.MakeOperatorToken([32]byte{}): {401, "unknown", ""},
+		revokedToken: {401, "revoked", revoked},
+		expiredToken: {401, "expired", expired},
+		readerToken:  {403, "kind", reader},
+	} {
+		count := func() bool {
+			res, err := http.Get(d.server.URL + "/metrics")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			text, _ := io.ReadAll(res.Body)
+			return strings.Contains(string(text), `waybill_operators_refused_total{outcome="`+want.outcome+`"} 1`)
+		}
+		before := count()
+		got := d.send(t, "POST", "/businesses", `{"name":"x"}`, "Authorization", authorization)
+		if got.status != want.status || before || !count() {
+			t.Errorf("%s: %d, counted before %t, after %t", want.outcome, got.status, before, count())
+		}
+		lines := strings.Split(strings.TrimSpace(d.logged.String()), "\n")
+		if last := lines[len(lines)-1]; want.logged != "" && !strings.Contains(last, "operator_id="+string(want.logged)) {
+			t.Errorf("%s: logged %s", want.outcome, last)
+		}
+	}
+}
+
 func TestTheDescriptionNamesTheKindsOfEachRoute(t *testing.T) {
 	t.Parallel()
 	described := newScene(t).send(t, "GET", "/openapi.json", "").is(200)

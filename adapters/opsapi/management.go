@@ -52,6 +52,8 @@ type Management struct {
 	CursorKeys      [][32]byte // of cursors that are taken; the first one signs
 	TrackingBaseURL string
 	PortalBaseURL   string
+
+	Metrics *Metrics // nil: nothing is counted
 }
 
 // call is one request of an operator on its way through the checks.
@@ -151,7 +153,8 @@ func (m *Management) run(r route, c *call) (rep reply, err error) {
 	return r.handle(m, c)
 }
 
-// identify finds the operator by a token of an admin or of one of the kinds.
+// identify finds the operator by a token of an admin or of one of the kinds. With an error
+// too: then the log tells whose token was refused.
 func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) {
 	if m.Operators == nil {
 		return ports.ErrStorageGone
@@ -159,6 +162,7 @@ func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) 
 	credentials := access.OperatorCredentials{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Drawn, Kinds: kinds}
 	credentials.Token, credentials.Malformed = web.Bearer(c.Request.Header)
 	c.by, err = m.Operators.Identify(c.Request.Context(), credentials)
+	m.Metrics.refused(err)
 	return err
 }
 

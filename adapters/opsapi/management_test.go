@@ -78,8 +78,9 @@ func newScene(t *testing.T) *scene {
 	}
 	d.token, d.id = issued.Secret, issued.ID
 	operated := deliveries.NewOperations(d.Store, d.Clock, d.IDs, stage.Renderer{})
+	metrics := prometheus.NewRegistry()
 	api := opsapi.New(opsapi.Options{
-		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(d.logged, nil)),
+		Metrics: metrics, Log: slog.New(slog.NewTextHandler(d.logged, nil)),
 		Management: &opsapi.Management{
 			UseCases: opsapi.UseCases{
 				Operators:       access.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
@@ -91,6 +92,7 @@ func newScene(t *testing.T) *scene {
 				Normalizer:      ghana{}, Identifiers: d.IDs,
 			},
 			CursorKeys: [][32]byte{{1}}, TrackingBaseURL: "http://127.0.0.1/track", PortalBaseURL: "https://portal.example.com",
+			Metrics: opsapi.NewMetrics(metrics),
 		},
 	})
 	d.server = httptest.NewServer(api.Handler())

@@ -56,15 +56,15 @@ type OperatorCredentials struct {
 }
 
 // Identify tells which operator calls, or answers 401, 429, or 403 for a token
-// of another kind. Only failures of the token count against the client's address;
+// of another kind. With an error it tells whose token was refused, where that is known. Only failures of the token count against the client's address;
 // a token that worked in the last minutes is served also where its address is
 // locked out.
 func (o *Operators) Identify(ctx context.Context, c OperatorCredentials) (domain.AuditActor, error) {
 	token, err := o.authenticate(ctx, c)
-	if err != nil {
-		return domain.AuditActor{}, err
+	if err == nil {
+		err = token.Allows(c.Kinds...)
 	}
-	return domain.AuditActor{ID: token.ID, Name: token.Name, RequestID: c.RequestID}, token.Allows(c.Kinds...)
+	return domain.AuditActor{ID: token.ID, Name: token.Name, RequestID: c.RequestID}, err
 }
 
 func (o *Operators) authenticate(ctx context.Context, c OperatorCredentials) (domain.OperatorToken, error) {
@@ -151,7 +151,7 @@ func (o *Operators) find(ctx context.Context, c OperatorCredentials, digest [32]
 	}
 	now := o.clock.Now()
 	if err := token.Usable(now); err != nil {
-		return domain.OperatorToken{}, err
+		return token, err
 	}
 	if token.LastUsedAt == nil || now.Sub(*token.LastUsedAt) >= touchEvery {
 		err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {

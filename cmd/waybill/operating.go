@@ -29,8 +29,8 @@ func newFailedOperators() access.FailedOperators {
 }
 
 // newManagement is what the operations API of a server works with.
-func newManagement(u opsapi.UseCases, keys cursorKeys, urls settings.PublicURLs) *opsapi.Management {
-	return &opsapi.Management{UseCases: u, CursorKeys: keys, TrackingBaseURL: urls.Tracking, PortalBaseURL: urls.Portal}
+func newManagement(u opsapi.UseCases, keys cursorKeys, urls settings.PublicURLs, m *opsapi.Metrics) *opsapi.Management {
+	return &opsapi.Management{UseCases: u, CursorKeys: keys, TrackingBaseURL: urls.Tracking, PortalBaseURL: urls.Portal, Metrics: m}
 }
 
 // newPasskeys are those of the portal's host.

@@ -92,7 +92,7 @@ var operating = wire.NewSet(
 	monitoring.NewMachinery, newSharedQueue,
 	wire.Bind(new(ports.Passwords), new(*crypto.PasswordHasher)), wire.Struct(new(portal.UseCases), "*"),
 	wire.Struct(new(console.UseCases), "*"), newConsole, reports.NewReports, reports.NewMap, newBoard,
-	access.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
+	access.NewOperators, newFailedOperators, opsapi.NewUseCases, opsapi.NewMetrics, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

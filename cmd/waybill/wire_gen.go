@@ -202,7 +202,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	peopleDirectory := people.NewDirectory(portsStorage, clockDatabase, identifiers, mailed)
 	requests := monitoring.NewRequests(portsStorage, clockDatabase)
 	useCases := opsapi.NewUseCases(operators, tenants, pickupLocations, operations, moves, peopleDirectory, requests, normalizer, identifiers)
-	opsapiManagement := newManagement(useCases, mainCursorKeys, urls)
+	opsapiMetrics := opsapi.NewMetrics(registry)
+	opsapiManagement := newManagement(useCases, mainCursorKeys, urls, opsapiMetrics)
 	passwordHasher := crypto.NewPasswordHasher()
 	peopleAccess := people.NewAccess(portsStorage, passwordHasher, rateLimiter, clockDatabase, identifiers)
 	refusals, cleanup8 := people.NewRefusals(portsStorage, clockDatabase, identifiers, log)
@@ -639,7 +640,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, pages.NewMetrics, deliveries.NewHandling, webhooks.NewEndpoints, audit.New, crypto.NewPasswordHasher, monitoring.NewReadiness, monitoring.NewMachinery, newSharedQueue, wire.Bind(new(ports.Passwords), new(*crypto.PasswordHasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.NewReports, reports.NewMap, newBoard, access.NewOperators, newFailedOperators, opsapi.NewUseCases, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, pages.NewMetrics, deliveries.NewHandling, webhooks.NewEndpoints, audit.New, crypto.NewPasswordHasher, monitoring.NewReadiness, monitoring.NewMachinery, newSharedQueue, wire.Bind(new(ports.Passwords), new(*crypto.PasswordHasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.NewReports, reports.NewMap, newBoard, access.NewOperators, newFailedOperators, opsapi.NewUseCases, opsapi.NewMetrics, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

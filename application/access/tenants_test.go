@@ -370,3 +370,74 @@ func TestApplicationsAndUsableKeysHaveALimit(t *testing.T) {
 	_, err = issue(domain.Live, nil)
 	wantCode(t, err, domain.KindConflict, "API_KEY_LIMIT")
 }
+
+// Of calls at once each has to see what the others made.
+func TestLimitsAreDecidedWhileTheBusinessIsHeld(t *testing.T) {
+	t.Parallel()
+	o, by := tenancyNewScene(t), domain.AuditActor{Name: "test"}
+	key := o.issue(t, nil)
+	app, err := o.Application(t.Context(), key.ApplicationID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.on(holding{Storage: o.Store, t: t})
+	for what, do := range map[string]func() error{
+		"an application": func() error {
+			_, err := o.CreateApplication(t.Context(), by, app.BusinessID, "App")
+			return err
+		},
+		"a key": func() error {
+			_, err := o.IssueKey(t.Context(), by, app.ID, domain.Live, domain.AllScopes(), nil)
+			return err
+		},
+		"a successor": func() error {
+			_, err := o.RotateKey(t.Context(), by, key.ID)
+			return err
+		},
+	} {
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// holding fails the test where applications or keys are counted in a transaction that does not
+// hold the business.
+type holding struct {
+	ports.Storage
+	t *testing.T
+}
+
+func (h holding) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+	return h.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		tx.Tenancy = &heldTenancy{TenancyStore: tx.Tenancy, t: h.t}
+		return fn(ctx, tx)
+	})
+}
+
+type heldTenancy struct {
+	ports.TenancyStore
+	t    *testing.T
+	held bool
+}
+
+func (h *heldTenancy) LockBusiness(ctx context.Context, id domain.ID) (domain.Business, error) {
+	h.held = true
+	return h.TenancyStore.LockBusiness(ctx, id)
+}
+
+func (h *heldTenancy) count() {
+	if !h.held {
+		h.t.Error("counted before the business was held")
+	}
+}
+
+func (h *heldTenancy) ApplicationsPage(ctx context.Context, business domain.ID, p domain.PageRequest) ([]domain.Application, error) {
+	h.count()
+	return h.TenancyStore.ApplicationsPage(ctx, business, p)
+}
+
+func (h *heldTenancy) APIKeys(ctx context.Context, app domain.ID, now time.Time) ([]domain.APIKey, error) {
+	h.count()
+	return h.TenancyStore.APIKeys(ctx, app, now)
+}

@@ -24,26 +24,25 @@ import (
 	"waybill/ports"
 )
 
-// Limits of a connection. A client that is slower than these is cut off, at no
-// cost to other clients.
+// Limits of a connection. A client that is slower is cut off, at no cost to other clients.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
 	maxHeaderBytes    = 16 << 10
 
-	// readBudget is how long a call that changes nothing waits for its answer, and
-	// every call until its body is to be read. changeBudget is that for all other
-	// calls. Neither counts the time that a client takes to send its body. Both are
-	// promises of the API: past them the answer is 503.
+	// readBudget limits the wait for the response to a request that changes nothing, and for
+	// any request until its body is read. changeBudget limits all other requests. Neither
+	// counts the time that a client takes to send its body. The API promises both: after them
+	// the response is 503.
 	readBudget   = 3 * time.Second
 	changeBudget = 8 * time.Second
-	// writeTimeout leaves time to tell a client so that was slow to send, also
-	// after a bulk has waited for its turn and its last commit was tried to the end
-	// of its own budget, and after a listener has waited for its webhooks.
+	// writeTimeout leaves time to tell a slow client that it was too slow. It also covers a
+	// bulk request that waited for its turn and used its whole commit budget, and a listener
+	// that waited for webhooks.
 	writeTimeout = 85 * time.Second
 )
 
-// UseCases is all that the API can do.
+// UseCases holds every use case that the API calls.
 type UseCases struct {
 	Admission       *access.Admission
 	Quotes          *deliveries.Quotes
@@ -57,27 +56,27 @@ type UseCases struct {
 	Feed            *webhooks.Feed
 	Recorder        *monitoring.Recorder // nil: requests are not recorded
 
-	// The forms need these two to judge single fields.
+	// The forms use these two to validate single fields.
 	Normalizer  ports.Normalizer
 	ServiceArea ports.ServiceArea
-	// Identifiers draws request IDs.
+	// Identifiers creates request IDs.
 	Identifiers ports.Identifiers
 }
 
-// Options says how one API presents itself.
+// Options configures one API.
 type Options struct {
 	Environment     domain.Environment
-	BaseURL         string // of this API, ends in /v1
-	OtherBaseURL    string // of the other environment's
+	BaseURL         string // the base URL of this API, ends in /v1
+	OtherBaseURL    string // the base URL of the other environment's API
 	TrackingBaseURL string
-	Currency        string         // of goods_value
-	CursorKeys      [][32]byte     // of cursors that are taken; the first one signs
-	TrustedProxies  []netip.Prefix // the proxies whose X-Forwarded-For is believed
+	Currency        string         // the currency of goods_value
+	CursorKeys      [][32]byte     // the keys of valid cursors; the first one signs
+	TrustedProxies  []netip.Prefix // the proxies whose X-Forwarded-For is trusted
 	Log             *slog.Logger
 	Metrics         *Metrics
 	Trace           Trace                           // nil: no tracing
-	Beside          []Site                          // what else this listener serves
-	Around          func(http.Handler) http.Handler // sees each request first; nil: nothing does
+	Beside          []Site                          // other sites on this listener
+	Around          func(http.Handler) http.Handler // handles each request first; nil: nothing does
 	Connections     server.Options
 }
 
@@ -87,20 +86,20 @@ type API struct {
 	Options
 	cursors web.Cursors
 	tags    tagBox
-	// The description of the API, for its own addresses.
+	// The OpenAPI document with the addresses of this API.
 	descriptionJSON, descriptionYAML func() []byte
 
 	server  *server.Server
-	closing chan struct{} // closed when no new request is taken any more
+	closing chan struct{} // closed when no new request is accepted any more
 }
 
-// New builds the API; Serve starts it.
+// New creates the API. Serve starts it.
 func New(u UseCases, o Options) *API {
 	a := &API{UseCases: u, Options: o, cursors: web.NewCursors(o.CursorKeys...), tags: newTagBox(o.CursorKeys[0]),
 		closing: make(chan struct{})}
 	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPI.JSON()) })
 	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPI.YAML()) })
-	handler := a.beside(a.router())
+	handler := a.withSites(a.router())
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
@@ -110,26 +109,26 @@ func New(u UseCases, o Options) *API {
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
-		DisableGeneralOptionsHandler: true, // "OPTIONS *" gets our envelope too
+		DisableGeneralOptionsHandler: true, // "OPTIONS *" gets the JSON error envelope too
 		ErrorLog:                     slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}, o.Connections)
 	a.server.RegisterOnShutdown(sync.OnceFunc(func() { close(a.closing) }))
 	return a
 }
 
-// Handler is the API without a listener.
+// Handler returns the HTTP handler of the API, without a listener.
 func (a *API) Handler() http.Handler { return a.server.Handler }
 
-// Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
+// Serve accepts requests on the listener until Shutdown. Then it returns http.ErrServerClosed.
 func (a *API) Serve(l net.Listener) error {
 	return a.server.Serve(l)
 }
 
-// Leave serves on, and closes each connection with its next answer.
+// Leave keeps serving, and closes each connection with its next response.
 func (a *API) Leave() { a.server.Leave() }
 
-// Shutdown stops accepting and waits for what is under way. When ctx ends
-// first, the rest is cut off.
+// Shutdown stops accepting requests and waits for those in flight. When ctx ends first, the
+// rest is cut off.
 func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx) }
 
 func (a *API) router() *gin.Engine {

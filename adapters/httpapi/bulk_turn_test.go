@@ -16,7 +16,7 @@ import (
 	"waybill/ports"
 )
 
-// charged is a limiter that counts what is given back.
+// charged is a limiter that counts the requests given back.
 type charged struct {
 	ports.RateLimiter
 	givenBack int
@@ -55,7 +55,7 @@ func TestABulkWaitsForItsTurnInNoneOfItsTime(t *testing.T) {
 			fifth := aBulkCall(t)
 			gone, leave := context.WithCancel(t.Context())
 			fifth.gone = gone.Done
-			fifth.giveTime(2 * time.Second)
+			fifth.setDeadline(2 * time.Second)
 			go func() {
 				time.Sleep(3 * time.Second)
 				c.end(turnOver, leave, func() { close(a.closing) })
@@ -89,7 +89,7 @@ func aBulkCall(t *testing.T) *call {
 	g, _ := gin.CreateTestContext(httptest.NewRecorder())
 	g.Request = httptest.NewRequestWithContext(t.Context(), "POST", "/v1/deliveries/bulk", nil)
 	c := &call{Context: g, gone: g.Request.Context().Done}
-	c.giveTime(changeBudget)
+	c.setDeadline(changeBudget)
 	t.Cleanup(func() { c.stop() })
 	return c
 }

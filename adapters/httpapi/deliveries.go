@@ -17,7 +17,7 @@ import (
 )
 
 func (a *API) createDelivery(c *call) (reply, error) {
-	return replyOf(a.Deliveries.Create(c.Request.Context(), c.once(),
+	return replyOf(a.Deliveries.Create(c.Request.Context(), c.idempotencyRequest(),
 		func() (deliveries.Order, error) { return a.readOrder(c) },
 		func(d *domain.Delivery) domain.Answer {
 			return answer(http.StatusCreated, a.BaseURL+"/deliveries/"+string(d.ID), "Delivery booked.", a.view(d))
@@ -25,8 +25,8 @@ func (a *API) createDelivery(c *call) (reply, error) {
 }
 
 func (a *API) createDeliveries(c *call) (reply, error) {
-	logged := false // once is enough, and a hundred items fail for one reason
-	return replyOf(a.Bulk.Create(c.Request.Context(), c.once(),
+	logged := false // log one failure only: a hundred items fail for the same reason
+	return replyOf(a.Bulk.Create(c.Request.Context(), c.idempotencyRequest(),
 		func(context.Context) (context.Context, func(), error) { return a.awaitBulkTurn(c) },
 		func() ([]bulk.Item, error) { return a.readBulk(c) },
 		bulk.Rendering{
@@ -41,25 +41,25 @@ func (a *API) createDeliveries(c *call) (reply, error) {
 		}))
 }
 
-// awaitBulkTurn waits until a bulk may begin its work. The wait takes nothing of the
-// time that the work has, and ends early when the caller leaves or the server is to
-// stop.
+// awaitBulkTurn waits until a bulk request may start its work. The wait does not count against
+// the time limit of the work. It ends early when the client disconnects or the server shuts
+// down.
 func (a *API) awaitBulkTurn(c *call) (work context.Context, done func(), err error) {
 	left := changeBudget
 	if deadline, limited := c.Request.Context().Deadline(); limited {
 		left = time.Until(deadline)
 	}
-	ctx, stop := a.patience(c, access.BulkPatience)
+	ctx, stop := a.waitContext(c, access.BulkPatience)
 	defer stop()
 	done, err = a.Admission.AwaitBulkTurn(ctx, &c.grant)
-	c.giveTime(left)
+	c.setDeadline(left)
 	if err == nil {
 		return c.Request.Context(), done, nil
 	}
 	showAllowance(c, c.grant.Allowance) // the refused request was given back
 	select {
 	case <-a.closing:
-		return nil, nil, notBegun()
+		return nil, nil, notStarted()
 	default:
 		return nil, nil, err
 	}
@@ -69,10 +69,11 @@ func (a *API) bulkEntry(index int, created *domain.Delivery, refusal *domain.Err
 	if refusal == nil {
 		return web.Render(views.NewBulkSuccess(index, a.view(created)))
 	}
-	return web.Render(views.NewBulkFailure(index, again(worded(refusal), bulkItem)))
+	return web.Render(views.NewBulkFailure(index, addRetryAdvice(withRemedies(refusal), bulkItem)))
 }
 
-// bulkAnswer is 201 when all were created and 207 otherwise, none included.
+// bulkAnswer builds the response of a bulk create: 201 when all items were created, otherwise
+// 207, even when none were.
 func bulkAnswer(created, failed int, entries [][]byte) domain.Answer {
 	status, message := http.StatusCreated, fmt.Sprintf("%d deliveries booked.", created)
 	switch {
@@ -141,7 +142,7 @@ func (a *API) listEvents(c *call) (reply, error) {
 }
 
 func (a *API) cancelDelivery(c *call) (reply, error) {
-	return replyOf(a.Deliveries.Cancel(c.Request.Context(), c.once(), c.id, a.delivered("Delivery cancelled.")))
+	return replyOf(a.Deliveries.Cancel(c.Request.Context(), c.idempotencyRequest(), c.id, a.delivered("Delivery cancelled.")))
 }
 
 func (a *API) view(d *domain.Delivery) views.Delivery {

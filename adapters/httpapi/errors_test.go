@@ -58,9 +58,9 @@ func TestOnlyThisEdgeKnowsTheKeyByItsHeader(t *testing.T) {
 		domain.QuoteUnavailable(errors.New("no line")): "this item was not booked. Send it again under a new Idempotency-Key.",
 	} {
 		before := *e
-		said := again(worded(e), bulkItem)
-		if !strings.Contains(said.Message, want) || said.RetryAfter != e.RetryAfter || said.Code != e.Code {
-			t.Errorf("%s: %+v, want %q", e.Code, said, want)
+		changed := addRetryAdvice(withRemedies(e), bulkItem)
+		if !strings.Contains(changed.Message, want) || changed.RetryAfter != e.RetryAfter || changed.Code != e.Code {
+			t.Errorf("%s: %+v, want %q", e.Code, changed, want)
 		}
 		if strings.Contains(e.Message, "Idempotency-Key") || e.Message != before.Message || strings.Contains(e.Message, "again") {
 			t.Errorf("%s itself names a header or a remedy, or was changed: %q", e.Code, e.Message)
@@ -74,9 +74,9 @@ func TestARequestWithoutAnIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 		domain.QuoteUnavailable(nil): "Try again in a moment.", domain.ServiceUnavailable(nil): "Try again in a few seconds.",
 	} {
 		before := e.Message
-		plain, keyed := again(e, plainCall), again(e, keyedCall)
+		plain, keyed := addRetryAdvice(e, plainCall), addRetryAdvice(e, keyedCall)
 		if strings.Contains(plain.Message, "Idempotency-Key") || !strings.Contains(plain.Message, when) ||
-			!strings.Contains(keyed.Message, sameAgain) {
+			!strings.Contains(keyed.Message, sameKeyAdvice) {
 			t.Errorf("%s: %q, and with a key %q", e.Code, plain.Message, keyed.Message)
 		}
 		if strings.Contains(before, "Idempotency-Key") || e.Message != before || plain.RetryAfter != e.RetryAfter {
@@ -87,12 +87,12 @@ func TestARequestWithoutAnIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 		!strings.Contains(got, "Try again in a moment; if") || !strings.Contains(got, "req_1") {
 		t.Errorf("internal: %q", got)
 	}
-	if got := internal("req_1", true).Message; !strings.Contains(got, sameAgain) {
+	if got := internal("req_1", true).Message; !strings.Contains(got, sameKeyAdvice) {
 		t.Errorf("internal, with a key: %q", got)
 	}
 	locked := &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Another change has not ended yet."}
 	for _, e := range []*domain.Error{domain.ErrNotFound, locked} {
-		if got := again(e, plainCall); got.Message != e.Message {
+		if got := addRetryAdvice(e, plainCall); got.Message != e.Message {
 			t.Errorf("%s became %s", e.Message, got.Message)
 		}
 	}
@@ -100,12 +100,12 @@ func TestARequestWithoutAnIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 
 func TestAPhoneNumberIsToldWithoutRepeatingIt(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string]string{
+	for changed, want := range map[string]string{
 		aboutPhone("٠٢٤١٢٣٤٥٦٧"): "has 0 digits; other digits than 0 to 9 are not read",
 		aboutPhone("02441x"):     "has 5 digits, with letters among them",
 	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q, want %q", said, want)
+		if !strings.Contains(changed, want) {
+			t.Errorf("%q, want %q", changed, want)
 		}
 	}
 }

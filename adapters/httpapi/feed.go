@@ -21,8 +21,8 @@ func (a *API) listFeed(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	// Always a cursor: a reader at the end of the feed goes on from there when
-	// there is more.
+	// The feed always returns a cursor: a client at the end continues from there when more
+	// arrives.
 	cursor := a.cursors.SealFeed(c.listBinding(), found.Next)
 	m := web.Meta{Limit: limit, HasMore: found.More, NextCursor: &cursor}
 	r := list("Events listed.", web.Each(found.Events, func(e domain.FeedEvent) jsontext.Value { return e.Payload }), m)

@@ -11,8 +11,7 @@ import (
 	"waybill/domain"
 )
 
-// forcedErrorHeader lets an integrator see, in the sandbox, what cannot be
-// brought about at will.
+// forcedErrorHeader makes the sandbox return an error that integrators cannot cause otherwise.
 const forcedErrorHeader = "X-Sandbox-Error"
 
 var errForced = errors.New("asked for by " + forcedErrorHeader)
@@ -28,8 +27,7 @@ var forcedErrors = map[string]func(*API, *call) *domain.Error{
 	},
 }
 
-// forceError answers the error that a sandbox request asks for. On live the
-// header means nothing.
+// forceError returns the error that a sandbox request asks for. Live ignores the header.
 func (a *API) forceError(_ route, c *call) error {
 	if a.Environment != domain.Sandbox {
 		return nil
@@ -39,9 +37,9 @@ func (a *API) forceError(_ route, c *call) error {
 		return nil
 	}
 	if force, known := forcedErrors[asked[0]]; known && len(asked) == 1 {
-		e := *again(worded(force(a, c)), aCall(c.keyed()))
+		e := *addRetryAdvice(withRemedies(force(a, c)), kindOf(c.keyed()))
 		e.Message += " (Forced by " + forcedErrorHeader + ".)"
-		e.Again, e.Err = false, errForced // the message is whole
+		e.Again, e.Err = false, errForced // the message is already complete
 		return &e
 	}
 	return domain.Invalid(domain.FieldError{Field: forcedErrorHeader, Code: domain.FieldNotAllowed,

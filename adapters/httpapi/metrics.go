@@ -9,8 +9,7 @@ import (
 	"waybill/domain"
 )
 
-// Metrics counts what the API does. No label ever names a delivery, a key or
-// a recipient.
+// Metrics counts what the API does. No label ever names a delivery, a key or a recipient.
 type Metrics struct {
 	requests    *prometheus.CounterVec
 	durations   *prometheus.HistogramVec
@@ -19,7 +18,7 @@ type Metrics struct {
 	limited     *prometheus.CounterVec
 }
 
-// NewMetrics registers the metrics; the APIs of one process share them.
+// NewMetrics registers the metrics. The APIs of one process share them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -10,11 +10,10 @@ import (
 	"waybill/ports"
 )
 
-// NotYet answers in place of an API, and of what is beside it, while their process
-// cannot serve: a 503 with the headers of every answer. Keys cannot be looked up
-// yet, so the answer shows the limit of addresses, and does not count against it.
-// Programs get the envelope; browsers, and every request below one of the prefixes,
-// get a line of text.
+// NotYet responds in place of an API and its sites while their process cannot serve: 503 with
+// the headers of every response. Keys cannot be looked up yet, so the response shows the rate
+// limit of client addresses, without counting the request. Programs get the JSON envelope.
+// Browsers, and every request below one of the prefixes, get a line of text.
 func NotYet(ids ports.Identifiers, perAddress domain.RateLimit, pages ...string) http.Handler {
 	a := &API{UseCases: UseCases{Identifiers: ids}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +28,7 @@ func NotYet(ids ports.Identifiers, perAddress domain.RateLimit, pages ...string)
 			_, _ = io.WriteString(w, "This page cannot be shown at the moment. Try again in a few seconds.\n")
 			return
 		}
-		e = again(e, aCall(r.Header.Get("Idempotency-Key") != ""))
+		e = addRetryAdvice(e, kindOf(r.Header.Get("Idempotency-Key") != ""))
 		setAllowance(header, ports.Allowance{Limit: perAddress, Remaining: perAddress.Limit, Reset: perAddress.Window})
 		header.Set("Content-Type", web.JSONType)
 		w.WriteHeader(web.Status(e.Kind))
@@ -37,7 +36,7 @@ func NotYet(ids ports.Identifiers, perAddress domain.RateLimit, pages ...string)
 	})
 }
 
-// isPage reports whether a page at one of the prefixes, or below it, is opened.
+// isPage reports whether the request opens a page at one of the prefixes or below it.
 func isPage(r *http.Request, prefixes []string) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

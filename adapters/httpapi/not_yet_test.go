@@ -17,12 +17,12 @@ func (sameID) ID(p domain.Prefix) domain.ID { return domain.ID(p) + "1" }
 
 func TestACallerBeforeTheDatabaseIsThereIsToldToComeBack(t *testing.T) {
 	t.Parallel()
-	const page, again = "This page cannot be shown", sameAgain + " in a few seconds."
+	const page, addRetryAdvice = "This page cannot be shown", sameKeyAdvice + " in a few seconds."
 	for _, c := range []struct {
 		method, path, header, value, want, not string
 	}{
 		{"GET", "/v1/deliveries", "", "", `"code":"SERVICE_UNAVAILABLE"`, "Idempotency-Key"},
-		{"POST", "/v1/deliveries", "Idempotency-Key", "order-1001", again, "page"},
+		{"POST", "/v1/deliveries", "Idempotency-Key", "order-1001", addRetryAdvice, "page"},
 		{"POST", "/v1/quotes", "", "", "Try again in a few seconds.", "Idempotency-Key"},
 		{"GET", "/docs", "", "", page, "{"},
 		{"GET", "/docs/limits", "", "", page, "{"},

@@ -14,19 +14,19 @@ import (
 	"waybill/domain"
 )
 
-// callKey is where the context of a request keeps its call.
+// callKey is the context key under which a request keeps its call.
 type callKey struct{}
 
 func callOf(g *gin.Context) *call { return g.Request.Context().Value(callKey{}).(*call) }
 
-// observe surrounds every request: it names it, turns a panic into a 500,
-// counts it and writes its one line of log.
+// observe wraps every request. It assigns the request ID, turns a panic into a 500, counts the
+// request and writes its log line.
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
 	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: web.NameRequest(a.newRequestID(), g.Request.Header),
 		gone: g.Request.Context().Done}
 	defer a.trace(c)()
-	c.giveTime(readBudget)
+	c.setDeadline(readBudget)
 	defer func() { c.stop() }()
 	header := g.Writer.Header()
 	c.requestID.SetHeader(header)
@@ -40,11 +40,10 @@ func (a *API) observe(g *gin.Context) {
 	g.Next()
 }
 
-// giveTime gives the request so long from now on. Its context ends with that and
-// not with its client. A client may close the sending side of the connection
-// while it waits for the answer, and net/http takes that for a client that has
-// left.
-func (c *call) giveTime(limit time.Duration) {
+// setDeadline gives the request this much time from now on. The context of the request no
+// longer ends when its client disconnects: a client may close its sending side while it waits
+// for the response, and net/http takes that for a disconnect.
+func (c *call) setDeadline(limit time.Duration) {
 	ctx := context.WithoutCancel(c.Request.Context())
 	if c.stop == nil {
 		ctx = context.WithValue(ctx, callKey{}, c)
@@ -55,7 +54,7 @@ func (c *call) giveTime(limit time.Duration) {
 	c.Request = c.Request.WithContext(ctx)
 }
 
-// changes reports a call that may change something.
+// changes reports whether the request may change something.
 func (c *call) changes() bool {
 	return c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead
 }
@@ -66,15 +65,16 @@ func (a *API) panicked(c *call, cause any) {
 	a.Log.ErrorContext(c.Request.Context(), "panic", c.requestID.LogAttr(), "route", c.FullPath(),
 		"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	if c.Writer.Written() {
-		// Half an answer is out; only breaking the connection tells the client.
+		// Part of the response is sent. Only breaking the connection shows the client the
+		// failure.
 		panic(http.ErrAbortHandler)
 	}
 	a.fail(c, domain.Internal(fmt.Errorf("panic: %v", cause)))
 }
 
-// finished logs an allow-list of fields. Never add a body, a header, a phone
-// number, a name, an address, a cursor or an Idempotency-Key. Of an address that
-// was not let in its network is told.
+// finished logs an allow-list of fields. Never add a body, a header, a phone number, a name, an
+// address, a cursor or an Idempotency-Key. For a client address that was refused it logs the
+// network only.
 func (a *API) finished(c *call, took time.Duration) {
 	route, status := routeOf(c), c.Writer.Status()
 	a.Metrics.served(route, c.Request.Method, status, a.Environment, took)
@@ -100,7 +100,7 @@ func (a *API) finished(c *call, took time.Duration) {
 	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", fields...)
 }
 
-// knownMethod keeps what callers invent out of labels and logs.
+// knownMethod keeps invented methods out of labels and logs.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

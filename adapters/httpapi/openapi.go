@@ -11,8 +11,8 @@ import (
 //go:embed openapi.yaml
 var openAPIYAML []byte
 
-// OpenAPI is the description of the public API; under /v1/openapi.yaml and .json it is
-// served with the addresses of the servers it is about.
+// OpenAPI holds the OpenAPI description of the public API. The API serves it at
+// /v1/openapi.yaml and .json, with the addresses of its servers.
 var OpenAPI = web.DescriptionOf(openAPIYAML)
 
 // The addresses that the document has for each environment.
@@ -21,8 +21,7 @@ const (
 	documentedSandbox = "http://127.0.0.1:8081/v1"
 )
 
-// described is the document with the addresses under which the two APIs are
-// known to their callers.
+// described returns the document with the public addresses of the two APIs.
 func (a *API) described(document []byte) []byte {
 	live, sandbox := a.BaseURL, a.OtherBaseURL
 	if a.Environment == domain.Sandbox {
@@ -31,8 +30,8 @@ func (a *API) described(document []byte) []byte {
 	return Described(document, live, sandbox)
 }
 
-// Described is a form of the document with these two base addresses in place of
-// those that developers find.
+// Described returns a form of the document with these two base URLs in place of the development
+// addresses.
 func Described(document []byte, live, sandbox string) []byte {
 	return []byte(strings.NewReplacer(
 		documentedLive, live, documentedSandbox, sandbox, docsURL(documentedSandbox), docsURL(sandbox),

@@ -11,19 +11,19 @@ import (
 	"waybill/domain"
 )
 
-// Operation is what the description says of a route, in its order.
+// Operation holds what the OpenAPI description says about a route, in its order.
 type Operation struct {
-	Route   string // as the request log names it: POST /v1/deliveries
+	Route   string // as in the request log: POST /v1/deliveries
 	Summary string
 	Scopes  []domain.Scope
-	Sample  string // a body for it, indented; empty: it takes none, or the description shows none
+	Sample  string // an example request body, indented; empty: no body, or no example
 }
 
-// Operations are those of the description. Treat the result as read-only.
+// Operations returns the operations of the description. Treat the result as read-only.
 var Operations = sync.OnceValue(func() []Operation {
 	operations, err := readOperations(OpenAPI.JSON())
 	if err != nil {
-		panic(fmt.Errorf("openapi.yaml: %w", err)) // it is part of the program, and the tests read it
+		panic(fmt.Errorf("openapi.yaml: %w", err)) // the file is embedded, and the tests read it
 	}
 	return operations
 })
@@ -70,7 +70,7 @@ func readOperations(description []byte) (all []Operation, err error) {
 	return all, nil
 }
 
-// scopesIn are those that the description of an operation says it needs.
+// scopesIn returns the scopes that the description of an operation says it needs.
 func scopesIn(description string) (all []domain.Scope) {
 	for _, sentence := range scopeSentence.FindAllString(description, 1) {
 		for _, s := range domain.AllScopes() {
@@ -84,7 +84,7 @@ func scopesIn(description string) (all []domain.Scope) {
 
 var scopeSentence = regexp.MustCompile(`Scopes?: [^.]*\.`)
 
-// ordered is an object whose members keep their order.
+// ordered is a JSON object whose members keep their order.
 type ordered []member
 
 type member struct {

@@ -30,7 +30,7 @@ var orderShape = strictjson.Object{
 
 var planShape = strictjson.Object{"scenario": strictjson.Leaf, "step_seconds": strictjson.Leaf}
 
-// bulkShape bounds nothing: how many items there may be is the form's to say.
+// bulkShape does not limit the number of items. The form does that.
 var bulkShape = strictjson.Object{"deliveries": strictjson.ArrayOf(orderShape)}
 
 // readOrder reads the body of a create.
@@ -42,11 +42,11 @@ func (a *API) readOrder(c *call) (deliveries.Order, error) {
 	return a.readOrderFields(r), web.Problems(r)
 }
 
-// readBulk reads the body of a bulk create. The use case reports the problems of
-// single items, together with all others.
+// readBulk reads the body of a bulk create. The use case reports the errors of single items,
+// together with all others.
 func (a *API) readBulk(c *call) ([]bulk.Item, error) {
 	r := strictjson.NewReader(c.body)
-	// Looked at in every item, also of too many, before any field is judged.
+	// Checked in every item, even of too many, before any field is validated.
 	if err := a.refuseSandboxOnLive(r.AnyHas("deliveries", "sandbox")); err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (a *API) refuseSandboxOnLive(sent bool) error {
 		Message: "sandbox is for the sandbox host only. Leave it out on live, or call the sandbox with a test key."}
 }
 
-// readOrderFields reads one order and notes every problem of its fields. How
-// they fit together is the use case's to judge.
+// readOrderFields reads one order and records every error of its fields. The use case checks
+// how the fields fit together.
 func (a *API) readOrderFields(r *strictjson.Reader) deliveries.Order {
 	var o deliveries.Order
 	o.ExternalID, _ = web.Text(r, "external_id", strictjson.Optional, domain.ExternalIDRule)
@@ -92,7 +92,7 @@ func (a *API) readInlineRecipient(parent *strictjson.Reader) *deliveries.InlineR
 	r := parent.Object("recipient", strictjson.Optional)
 	if r == nil {
 		if parent.Has("recipient") {
-			return &deliveries.InlineRecipient{} // it was sent, and noted to be no object
+			return &deliveries.InlineRecipient{} // it was sent, and reported as not an object
 		}
 		return nil
 	}
@@ -127,8 +127,8 @@ func (a *API) readPickup(parent *strictjson.Reader) *domain.Pickup {
 	}
 }
 
-// readPayment leaves an amount that cash on delivery cannot have (none, zero,
-// negative) to the use case, whose error for it is its own.
+// readPayment leaves an amount that cash on delivery cannot have (none, zero, negative) to the
+// use case, which has its own error for it.
 func (a *API) readPayment(parent *strictjson.Reader) domain.Payment {
 	r := parent.Object("payment", strictjson.Required)
 	if r == nil {
@@ -157,7 +157,7 @@ func (a *API) readPayment(parent *strictjson.Reader) domain.Payment {
 	return p
 }
 
-// readPlan reads the simulation that is asked for; nil for none.
+// readPlan reads the requested simulation. It returns nil when none was sent.
 func readPlan(r *strictjson.Reader) *domain.Plan {
 	if r == nil {
 		return nil

@@ -50,7 +50,7 @@ func (a *API) pickupLocationExists(ctx context.Context, t domain.Tenant, id doma
 }
 
 func (a *API) createPickupLocation(c *call) (reply, error) {
-	return replyOf(a.PickupLocations.Create(c.Request.Context(), c.once(),
+	return replyOf(a.PickupLocations.Create(c.Request.Context(), c.idempotencyRequest(),
 		func() (directory.PickupLocationForm, error) { return a.readPickupLocation(c.body) },
 		func(stored domain.PickupLocation) domain.Answer {
 			return answer(http.StatusCreated, a.BaseURL+"/pickup-locations/"+string(stored.ID),
@@ -58,8 +58,8 @@ func (a *API) createPickupLocation(c *call) (reply, error) {
 		}))
 }
 
-// readPickupLocation takes a location that may still lack its contact or its
-// coordinates; it cannot be used until a PATCH completes it.
+// readPickupLocation accepts a location without its contact or coordinates. It cannot be used
+// until a PATCH adds them.
 func (a *API) readPickupLocation(body *strictjson.Value) (directory.PickupLocationForm, error) {
 	r := strictjson.NewReader(body)
 	form := directory.PickupLocationForm{
@@ -80,7 +80,7 @@ func (a *API) readPickupLocation(body *strictjson.Value) (directory.PickupLocati
 }
 
 func (a *API) changePickupLocation(c *call) (reply, error) {
-	return replyOf(a.PickupLocations.Change(c.Request.Context(), c.once(), c.id,
+	return replyOf(a.PickupLocations.Change(c.Request.Context(), c.idempotencyRequest(), c.id,
 		func() (domain.PickupLocationChange, error) { return a.readPickupLocationChange(c.body) },
 		func(stored domain.PickupLocation) domain.Answer {
 			return answer(http.StatusOK, "", "Pickup location updated.", views.NewPickupLocation(stored))

@@ -16,30 +16,30 @@ import (
 	"waybill/domain"
 )
 
-// call is one request on its way through the pipeline, with the results of each
-// check for the checks and the handler behind it.
+// call is one request in the pipeline. It holds the results of each check for the later checks
+// and the handler.
 type call struct {
 	*gin.Context
 	environment   domain.Environment
 	requestID     web.RequestID
-	client        string // its address, once clientIP was asked
+	client        string // the client address; set by clientIP
 	grant         access.Grant
-	leave         func() // nil: not among the application's requests in flight
-	releasePermit func() // nil: none of the places of bulks and lists
+	leave         func() // nil: not counted among the application's requests in flight
+	releasePermit func() // nil: holds no bulk or list permit
 	begun         time.Time
-	stop          func()                 // ends the time that giveTime gave
-	gone          func() <-chan struct{} // closed when the client has left, as net/http sees it
+	stop          func()                 // ends the deadline that setDeadline set
+	gone          func() <-chan struct{} // closed when the client has disconnected, as net/http sees it
 	tenant        domain.Tenant
-	id            domain.ID         // in the path
-	query         web.Query         // checked for names, not for values
-	ignoresKey    bool              // the Idempotency-Key means nothing to the route
-	key           string            // Idempotency-Key; empty: none
+	id            domain.ID         // from the path
+	query         web.Query         // names are checked, values are not
+	ignoresKey    bool              // the route does not use the Idempotency-Key
+	key           string            // the Idempotency-Key; empty: none
 	body          *strictjson.Value // nil: none
-	told          told              // its outcome, for the request log
+	outcome       outcome           // its outcome, for the request log
 }
 
-// pipeline is the one order in which every request is checked. The first
-// check that fails answers.
+// pipeline runs the checks of every request in their fixed order. The first check that fails
+// determines the response.
 func (a *API) pipeline(r route) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		c := callOf(g)
@@ -58,8 +58,8 @@ func (a *API) run(r route, c *call) (reply, error) {
 	if r.open {
 		return a.runOpen(r, c)
 	}
-	// Before the answer is written: a client that has read it may send the next
-	// request at once.
+	// Before the response is written: a client that has read it may send the next request at
+	// idempotencyRequest.
 	defer func() {
 		if c.releasePermit != nil {
 			c.releasePermit()
@@ -67,7 +67,7 @@ func (a *API) run(r route, c *call) (reply, error) {
 	}()
 	for _, step := range []func(route, *call) error{
 		a.admit,     // 401: bearer, environment, key state; 429: rate, requests in flight
-		a.enterBulk, // 429: bulks at work and waiting; 409: the key is among them
+		a.enterBulk, // 429: too many bulks running and waiting; 409: the key is in use by one of them
 		a.forceError,
 		a.checkScope,
 		a.readPathID,
@@ -84,7 +84,7 @@ func (a *API) run(r route, c *call) (reply, error) {
 	return r.handle(a, c)
 }
 
-// runOpen answers without a key; path, query and body still have to be valid.
+// runOpen serves a route without a key. Path, query and body still have to be valid.
 func (a *API) runOpen(r route, c *call) (reply, error) {
 	if err := a.greetAnonymous(c); err != nil {
 		return reply{}, err
@@ -97,9 +97,9 @@ func (a *API) runOpen(r route, c *call) (reply, error) {
 	return r.handle(a, c)
 }
 
-// orNotFound puts first what comes first in the order of checks: where the ID
-// in the path leads nowhere, nothing behind it is told. A route that reads its
-// record only in the handler finds that out here, when a later check fails.
+// orNotFound puts errors in the order of checks: an unknown ID in the path hides all later
+// errors. A route that reads its record only in the handler checks for the record here, when a
+// later check fails.
 func (a *API) orNotFound(r route, c *call, err error) error {
 	if c.id == "" || !r.readsLate {
 		return err
@@ -131,8 +131,8 @@ func (a *API) credentials(c *call) access.Credentials {
 	return credentials
 }
 
-// enterBulk comes before the body is read: those that are too many cost no more
-// than their headers. One that has a place takes none among the requests in flight.
+// enterBulk runs before the body is read: excess requests cost no more than their headers. A
+// request with a bulk permit does not count among the requests in flight.
 func (a *API) enterBulk(r route, c *call) (err error) {
 	if !r.bulk {
 		return nil
@@ -149,7 +149,7 @@ func (a *API) enterBulk(r route, c *call) (err error) {
 	return err
 }
 
-// enterList comes last: a request that is wrong does not wait for a permit.
+// enterList runs last: an invalid request does not wait for a permit.
 func (a *API) enterList(r route, c *call) (err error) {
 	if r.list {
 		c.releasePermit, err = a.Admission.EnterList(c.Request.Context(), &c.grant)
@@ -160,7 +160,7 @@ func (a *API) enterList(r route, c *call) (err error) {
 	return err
 }
 
-// end takes the call off the application's requests in flight.
+// end removes the request from the application's requests in flight.
 func (c *call) end() {
 	if c.leave != nil {
 		c.leave()
@@ -168,7 +168,7 @@ func (c *call) end() {
 	}
 }
 
-// greetAnonymous shows the limits of the address to a client without a key.
+// greetAnonymous sets the rate limit headers of the client address for a client without a key.
 func (a *API) greetAnonymous(c *call) error {
 	allowance, err := a.Admission.Anonymous(c.Request.Context(), clientAddress(c))
 	if err != nil {
@@ -178,12 +178,12 @@ func (a *API) greetAnonymous(c *call) error {
 	return nil
 }
 
-// recognizeBudget is how long an answer waits for the caller's name, which only
-// the request log needs.
+// recognizeBudget limits how long the response waits for the client's identity, which only the
+// request log needs.
 const recognizeBudget = time.Second
 
-// recognize identifies the caller of a path that does not exist, so that the caller's
-// request log shows it.
+// recognize identifies the client that asked for an unknown path, so that its request log shows
+// the request.
 func (a *API) recognize(c *call) {
 	if a.Recorder == nil {
 		return
@@ -193,7 +193,7 @@ func (a *API) recognize(c *call) {
 	c.grant = a.Admission.Recognize(ctx, a.credentials(c))
 }
 
-// unknownRoute answers where there is no route.
+// unknownRoute responds to requests that match no route.
 func (a *API) unknownRoute(answer func(*call) *domain.Error) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		c := callOf(g)
@@ -215,7 +215,7 @@ func (a *API) checkScope(r route, c *call) error {
 	return nil
 }
 
-// checkFieldScopes comes once the body is read: before that the fields are not known.
+// checkFieldScopes runs after the body is read: before that the fields are not known.
 func (a *API) checkFieldScopes(r route, c *call) error {
 	for field, needed := range r.fieldScopes {
 		if strictjson.NewReader(c.body).Has(field) && !c.grant.Credential.Key.Allows(needed) {
@@ -242,7 +242,7 @@ func (a *API) readPathID(r route, c *call) (err error) {
 		return err
 	}
 	if r.readsLate {
-		return nil // the handler's own read tells
+		return nil // the handler's own read reports it
 	}
 	return r.exists(a, c.Request.Context(), c.tenant, c.id)
 }
@@ -260,16 +260,16 @@ func (a *API) readKey(r route, c *call) (err error) {
 	return err
 }
 
-// readBody tells what is wrong with the query first: that comes before the
-// body in the order of checks, and waits only to be told with bad values.
+// readBody reads the body. When the body is invalid, it reports the errors of the query
+// instead, if there are any: they come first in the order of checks.
 func (a *API) readBody(r route, c *call) (err error) {
 	used := time.Since(c.begun)
 	c.body, err = web.Body{Shape: r.body, MayBeEmpty: r.mayBeEmpty, Most: cmp.Or(r.maxBody, web.MaxBody)}.Read(c.Writer, c.Request)
 	switch { // the time that the client took to send does not count
 	case c.changes():
-		c.giveTime(changeBudget - used)
+		c.setDeadline(changeBudget - used)
 	case c.Request.ContentLength != 0:
-		c.giveTime(readBudget - used)
+		c.setDeadline(readBudget - used)
 	}
 	if err != nil {
 		return cmp.Or(c.query.Err(), err)
@@ -277,11 +277,11 @@ func (a *API) readBody(r route, c *call) (err error) {
 	return nil
 }
 
-// once is the request as the idempotency gate knows it. The body counts in
-// its canonical form: white space, the order of names and the notation of
-// numbers make no difference.
-func (c *call) once() idempotency.Request {
-	whole := make([]byte, 0, max(c.Request.ContentLength, 0)+256) // mostly white space makes up for the path
+// idempotencyRequest describes the request for the idempotency check. The body counts in its
+// canonical form: white space, the order of names and the notation of numbers make no
+// difference.
+func (c *call) idempotencyRequest() idempotency.Request {
+	whole := make([]byte, 0, max(c.Request.ContentLength, 0)+256) // the path makes up for the white space, usually
 	whole = append(append(whole, c.Request.Method...), '\n')
 	whole = append(append(whole, c.Request.URL.Path...), '\n')
 	whole = c.body.AppendCanonical(whole)
@@ -290,7 +290,8 @@ func (c *call) once() idempotency.Request {
 
 func clientAddress(c *call) string { return domain.ClientAddress(c.clientIP()) }
 
-// clientIP is what gin makes of the connection and the headers of proxies, found out once.
+// clientIP returns the client address that gin finds in the connection and the headers of
+// proxies. It asks gin once.
 func (c *call) clientIP() string {
 	if c.client == "" {
 		c.client = c.ClientIP()

@@ -54,7 +54,7 @@ func (a *API) servedPoint(parent, r *strictjson.Reader, field string) domain.Coo
 	return at
 }
 
-// rejectOutside notes a point that is not served.
+// rejectOutside records an error for a point outside the service area.
 func rejectOutside(r *strictjson.Reader, field string, at domain.Coordinates) {
 	outside := domain.OutsideServiceArea(field)
 	r.Reject(field, strictjson.Code(outside.Code), fmt.Sprintf("latitude %g, longitude %g: %s", at.Latitude, at.Longitude, outside.Message))
@@ -71,12 +71,12 @@ func vehicleType(r *strictjson.Reader) domain.VehicleType {
 	return domain.VehicleType(v)
 }
 
-// identifier is an ID as it was sent; whether it names anything is for the
-// use case to say, whatever characters it has.
+// identifier reads an ID as it was sent, whatever characters it has. The use case decides
+// whether it exists.
 func identifier(r *strictjson.Reader, name string) *string {
 	id, ok := r.Text(name, strictjson.Optional, strictjson.AnyCharacter())
 	if !ok && !r.Has(name) {
 		return nil
 	}
-	return &id // also where it was noted to be no text: it was sent
+	return &id // also where it was reported as not a string: it was sent
 }

@@ -8,8 +8,8 @@ import (
 	"waybill/ports"
 )
 
-// showAllowance sets the headers of the limit that will be reached first. The names are set as the
-// contract spells them; Go's own spelling would be Ratelimit-Limit.
+// showAllowance sets the headers of the limit that will be reached first. The names are spelled
+// as in the contract. Go's own spelling would be Ratelimit-Limit.
 func showAllowance(c *call, a ports.Allowance) { setAllowance(c.Writer.Header(), a) }
 
 func setAllowance(header http.Header, a ports.Allowance) {

@@ -23,7 +23,7 @@ var addressShape = strictjson.Object{
 }
 
 func (a *API) createRecipient(c *call) (reply, error) {
-	return replyOf(a.Recipients.Create(c.Request.Context(), c.once(),
+	return replyOf(a.Recipients.Create(c.Request.Context(), c.idempotencyRequest(),
 		func() (directory.Person, error) {
 			r := strictjson.NewReader(c.body)
 			person := directory.Person{
@@ -43,7 +43,7 @@ func (a *API) createRecipient(c *call) (reply, error) {
 func (a *API) listRecipients(c *call) (reply, error) {
 	filter := domain.RecipientFilter{Search: c.query.Text("search", domain.MaxSearch)}
 	if sent := c.query.Get("phone_number"); sent != "" {
-		// A + that came unencoded reads as a space.
+		// An unencoded + arrives as a space.
 		if strings.HasPrefix(sent, " ") {
 			sent = "+" + sent[1:]
 		}
@@ -81,7 +81,7 @@ func (a *API) recipientExists(ctx context.Context, t domain.Tenant, id domain.ID
 }
 
 func (a *API) addAddress(c *call) (reply, error) {
-	return replyOf(a.Recipients.AddAddress(c.Request.Context(), c.once(), c.id,
+	return replyOf(a.Recipients.AddAddress(c.Request.Context(), c.idempotencyRequest(), c.id,
 		func() (directory.Place, error) {
 			r := strictjson.NewReader(c.body)
 			place, _ := readPlace(r)
@@ -122,8 +122,8 @@ func (a *API) addressExists(ctx context.Context, t domain.Tenant, id domain.ID) 
 	return err
 }
 
-// readPlace reads an address, of the directory or inline, and tells whether
-// its coordinates are sound.
+// readPlace reads an address, of the directory or inline, and reports whether its coordinates
+// are valid.
 func readPlace(r *strictjson.Reader) (p directory.Place, located bool) {
 	p.Label, _ = web.Text(r, "label", strictjson.Optional, domain.LabelRule)
 	p.Text = addressText(r, strictjson.Required)
@@ -143,8 +143,8 @@ func addressText(r *strictjson.Reader, need strictjson.Need) string {
 	return value
 }
 
-// phoneNumber is normalized, or noted as a problem. A number that cannot be
-// dialled must not reach a rider.
+// phoneNumber reads and normalizes a phone number, or records an error. An invalid number must
+// not reach a rider.
 func (a *API) phoneNumber(r *strictjson.Reader, field string, need strictjson.Need) domain.PhoneNumber {
 	typed, present := r.Text(field, need, strictjson.Length(1, domain.MaxTypedPhone))
 	if !present {
@@ -158,8 +158,8 @@ func (a *API) phoneNumber(r *strictjson.Reader, field string, need strictjson.Ne
 	return number
 }
 
-// aboutPhone tells which number was sent without repeating it: it is a person's,
-// and messages end up in logs.
+// aboutPhone describes the number that was sent without repeating it. It is personal data, and
+// messages end up in logs.
 func aboutPhone(sent string) string {
 	const enough = 6 // digits; the last two reveal no number
 	digits := strings.Map(func(r rune) rune {

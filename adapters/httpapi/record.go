@@ -8,22 +8,21 @@ import (
 	"waybill/domain"
 )
 
-// told is the outcome of a call.
-type told struct {
+// outcome is the result of a request, for the request log.
+type outcome struct {
 	failure  *domain.Error // nil: it succeeded
-	location string        // of what was created; empty: nothing
+	location string        // of the created resource; empty: nothing was created
 	replayed bool
 }
 
-// keyDigestLength is enough to tell one Idempotency-Key from the others of a day.
+// keyDigestLength is long enough to distinguish the Idempotency-Keys of a day.
 const keyDigestLength = 8
 
-// maxFieldName bounds the name of a field, which a caller may have made up.
+// maxFieldName limits the length of a field name, which a client may have invented.
 const maxFieldName = 120
 
-// record puts a call into the request log. Like a line of log it has an allow-list:
-// no body, no name, no phone number, no address, and no key, wherever a caller may
-// have put it.
+// record writes a request to the request log. Like the log line it has an allow-list: no body,
+// no name, no phone number, no address, and no key, wherever a client may have put it.
 func (a *API) record(c *call, route string, status int, took time.Duration) {
 	if a.Recorder == nil {
 		return
@@ -33,10 +32,10 @@ func (a *API) record(c *call, route string, status int, took time.Duration) {
 		ID: domain.ID(c.requestID.Drawn), ClientID: withoutSecrets(c.requestID.Theirs), Environment: a.Environment,
 		BusinessID: of.Tenant().BusinessID, ApplicationID: of.Tenant().ApplicationID, KeyID: of.Key.ID,
 		Route: knownMethod(c.Request.Method) + " " + described(route), DeliveryID: c.delivery(), Status: status, Took: took,
-		Replayed: c.told.replayed,
+		Replayed: c.outcome.replayed,
 		Network:  domain.ClientNetwork(c.clientIP()), Agent: agentOf(c.Request.UserAgent()),
 	}
-	if e := c.told.failure; e != nil {
+	if e := c.outcome.failure; e != nil {
 		r.Code = e.Code
 		for _, f := range e.Fields[:min(len(e.Fields), domain.MaxRequestFields)] {
 			if name := withoutSecrets(strings.ReplaceAll(f.Field, ",", "_")); name != "" {
@@ -51,7 +50,7 @@ func (a *API) record(c *call, route string, status int, took time.Duration) {
 	a.Recorder.Note(r)
 }
 
-// described is a route as the description of the API writes it: {id} for gin's :id.
+// described returns a route as in the OpenAPI description: {id} for gin's :id.
 func described(route string) string {
 	if !strings.Contains(route, ":") {
 		return route
@@ -65,16 +64,16 @@ func described(route string) string {
 	return strings.Join(parts, "/")
 }
 
-// delivery is the one that a call is about: it is in the path, or was booked.
+// delivery returns the ID of the delivery in the path, or of the one that was booked.
 func (c *call) delivery() domain.ID {
 	id, err := domain.ParseID(domain.PrefixDelivery, string(c.id))
 	if err != nil {
-		id, _ = domain.ParseID(domain.PrefixDelivery, c.told.location[strings.LastIndexByte(c.told.location, '/')+1:])
+		id, _ = domain.ParseID(domain.PrefixDelivery, c.outcome.location[strings.LastIndexByte(c.outcome.location, '/')+1:])
 	}
 	return id
 }
 
-// agentOf is the beginning of the client's User-Agent, as much as is kept.
+// agentOf returns the beginning of the client's User-Agent, as much as is stored.
 func agentOf(header string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -85,7 +84,7 @@ func agentOf(header string) string {
 	return withoutSecrets(plain)
 }
 
-// withoutSecrets is empty for a text that holds a secret of ours, or a part of one.
+// withoutSecrets returns "" for a text that contains one of our secrets or a part of one.
 func withoutSecrets(text string) string {
 	if domain.HoldsSecret(text) {
 		return ""

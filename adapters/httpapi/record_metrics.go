@@ -7,7 +7,8 @@ import (
 	"waybill/domain"
 )
 
-// RegisterRecorder shows what the recorder of an environment left out.
+// RegisterRecorder registers the metric of requests that the recorder of an environment
+// dropped.
 func RegisterRecorder(e domain.Environment, recorder *monitoring.Recorder, r prometheus.Registerer) {
 	for reason, of := range map[string]func(monitoring.DroppedRecords) uint64{
 		"full":    func(d monitoring.DroppedRecords) uint64 { return d.Full },

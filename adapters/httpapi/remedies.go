@@ -8,8 +8,8 @@ import (
 	"waybill/domain"
 )
 
-// remedies say which call of this API mends what a code tells. The use cases say
-// what happened, and know of no calls.
+// remedies maps an error code to the API request that fixes it. The use cases report what
+// happened and know no routes.
 var remedies = map[string]string{
 	domain.CodeExternalIDConflict:       "Read it with GET /deliveries/{id}, or send another external_id.",
 	domain.CodeSimulationRunning:        "Stop it first: DELETE /test-helpers/deliveries/{id}/simulation.",
@@ -19,8 +19,8 @@ var remedies = map[string]string{
 	domain.CodeWebhookEndpointLimit:     "Each running waybill listen counts as one. Delete one, or end a waybill listen, first.",
 }
 
-// ofTheKey are the messages of what concerns the Idempotency-Key, which only this API
-// knows by that name.
+// ofTheKey builds the messages of errors about the Idempotency-Key. Only this API knows that
+// name.
 var ofTheKey = map[string]func(*domain.Error) string{
 	domain.CodeIdempotencyConflict: func(e *domain.Error) string {
 		return fmt.Sprintf("This Idempotency-Key was used at %s for a different request. Use a new key for a new request.",
@@ -31,29 +31,29 @@ var ofTheKey = map[string]func(*domain.Error) string{
 	},
 }
 
-// worded is an error with the remedy of its code, and of the code of each item of a
+// withRemedies returns the error with the remedy of its code, and of the code of each item of a
 // bulk.
-func worded(e *domain.Error) *domain.Error {
+func withRemedies(e *domain.Error) *domain.Error {
 	if message, known := ofTheKey[e.Code]; known {
-		said := *e // an error may be shared
-		said.Message = message(e)
-		return &said
+		changed := *e // copy: the error may be shared
+		changed.Message = message(e)
+		return &changed
 	}
 	items, ofBulk := e.Details["errors"].([]map[string]any)
 	if remedies[e.Code] == "" && !ofBulk {
 		return e
 	}
-	said := *e // an error may be shared
-	said.Message = withRemedy(e.Code, e.Message)
+	changed := *e // copy: the error may be shared
+	changed.Message = withRemedy(e.Code, e.Message)
 	if ofBulk {
-		said.Details = maps.Clone(e.Details)
-		said.Details["errors"] = web.Each(items, func(item map[string]any) map[string]any {
+		changed.Details = maps.Clone(e.Details)
+		changed.Details["errors"] = web.Each(items, func(item map[string]any) map[string]any {
 			item = maps.Clone(item)
 			item["message"] = withRemedy(item["code"].(string), item["message"].(string))
 			return item
 		})
 	}
-	return &said
+	return &changed
 }
 
 func withRemedy(code, message string) string {

@@ -15,7 +15,7 @@ import (
 	"waybill/domain"
 )
 
-// reply is the answer of a handler.
+// reply is the response of a handler.
 type reply struct {
 	status      int
 	contentType string // empty: JSON
@@ -25,8 +25,8 @@ type reply struct {
 	body        []byte
 }
 
-// ok shows data. It goes by its address, as what an interface holds is copied
-// once more to be rendered.
+// ok returns data with status 200. It passes the address of data: a value in an interface would
+// be copied again for rendering.
 func ok[T any](message string, data T) reply {
 	return reply{status: http.StatusOK, body: web.Success(http.StatusOK, message, &data)}
 }
@@ -35,7 +35,7 @@ func list(message string, data any, m web.Meta) reply {
 	return reply{status: http.StatusOK, body: web.List(http.StatusOK, message, data, m)}
 }
 
-// answer is a reply in the form that is stored under an Idempotency-Key.
+// answer builds a response in the form that is stored under an Idempotency-Key.
 func answer[T any](status int, location, message string, data T) domain.Answer {
 	return domain.Answer{Status: status, Location: location, Body: web.Success(status, message, &data)}
 }
@@ -60,7 +60,7 @@ func (a *API) write(c *call, r reply) {
 	if r.location != "" {
 		header.Set("Location", r.location)
 	}
-	c.told.location, c.told.replayed = r.location, r.replayed
+	c.outcome.location, c.outcome.replayed = r.location, r.replayed
 	if r.replayed {
 		header.Set("Idempotent-Replayed", "true")
 	}
@@ -70,18 +70,18 @@ func (a *API) write(c *call, r reply) {
 	c.send(r.status, cmp.Or(r.contentType, web.JSONType), r.body)
 }
 
-// send writes a body.
+// send writes the response body.
 func (c *call) send(status int, contentType string, body []byte) {
 	header := c.Writer.Header()
 	header.Set("Content-Type", contentType)
-	header.Set("Content-Length", strconv.Itoa(len(body))) // else a long one would go out in chunks
+	header.Set("Content-Length", strconv.Itoa(len(body))) // else a long one would be chunked
 	c.Status(status)
-	_, _ = c.Writer.Write(body) // a client that left is no failure
+	_, _ = c.Writer.Write(body) // a client that disconnected is not an error
 }
 
-// notModified answers that the client has what it asked for. Only a client that
-// shows the tag it was given goes free: * is true of anything, and so would a flood
-// of it be.
+// notModified responds that the client has the current version. Only a client that sends the
+// tag it was given is not charged. * matches everything, so a flood of requests with it would
+// be free.
 func (a *API) notModified(c *call, tagged bool) {
 	if tagged {
 		if err := a.Admission.GiveBackUnmodified(c.Request.Context(), &c.grant); err != nil {
@@ -93,11 +93,11 @@ func (a *API) notModified(c *call, tagged bool) {
 	c.Writer.WriteHeaderNow()
 }
 
-// fail answers with an error. A defect of ours is logged here, once, and the
-// caller learns the request ID only.
+// fail responds with an error. It logs internal errors, once each, and the client learns the
+// request ID only.
 func (a *API) fail(c *call, err error) {
 	e := web.ErrorOf(err)
-	forced := errors.Is(err, errForced) // as the client asked, so no failure
+	forced := errors.Is(err, errForced) // the client asked for it, so it is not a failure
 	switch {
 	case forced, errors.Is(err, errStopping): // nothing is broken
 	case e.Kind == domain.KindInternal:
@@ -111,13 +111,13 @@ func (a *API) fail(c *call, err error) {
 		a.Metrics.failed(e)
 	}
 	if !forced {
-		e = worded(e)
+		e = withRemedies(e)
 	}
-	e = again(e, aCall(c.keyed()))
+	e = addRetryAdvice(e, kindOf(c.keyed()))
 	if e.RetryAfter > 0 {
 		c.Writer.Header().Set("Retry-After", web.Seconds(e.RetryAfter, 1))
 	}
-	c.told.failure = e
+	c.outcome.failure = e
 	status := web.Status(e.Kind)
 	if status == http.StatusUnauthorized {
 		c.Writer.Header().Set("WWW-Authenticate", "Bearer")
@@ -130,14 +130,13 @@ func (a *API) logUnavailable(c *call, code string, err error) {
 		"route", c.FullPath(), "code", code, "error", err)
 }
 
-// tagBox names states of answers. A tag is a code under a key of ours over the
-// path, the application and the body: a client that sends it was given it, for this
-// record, and nothing has to be remembered to know that.
+// tagBox makes ETags. A tag is a keyed digest of the path, the application and the body. So a
+// client that sends a tag was given it for this record, and no state is needed to know that.
 type tagBox struct{ key []byte }
 
 func newTagBox(key [32]byte) tagBox {
 	h := hmac.New(sha256.New, key[:])
-	h.Write([]byte("entity tags")) // cursors are made under the same key
+	h.Write([]byte("entity tags")) // cursors use the same key
 	return tagBox{key: h.Sum(nil)}
 }
 
@@ -150,8 +149,8 @@ func (b tagBox) name(c *call, body []byte) string {
 	return `"` + hex.EncodeToString(h.Sum(nil)[:12]) + `"`
 }
 
-// matches reports whether a tag is among those of If-None-Match, compared weakly
-// as it asks for, and whether * is.
+// matches reports whether a tag is in If-None-Match, with the weak comparison of that header,
+// and whether * is.
 func matches(headers []string, tag string) (held, wild bool) {
 	for _, header := range headers {
 		for candidate := range strings.SplitSeq(header, ",") {

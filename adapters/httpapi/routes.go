@@ -13,17 +13,17 @@ import (
 // Route is one operation as the description names it.
 type Route struct {
 	Method string
-	Path   string         // behind the base address, with {names}
-	Scopes []domain.Scope // all of them are needed; none: any key will do
+	Path   string         // after the base URL, with {names}
+	Scopes []domain.Scope // all of them are required; none: any key will do
 	Open   bool           // needs no key and is not counted
 
-	// FieldScopes are needed besides by a body that has the field.
+	// FieldScopes are required in addition when the body has the field.
 	FieldScopes map[string]domain.Scope
 
 	SandboxOnly bool // does not exist on live
 }
 
-// Routes lists every operation there is.
+// Routes lists every operation of the API.
 func Routes() []Route {
 	out := make([]Route, 0, len(routes))
 	for _, r := range routes {
@@ -35,7 +35,7 @@ func Routes() []Route {
 	return out
 }
 
-// keyRule says what an operation does with the Idempotency-Key header.
+// keyRule says how an operation uses the Idempotency-Key header.
 type keyRule int
 
 const (
@@ -44,29 +44,29 @@ const (
 	keyRequired
 )
 
-// route is an operation as data: what to check, in the order of the fields,
-// and what to call when all is well.
+// route is an operation as data: what to check, in the order of the fields, and which handler
+// to call.
 type route struct {
 	method, path string
-	sandboxOnly  bool           // not there on live
-	open         bool           // no key needed, nothing counted
-	scopes       []domain.Scope // all of them are needed; none: any key will do
+	sandboxOnly  bool           // does not exist on live
+	open         bool           // needs no key and is not counted
+	scopes       []domain.Scope // all of them are required; none: any key will do
 	id           domain.Prefix  // of the one ID in the path
 	exists       func(a *API, ctx context.Context, t domain.Tenant, id domain.ID) error
-	readsLate    bool     // the handler reads the record itself and says when there is none
-	list         bool     // reads a page of what may be any number of records: an application has few of these at a time
-	bulk         bool     // is the work of many requests: an application has few of these at a time, with their bodies, beside those in flight
-	query        []string // the parameters it takes
+	readsLate    bool     // the handler reads the record itself and reports that it does not exist
+	list         bool     // returns a page of an unbounded list: an application may run few of these at a time
+	bulk         bool     // does the work of many requests: an application may run few of these at a time, with their bodies, in addition to those in flight
+	query        []string // the allowed parameters
 	key          keyRule
 	body         strictjson.Shape        // nil: takes none
-	fieldScopes  map[string]domain.Scope // needed besides where the body has the field
-	mayBeEmpty   bool                    // no body at all counts as {}
-	maxBody      int64                   // bytes; 0: those of one record
+	fieldScopes  map[string]domain.Scope // required in addition when the body has the field
+	mayBeEmpty   bool                    // an empty body counts as {}
+	maxBody      int64                   // bytes; 0: the limit of one record
 	handle       func(a *API, c *call) (reply, error)
 }
 
-// The scopes of the calls that have one, and of those that choose where payloads
-// go or fetch them: payloads are deliveries.
+// The scopes of the routes that need one. Routes that choose where payloads go, or fetch them,
+// also need the scope to read deliveries: payloads contain deliveries.
 var (
 	quotesRead      = []domain.Scope{domain.ScopeQuotesRead}
 	recipientsRead  = []domain.Scope{domain.ScopeRecipientsRead}
@@ -78,10 +78,10 @@ var (
 	payloadsWrite   = []domain.Scope{domain.ScopeWebhooksWrite, domain.ScopeDeliveriesRead}
 )
 
-// maxBulkBody is how many bytes the body of a bulk create may have.
+// maxBulkBody limits the bytes of the body of a bulk create.
 const maxBulkBody = 1 << 20
 
-// routes is the whole public API.
+// routes lists the whole public API.
 var routes = []route{
 	{method: "GET", path: "/openapi.json", open: true, handle: (*API).openAPIJSON},
 	{method: "GET", path: "/openapi.yaml", open: true, handle: (*API).openAPIYAML},
@@ -182,8 +182,8 @@ var routes = []route{
 		method: "PATCH", path: "/webhook-endpoints/{webhook_endpoint_id}", scopes: webhooksWrite,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
 		key: keyOptional, body: webhookEndpointShape,
-		// Other changes by PATCH send payloads to no new address: a key with both scopes
-		// chose the present one.
+		// Other changes by PATCH send payloads to no new address: a key with both scopes chose
+		// the present one.
 		fieldScopes: map[string]domain.Scope{"url": domain.ScopeDeliveriesRead}, handle: (*API).changeWebhookEndpoint,
 	},
 	{
@@ -254,12 +254,12 @@ var routes = []route{
 	},
 }
 
-// ginPath is the path in gin's notation: {id} becomes :id.
+// ginPath returns the path in gin's notation: {id} becomes :id.
 func (r *route) ginPath() string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(r.path)
 }
 
-// pathID is the name of the one ID in the path.
+// pathID returns the name of the one ID in the path.
 func (r *route) pathID() string {
 	_, rest, _ := strings.Cut(r.path, "{")
 	name, _, _ := strings.Cut(rest, "}")

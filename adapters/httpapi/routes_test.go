@@ -7,8 +7,8 @@ import (
 	"waybill/domain"
 )
 
-// What one record has is bounded: its timeline, its addresses. What an application
-// or an endpoint has is not.
+// The lists of one record are bounded: its timeline, its addresses. Those of an application or
+// an endpoint are not.
 func TestWhateverPagesThroughAnyNumberOfRecordsIsAList(t *testing.T) {
 	t.Parallel()
 	lists := 0

@@ -9,8 +9,7 @@ import (
 	"waybill/domain"
 )
 
-// ReadOrder reads the body of POST /deliveries, for a page on which a person fills in
-// the same fields.
+// ReadOrder reads the body of POST /deliveries, for a page with a form of the same fields.
 func (a *API) ReadOrder(body []byte) (deliveries.Order, error) {
 	root, bad := strictjson.Parse(body, orderShape)
 	if bad != nil {
@@ -19,5 +18,5 @@ func (a *API) ReadOrder(body []byte) (deliveries.Order, error) {
 	return a.readOrder(&call{body: root})
 }
 
-// ForcedErrors are the codes that X-Sandbox-Error takes.
+// ForcedErrors lists the codes that X-Sandbox-Error accepts.
 func ForcedErrors() []string { return slices.Sorted(maps.Keys(forcedErrors)) }

@@ -10,11 +10,11 @@ import (
 
 var transitionShape = strictjson.Object{"status": strictjson.Leaf}
 
-// transitionTargets are the statuses that a delivery can be moved to.
+// transitionTargets lists the statuses that a sandbox delivery can be moved to.
 var transitionTargets = web.Texts(domain.Statuses()[1:])
 
 func (a *API) transitionDelivery(c *call) (reply, error) {
-	return replyOf(a.Sandbox.Transition(c.Request.Context(), c.once(), c.id,
+	return replyOf(a.Sandbox.Transition(c.Request.Context(), c.idempotencyRequest(), c.id,
 		func() (domain.Status, error) {
 			r := strictjson.NewReader(c.body)
 			to, _ := r.Enum("status", strictjson.Required, transitionTargets)
@@ -26,7 +26,7 @@ func (a *API) transitionDelivery(c *call) (reply, error) {
 }
 
 func (a *API) startSimulation(c *call) (reply, error) {
-	return replyOf(a.Sandbox.Start(c.Request.Context(), c.once(), c.id,
+	return replyOf(a.Sandbox.Start(c.Request.Context(), c.idempotencyRequest(), c.id,
 		func() (domain.Plan, error) {
 			r := strictjson.NewReader(c.body)
 			plan := readPlan(r)
@@ -41,10 +41,10 @@ func (a *API) startSimulation(c *call) (reply, error) {
 }
 
 func (a *API) stopSimulation(c *call) (reply, error) {
-	return replyOf(a.Sandbox.Stop(c.Request.Context(), c.once(), c.id, a.delivered("Nothing moves the delivery by itself any more.")))
+	return replyOf(a.Sandbox.Stop(c.Request.Context(), c.idempotencyRequest(), c.id, a.delivered("Nothing moves the delivery by itself any more.")))
 }
 
-// delivered answers 200 with a delivery as it is now.
+// delivered responds 200 with the current state of a delivery.
 func (a *API) delivered(message string) func(*domain.Delivery) domain.Answer {
 	return func(d *domain.Delivery) domain.Answer { return answer(http.StatusOK, "", message, a.view(d)) }
 }

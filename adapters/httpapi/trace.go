@@ -5,16 +5,15 @@ import (
 	"net/http"
 )
 
-// Trace begins to follow a request, in the context that it returns, and ends
-// when the function it returns is called with what came of it. applicationID is
-// empty for an unknown caller.
+// Trace starts the span of a request, in the context that it returns. The returned function
+// ends the span with the outcome. applicationID is empty for an unknown client.
 type Trace func(r *http.Request, environment, method, route, requestID string) (ctx context.Context,
 	ended func(status int, applicationID string))
 
 func notTraced() {}
 
-// trace gives the call the context of its span. The returned function ends the
-// span, after the answer.
+// trace gives the request the context of its span. The returned function ends the span, after
+// the response.
 func (a *API) trace(c *call) func() {
 	if a.Trace == nil {
 		return notTraced
@@ -24,7 +23,7 @@ func (a *API) trace(c *call) func() {
 	return func() { ended(c.Writer.Status(), string(c.tenant.ApplicationID)) }
 }
 
-// routeOf is the pattern of the path, and never the path itself.
+// routeOf returns the pattern of the path, and never the path itself.
 func routeOf(c *call) string {
 	if route := c.FullPath(); route != "" {
 		return route

@@ -16,12 +16,12 @@ import (
 func TestTracingIsToldThePatternOfARequestAndItsEnd(t *testing.T) {
 	t.Parallel()
 	type key struct{}
-	var told []any
+	var outcome []any
 	a := &API{Options: Options{Environment: domain.Sandbox, Trace: func(r *http.Request, environment, method, route,
 		requestID string) (context.Context, func(int, string)) {
-		told = append(told, environment, method, route, requestID)
+		outcome = append(outcome, environment, method, route, requestID)
 		return context.WithValue(r.Context(), key{}, "followed"), func(status int, applicationID string) {
-			told = append(told, status, applicationID)
+			outcome = append(outcome, status, applicationID)
 		}
 	}}}
 	g, _ := gin.CreateTestContext(httptest.NewRecorder())
@@ -34,7 +34,7 @@ func TestTracingIsToldThePatternOfARequestAndItsEnd(t *testing.T) {
 	c.tenant.ApplicationID = "app_1"
 	c.Writer.WriteHeader(http.StatusTeapot)
 	ended()
-	if diff := cmp.Diff([]any{"sandbox", "other", "none", "req_1", http.StatusTeapot, "app_1"}, told); diff != "" {
+	if diff := cmp.Diff([]any{"sandbox", "other", "none", "req_1", http.StatusTeapot, "app_1"}, outcome); diff != "" {
 		t.Fatalf("told (-want +got):\n%s", diff)
 	}
 }

@@ -59,10 +59,10 @@ func (a *API) listWebhookAttempts(c *call) (reply, error) {
 }
 
 func (a *API) redeliverWebhook(c *call) (reply, error) {
-	return replyOf(a.Webhooks.Redeliver(c.Request.Context(), c.once(), c.id, webhookDeliveryAnswer("Redelivery queued.")))
+	return replyOf(a.Webhooks.Redeliver(c.Request.Context(), c.idempotencyRequest(), c.id, webhookDeliveryAnswer("Redelivery queued.")))
 }
 
-// webhookDeliveryAnswer is 202 with what is to be sent.
+// webhookDeliveryAnswer responds 202 with the webhook that will be sent.
 func webhookDeliveryAnswer(message string) func(domain.WebhookDelivery) domain.Answer {
 	return func(d domain.WebhookDelivery) domain.Answer {
 		return answer(http.StatusAccepted, "", message, views.NewWebhookDelivery(d))

@@ -23,7 +23,7 @@ var (
 	recoveryShape = strictjson.Object{"since": strictjson.Leaf, "until": strictjson.Leaf, "only": strictjson.Leaf}
 )
 
-// defaultOverlap is how long the secret before a rotated one signs on.
+// defaultOverlap is how long the previous secret keeps signing after a rotation.
 const defaultOverlap = 24 * time.Hour
 
 func (a *API) listWebhookEndpoints(c *call) (reply, error) {
@@ -55,7 +55,7 @@ func (a *API) webhookEndpointExists(ctx context.Context, t domain.Tenant, id dom
 }
 
 func (a *API) createWebhookEndpoint(c *call) (reply, error) {
-	return replyOf(a.Webhooks.Create(c.Request.Context(), c.once(),
+	return replyOf(a.Webhooks.Create(c.Request.Context(), c.idempotencyRequest(),
 		func() (webhooks.Form, error) { return readWebhookEndpoint(c.body) },
 		func(e domain.WebhookEndpoint, secret string) domain.Answer {
 			return answer(http.StatusCreated, a.BaseURL+"/webhook-endpoints/"+string(e.ID),
@@ -78,7 +78,8 @@ func readWebhookEndpoint(body *strictjson.Value) (webhooks.Form, error) {
 	return form, web.Problems(r)
 }
 
-// webhookURL is judged by the domain, but for its length, which counts in bytes.
+// webhookURL reads the URL. It checks the length, which counts in bytes. The domain checks the
+// rest.
 func webhookURL(r *strictjson.Reader, need strictjson.Need) (string, bool) {
 	url, ok := r.Text("url", need, strictjson.Length(0, web.MaxBody))
 	code := strictjson.CodeTooShort
@@ -96,7 +97,7 @@ func webhookDescription(r *strictjson.Reader) (string, bool) {
 	return web.Text(r, "description", strictjson.Optional, domain.DescriptionRule)
 }
 
-// eventPatterns is nil where none are sent.
+// eventPatterns reads the patterns. It returns nil when none were sent.
 func eventPatterns(r *strictjson.Reader) []string {
 	sent := r.Array("event_types", strictjson.Optional, strictjson.Count(1, domain.MaxEventPatterns))
 	var patterns []string
@@ -111,7 +112,7 @@ func eventPatterns(r *strictjson.Reader) []string {
 }
 
 func (a *API) changeWebhookEndpoint(c *call) (reply, error) {
-	return replyOf(a.Webhooks.Change(c.Request.Context(), c.once(), c.id,
+	return replyOf(a.Webhooks.Change(c.Request.Context(), c.idempotencyRequest(), c.id,
 		func() (domain.WebhookEndpointChange, error) { return readWebhookEndpointChange(c.body) },
 		func(e domain.WebhookEndpoint, enabled bool) domain.Answer {
 			message := "Webhook endpoint updated."
@@ -135,17 +136,17 @@ func readWebhookEndpointChange(body *strictjson.Value) (domain.WebhookEndpointCh
 	return change, web.Problems(r)
 }
 
-// deleteWebhookEndpoint may be a replay, whose endpoint is gone: so it is asked
-// for only when something else is in the way.
+// deleteWebhookEndpoint deletes an endpoint. A replay may find it gone, so its existence is
+// checked only when another check fails.
 func (a *API) deleteWebhookEndpoint(c *call) (reply, error) {
-	r, err := replyOf(a.Webhooks.Delete(c.Request.Context(), c.once(), c.id, webhookEndpointAnswer("Webhook endpoint deleted.")))
+	r, err := replyOf(a.Webhooks.Delete(c.Request.Context(), c.idempotencyRequest(), c.id, webhookEndpointAnswer("Webhook endpoint deleted.")))
 	if err != nil {
 		return reply{}, cmp.Or(a.webhookEndpointExists(c.Request.Context(), c.tenant, c.id), err)
 	}
 	return r, nil
 }
 
-// webhookEndpointAnswer is 200 with the endpoint as it is now.
+// webhookEndpointAnswer responds 200 with the current state of the endpoint.
 func webhookEndpointAnswer(message string) func(domain.WebhookEndpoint) domain.Answer {
 	return func(e domain.WebhookEndpoint) domain.Answer {
 		return answer(http.StatusOK, "", message, views.NewWebhookEndpoint(e))
@@ -153,7 +154,7 @@ func webhookEndpointAnswer(message string) func(domain.WebhookEndpoint) domain.A
 }
 
 func (a *API) rotateWebhookSecret(c *call) (reply, error) {
-	return replyOf(a.Webhooks.Rotate(c.Request.Context(), c.once(), c.id,
+	return replyOf(a.Webhooks.Rotate(c.Request.Context(), c.idempotencyRequest(), c.id,
 		func() (time.Duration, error) {
 			r := strictjson.NewReader(c.body)
 			overlap := defaultOverlap
@@ -170,11 +171,11 @@ func (a *API) rotateWebhookSecret(c *call) (reply, error) {
 }
 
 func (a *API) testWebhookEndpoint(c *call) (reply, error) {
-	return replyOf(a.Webhooks.Test(c.Request.Context(), c.once(), c.id, webhookDeliveryAnswer("Test event queued.")))
+	return replyOf(a.Webhooks.Test(c.Request.Context(), c.idempotencyRequest(), c.id, webhookDeliveryAnswer("Test event queued.")))
 }
 
 func (a *API) recoverWebhooks(c *call) (reply, error) {
-	return replyOf(a.Webhooks.Recover(c.Request.Context(), c.once(), c.id,
+	return replyOf(a.Webhooks.Recover(c.Request.Context(), c.idempotencyRequest(), c.id,
 		func() (webhooks.Span, error) { return readSpan(c.body) },
 		func(r webhooks.Recovered) domain.Answer {
 			return answer(http.StatusAccepted, "", "Recovery queued.", views.WebhookRecovery{Queued: r.Queued, HasMore: r.HasMore})
@@ -193,7 +194,7 @@ func readSpan(body *strictjson.Value) (webhooks.Span, error) {
 	return span, web.Problems(r)
 }
 
-// bodyTime is nil where none was sent, or none that can be read.
+// bodyTime reads a time. It returns nil when none was sent, or none that can be read.
 func bodyTime(r *strictjson.Reader, name string, need strictjson.Need) *time.Time {
 	sent, there := r.Text(name, need)
 	if !there {

@@ -28,16 +28,16 @@ var (
 )
 
 const (
-	// maxResults is more than a fetch gives out.
+	// maxResults is more than one fetch returns.
 	maxResults = 32
-	// maxWait is how long a fetch waits, also where it does not say.
+	// maxWait limits how long a fetch waits. It is the default too.
 	maxWait = 20 * time.Second
-	// maxAttempt bounds what a result may say it took.
+	// maxAttempt limits the duration that a result may report.
 	maxAttempt = 10 * time.Minute
 )
 
 func (a *API) createListener(c *call) (reply, error) {
-	return replyOf(a.Listeners.Create(c.Request.Context(), c.once(),
+	return replyOf(a.Listeners.Create(c.Request.Context(), c.idempotencyRequest(),
 		func() ([]string, error) {
 			r := strictjson.NewReader(c.body)
 			patterns := eventPatterns(r)
@@ -58,9 +58,9 @@ func (a *API) listenerExists(ctx context.Context, t domain.Tenant, id domain.ID)
 	return err
 }
 
-// deleteListener may be a replay, as deleteWebhookEndpoint.
+// deleteListener deletes a listener. A replay may find it gone, as in deleteWebhookEndpoint.
 func (a *API) deleteListener(c *call) (reply, error) {
-	r, err := replyOf(a.Listeners.Delete(c.Request.Context(), c.once(), c.id, func(e domain.WebhookEndpoint) domain.Answer {
+	r, err := replyOf(a.Listeners.Delete(c.Request.Context(), c.idempotencyRequest(), c.id, func(e domain.WebhookEndpoint) domain.Answer {
 		return answer(http.StatusOK, "", "Listener deleted.", views.NewWebhookListener(e, e.UpdatedAt))
 	}))
 	if err != nil {
@@ -78,8 +78,8 @@ func (a *API) fetchWebhooks(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	c.end() // a listener that waits takes no place among the requests in flight
-	ctx, stop := a.patience(c, wait)
+	c.end() // a waiting listener does not count among the requests in flight
+	ctx, stop := a.waitContext(c, wait)
 	defer stop()
 	fetched, err := a.Listeners.Await(ctx, e)
 	if err != nil {
@@ -88,9 +88,9 @@ func (a *API) fetchWebhooks(c *call) (reply, error) {
 	return ok("Webhooks fetched.", views.FetchedWebhooks{Webhooks: web.Each(fetched, newFetchedWebhook)}), nil
 }
 
-// patience is a context that ends after a time, when the client leaves and when
-// the server is to stop.
-func (a *API) patience(c *call, wait time.Duration) (context.Context, func()) {
+// waitContext returns a context that ends after the wait, when the client disconnects, or when
+// the server shuts down.
+func (a *API) waitContext(c *call, wait time.Duration) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), wait)
 	go func() {
 		select {
@@ -117,8 +117,8 @@ func readFetch(body *strictjson.Value) ([]webhooks.ListenerResult, time.Duration
 	return results, wait, web.Problems(r)
 }
 
-// readResult names no delivery where the ID is not one: then it is passed over,
-// as one of a delivery that is gone.
+// readResult leaves the delivery empty when the ID is invalid. Such a result is skipped, like
+// one of a deleted delivery.
 func readResult(r *strictjson.Reader) webhooks.ListenerResult {
 	id, _ := r.Text("webhook_delivery_id", strictjson.Required, strictjson.Length(1, domain.MaxTypedID))
 	attempt, _ := r.Integer("attempt", strictjson.Optional, strictjson.Between(1, 1_000_000))
@@ -139,8 +139,8 @@ func readResult(r *strictjson.Reader) webhooks.ListenerResult {
 	return out
 }
 
-// oneLine is a text that is safe to show: no control or formatting characters,
-// and not too much of it.
+// oneLine returns a text that is safe to show: without control or formatting characters, and of
+// limited length.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -16,12 +16,12 @@ import (
 	"waybill/ports"
 )
 
-// oneID draws the same ID each time.
+// oneID returns the same ID each time.
 type oneID struct{ ports.Identifiers }
 
 func (oneID) ID(p domain.Prefix) domain.ID { return domain.ID(p) + "drawn" }
 
-// sited serves an API that has nothing behind it but the site at /docs.
+// sited serves an API that has only the site at /docs.
 func sited(t *testing.T, site http.HandlerFunc) (*API, string) {
 	t.Helper()
 	var listening net.ListenConfig
@@ -60,13 +60,13 @@ func TestASiteHasItsPathsAndNoOthers(t *testing.T) {
 	for _, path := range []string{"/docs", "/docs/", "/docs/a/b"} {
 		response := fetch(t, url+path)
 		body, _ := io.ReadAll(response.Body)
-		// A refusal of the site stays its own: no envelope is put in its place.
+		// An error response of the site is passed on unchanged: no envelope replaces it.
 		if string(body) != "the site's "+path+"\n" || response.Header.Get("X-Request-ID") != "req_drawn" {
 			t.Errorf("%s: %q with headers %v", path, body, response.Header)
 		}
 	}
 	calls := 0
-	both := a.beside(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
+	both := a.withSites(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
 	for _, path := range []string{"/", "/v1/docs", "/docsother"} {
 		both.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
 	}
@@ -98,7 +98,7 @@ func TestABrowserIsLedToTheDocsAndAProgramIsNot(t *testing.T) {
 	for _, home := range []bool{true, false} {
 		a := &API{Options: Options{Beside: []Site{{Prefix: "/track", Handler: http.NotFoundHandler()},
 			{Prefix: "/docs", Handler: http.NotFoundHandler(), Home: home}}}}
-		handler := a.beside(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
+		handler := a.withSites(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
 		for _, c := range []struct {
 			method, path, accept string
 			led                  bool

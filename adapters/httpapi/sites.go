@@ -9,21 +9,21 @@ import (
 	"waybill/adapters/web"
 )
 
-// Site is something for people that shares the listener of the API, such as its
-// documentation. Requests for it are not calls of the API: they need no key,
-// count against no limit, and are neither measured nor logged here.
+// Site is a website that shares the listener of the API, such as its documentation. Its
+// requests are not API requests: they need no key, count against no rate limit, and are neither
+// measured nor logged here.
 type Site struct {
-	Prefix  string // such as /docs: that path and all below it
+	Prefix  string // a path such as /docs: it and everything below it
 	Handler http.Handler
-	Home    bool // where a browser is led that asks for /; programs get the envelope of a 404
+	Home    bool // browsers that ask for / are redirected here; programs get a 404 in the JSON envelope
 }
 
-// siteTimeout is how long a site may take to write its answer; one that streams
-// sets another deadline with http.ResponseController.
+// siteTimeout limits how long a site may take to write a response. A site that streams sets
+// another deadline with http.ResponseController.
 const siteTimeout = 30 * time.Second
 
-// beside gives requests for a site to it and all others to the API.
-func (a *API) beside(api http.Handler) http.Handler {
+// withSites routes requests for a site to it and all others to the API.
+func (a *API) withSites(api http.Handler) http.Handler {
 	if len(a.Beside) == 0 {
 		return api
 	}
@@ -45,7 +45,7 @@ func (a *API) beside(api http.Handler) http.Handler {
 	})
 }
 
-// home is the path of the site that browsers are led to; empty: there is none.
+// home returns the path of the site that browsers are redirected to, or "" without one.
 func (a *API) home() string {
 	for _, site := range a.Beside {
 		if site.Home {
@@ -55,8 +55,8 @@ func (a *API) home() string {
 	return ""
 }
 
-// forABrowser reports whether the client is a browser: browsers accept text/html
-// by name, and programs accept anything or JSON.
+// forABrowser reports whether the client is a browser. Browsers accept text/html by name,
+// programs accept anything or JSON.
 func forABrowser(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html")
@@ -70,7 +70,7 @@ func (a *API) visit(site Site, w http.ResponseWriter, r *http.Request) {
 	defer stop()
 	go func() {
 		select {
-		case <-a.closing: // an open stream must not hold the process up
+		case <-a.closing: // an open stream must not delay the shutdown
 			stop()
 		case <-ctx.Done():
 		}

@@ -16,24 +16,25 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// The connections and time-outs of one process, unless its URL says otherwise.
-// Every call in the path of a request has a shorter time-out of its own; these
-// bound the others, such as the start of a subscription.
+// The connection limits and timeouts of one process, unless its URL sets others. Every call in
+// the path of a request has a shorter timeout of its own. These limit the others, such as the
+// start of a subscription.
 const (
 	redisDialTimeout = time.Second
 	Timeout          = 500 * time.Millisecond
-	// QueueTimeout is longer: no request waits for the queue, and what it takes
-	// for an outage makes it pause.
+	// QueueTimeout is longer: no request waits for the queue, and a call that times out counts
+	// as an outage and pauses the queue.
 	QueueTimeout = 2 * time.Second
-	// RedisConnections are the most that are used at once. A Redis that hangs
-	// holds up so many calls, each for its time-out, until a breaker opens.
+	// RedisConnections limits the connections used at once. A Redis that hangs blocks this many
+	// calls, each until its timeout, until a circuit breaker opens.
 	RedisConnections = 32
 )
 
-// OpenQueue is Open for the queue, which has QueueTimeout.
+// OpenQueue opens a client for the queue, with QueueTimeout.
 func OpenQueue(address string) (*redis.Client, error) { return Open(address, QueueTimeout) }
 
-// Open reads the URL. Its errors do not repeat it: it may hold a password.
+// Open creates a client from a URL. Its errors do not repeat the URL, which may hold a
+// password.
 func Open(address string, timeout time.Duration) (*redis.Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -46,11 +47,11 @@ func Open(address string, timeout time.Duration) (*redis.Client, error) {
 	if err != nil {
 		return nil, errors.New("its database is no number, or it has options that Redis's client does not know")
 	}
-	// A call that was sent twice would be counted twice.
+	// A retried call would be counted twice.
 	o.MaxRetries = -1
 	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
 	o.DialerRetries = 1
-	// Only Redis's own cloud answers what this would ask of each new connection.
+	// Only Redis's own cloud answers this request, which each new connection would send.
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	fill(&o.DialTimeout, redisDialTimeout)
 	fill(&o.ReadTimeout, timeout)
@@ -62,9 +63,9 @@ func Open(address string, timeout time.Duration) (*redis.Client, error) {
 	return redis.NewClient(o), nil
 }
 
-// openSentinel is for a URL that names a Sentinel and, with master_name, what
-// it watches; more Sentinels follow as addr=host:port. The user and password
-// before the host are the Sentinel's, those of Redis are options too.
+// openSentinel creates a client from a URL that names a Sentinel and, in master_name, the Redis
+// it watches. More Sentinels follow as addr=host:port. The user and password before the host
+// are the Sentinel's. Those of Redis are options too.
 func openSentinel(address string, timeout time.Duration) (*redis.Client, error) {
 	o, err := redis.ParseFailoverURL(address)
 	if err != nil || o.RouteByLatency || o.RouteRandomly || o.ReplicaOnly {
@@ -87,19 +88,19 @@ func fill[T int | time.Duration](setting *T, standard T) {
 	}
 }
 
-// redisDialer obeys the deadline of a request also while TLS is agreed upon,
-// which the client's own does not.
+// redisDialer keeps the deadline of a request during the TLS handshake too, which the client's
+// own dialer does not.
 func redisDialer(timeout time.Duration, t *tls.Config) func(ctx context.Context, network, address string) (net.Conn, error) {
-	plain := &net.Dialer{Timeout: max(0, timeout)} // the URL turns one off with a number below
+	plain := &net.Dialer{Timeout: max(0, timeout)} // a negative number in the URL turns it off
 	if t == nil {
 		return plain.DialContext
 	}
 	return (&tls.Dialer{NetDialer: plain, Config: t}).DialContext
 }
 
-// WarnOfEviction tells of a Redis that drops keys when its memory is full: one
-// of the queue's may be half of a task, and its delivery would not be notified
-// again. A Redis that does not answer, or does not tell, is no reason to wait.
+// WarnOfEviction logs a warning about a Redis that evicts keys when its memory is full. An
+// evicted key of the queue may be half of a task, and notifications of its ID would be lost
+// from then on. It ignores a Redis that does not answer or does not report its policy.
 func WarnOfEviction(ctx context.Context, client *redis.Client, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -108,23 +109,24 @@ func WarnOfEviction(ctx context.Context, client *redis.Client, log *slog.Logger)
 		return
 	}
 	for line := range strings.Lines(info) {
-		policy, told := strings.CutPrefix(strings.TrimSpace(line), "maxmemory_policy:")
-		if told && policy != "noeviction" {
+		policy, found := strings.CutPrefix(strings.TrimSpace(line), "maxmemory_policy:")
+		if found && policy != "noeviction" {
 			log.Warn("redis", "warning", "maxmemory-policy is "+policy+
 				": when its memory is full, limits or what waits in the queue are dropped; set it to noeviction")
 		}
 	}
 }
 
-// Silence keeps the client's own log, which is one for the whole process,
-// off stderr: it reports failed calls, which are logged by their callers.
+// Silence turns off the log of the Redis client, which is one for the whole process and writes
+// to stderr. It reports failed calls, which their callers log.
 var Silence = sync.OnceFunc(func() { redis.SetLogger(noRedisLog{}) })
 
 type noRedisLog struct{}
 
 func (noRedisLog) Printf(context.Context, string, ...any) {}
 
-// Register shows whether Redis can be used and how many connections there are.
+// Register registers the metrics that show whether Redis is usable and how many connections are
+// open.
 func Register(trial *Trial, client *redis.Client, queue *redis.Client, r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_redis_up", Help: "1 when Redis runs a script that writes and carries messages, else 0.",

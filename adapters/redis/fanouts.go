@@ -15,8 +15,7 @@ import (
 
 var _ ports.FanoutNews = (*Fanouts)(nil)
 
-// An announcement comes with many events a second, so that one that fails is no
-// line of the log.
+// Many events a second send announcements, so a failed one is not logged as a warning.
 var fanouts = subject{
 	channel:       "waybill:fanouts",
 	unannounced:   "a fan-out was not announced: listeners at other processes find it a second later",
@@ -26,23 +25,23 @@ var fanouts = subject{
 	heard:         "fan-outs of other processes are heard from Redis again",
 }
 
-// Fanouts carry word of fan-outs, many endpoints to a message. Messages that a
-// lost connection missed are not repeated: listeners look by themselves.
+// Fanouts sends notifications of webhook fan-outs between processes, many endpoints in a
+// message. Messages missed during a lost connection are not repeated: listeners also poll.
 type Fanouts struct {
 	on    *Invalidations
-	quiet atomic.Pointer[time.Time] // until then: no process heard the last word
+	quiet atomic.Pointer[time.Time] // until then: no process received the last message
 }
 
-// silence is how long nothing is announced where no process hears it: a listener that
-// comes in between looks by itself as often.
+// silence is how long announcements pause after one that no process received. A listener that
+// starts in between polls at least as often.
 const silence = time.Second
 
-// NewFanouts needs what New does.
+// NewFanouts needs the same client as NewInvalidations.
 func NewFanouts(client *redis.Client, log *slog.Logger) *Fanouts {
 	return &Fanouts{on: about(fanouts, client, log)}
 }
 
-// Announce tells every process that listens.
+// Announce notifies every process that listens.
 func (f *Fanouts) Announce(ctx context.Context, endpoints []domain.ID) {
 	if until := f.quiet.Load(); until != nil && time.Now().Before(*until) {
 		return
@@ -60,7 +59,7 @@ func (f *Fanouts) Announce(ctx context.Context, endpoints []domain.ID) {
 	}
 }
 
-// Listen calls heard, one call at a time, until ctx ends.
+// Listen calls heard for each message, one call at a time, until ctx ends.
 func (f *Fanouts) Listen(ctx context.Context, heard ports.FanoutListener) {
 	f.on.Listen(ctx, func(all domain.ID) {
 		var endpoints []domain.ID

@@ -21,22 +21,22 @@ const (
 	openingCalls = 5
 )
 
-// SharedLimiter is the limiter that processes share.
+// SharedLimiter is the limiter that all processes share.
 type SharedLimiter interface {
 	ports.RateLimiter
-	// Tell makes told hear what each answer says of a bucket: how old its window
-	// is, and how many requests it and the one before it count.
-	Tell(told func(b ports.Bucket, age time.Duration, count, previous int64))
+	// Observe registers a function that is called for each bucket of each answer: the age of
+	// its window, and the counts of that window and the previous one.
+	Observe(observe func(b ports.Bucket, age time.Duration, count, previous int64))
 }
 
 // LocalLimiter is the limiter of the process.
 type LocalLimiter interface {
 	ports.RateLimiter
-	// Remember makes a bucket go on from what the shared limiter told of it.
+	// Remember continues a bucket from the counts of the shared limiter.
 	Remember(b ports.Bucket, age time.Duration, count, previous int64)
 }
 
-// GuardedLimiter asks one limiter and falls back on another.
+// GuardedLimiter asks the shared limiter and falls back on the local one.
 type GuardedLimiter struct {
 	shared    SharedLimiter
 	local     LocalLimiter
@@ -46,31 +46,31 @@ type GuardedLimiter struct {
 	cause     atomic.Pointer[error] // the last failure, for the log
 }
 
-// New guards the limiter that processes share with one that cannot fail. It
-// registers waybill_rate_limiter_fallbacks_total, the calls that the local one
-// answered, and logs when they begin and when they end.
+// NewGuardedLimiter guards the shared limiter with a local one that cannot fail. It registers
+// waybill_rate_limiter_fallbacks_total, which counts the calls to the local one, and logs when
+// an outage begins and ends.
 func NewGuardedLimiter(shared SharedLimiter, local LocalLimiter, r prometheus.Registerer, log *slog.Logger) *GuardedLimiter {
-	shared.Tell(local.Remember)
+	shared.Observe(local.Remember)
 	l := &GuardedLimiter{shared: shared, local: local, log: log,
 		fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "waybill_rate_limiter_fallbacks_total", Help: "Calls that the process's own rate limiter answered because Redis was slow or gone.",
 		})}
 	r.MustRegister(l.fallbacks)
 	l.cause.Store(new(error))
-	l.breaker = circuitbreaker.NewRedisBreaker(l.tell)
+	l.breaker = circuitbreaker.NewRedisBreaker(l.logChange)
 	return l
 }
 
-// Open opens connections by a few calls, and logs a shared limiter that is gone before a
-// customer waits for it.
+// Open opens connections with a few calls. It logs a missing shared limiter before a customer
+// has to wait for it.
 func (l *GuardedLimiter) Open(ctx context.Context) {
 	for range openingCalls {
 		_, _ = l.Peek(ctx, ports.Bucket{Scope: "start", Limit: domain.RateLimit{Limit: 1, Window: time.Second}})
 	}
 }
 
-// Take counts a request there, and here if that fails. The only errors are those of the local
-// limiter.
+// Take counts a request in the shared limiter, or locally if that fails. It returns only errors
+// of the local limiter.
 func (l *GuardedLimiter) Take(ctx context.Context, buckets ...ports.Bucket) (a ports.Allowance, err error) {
 	if l.ask(ctx, func(ctx context.Context) (err error) {
 		a, err = l.shared.Take(ctx, buckets...)
@@ -81,7 +81,7 @@ func (l *GuardedLimiter) Take(ctx context.Context, buckets ...ports.Bucket) (a p
 	return l.local.Take(ctx, buckets...)
 }
 
-// Peek tells what Take would answer.
+// Peek returns what Take would return, without counting.
 func (l *GuardedLimiter) Peek(ctx context.Context, buckets ...ports.Bucket) (a ports.Allowance, err error) {
 	if l.ask(ctx, func(ctx context.Context) (err error) {
 		a, err = l.shared.Peek(ctx, buckets...)
@@ -92,7 +92,7 @@ func (l *GuardedLimiter) Peek(ctx context.Context, buckets ...ports.Bucket) (a p
 	return l.local.Peek(ctx, buckets...)
 }
 
-// GiveBack undoes a Take where one would be counted now.
+// GiveBack undoes a Take, in the limiter that Take would use now.
 func (l *GuardedLimiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
 	if l.ask(ctx, func(ctx context.Context) error { return l.shared.GiveBack(ctx, buckets...) }) {
 		return nil
@@ -100,7 +100,7 @@ func (l *GuardedLimiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) 
 	return l.local.GiveBack(ctx, buckets...)
 }
 
-// ask reports whether the shared limiter answered in time.
+// ask calls the shared limiter and reports whether it answered in time.
 func (l *GuardedLimiter) ask(ctx context.Context, call func(ctx context.Context) error) bool {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -118,8 +118,8 @@ func (l *GuardedLimiter) ask(ctx context.Context, call func(ctx context.Context)
 	return err == nil
 }
 
-// tell logs the beginning and the end of an outage.
-func (l *GuardedLimiter) tell(open bool) {
+// logChange logs the beginning and the end of an outage.
+func (l *GuardedLimiter) logChange(open bool) {
 	if open {
 		l.log.Warn("rate limits are counted in this process until Redis answers again", "error", *l.cause.Load())
 		return

@@ -33,7 +33,7 @@ type counter struct {
 
 	slow atomic.Int64 // until it answers
 
-	told func(ports.Bucket, time.Duration, int64, int64)
+	observe func(ports.Bucket, time.Duration, int64, int64)
 }
 
 func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, error) {
@@ -56,7 +56,9 @@ func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, err
 	return ports.Allowance{Admitted: true, Scope: c.name}, nil
 }
 
-func (c *counter) Tell(told func(ports.Bucket, time.Duration, int64, int64)) { c.told = told }
+func (c *counter) Observe(observe func(ports.Bucket, time.Duration, int64, int64)) {
+	c.observe = observe
+}
 
 func (c *counter) Remember(_ ports.Bucket, _ time.Duration, count, _ int64) { c.taken.Store(count) }
 
@@ -275,7 +277,7 @@ func TestALimitThatNeitherCanCountIsAnError(t *testing.T) {
 
 func TestWhatTheSharedLimiterTellsIsRemembered(t *testing.T) {
 	play(t, func(s *scene) {
-		s.shared.told(guardedBucket, time.Second, 7, 3)
+		s.shared.observe(guardedBucket, time.Second, 7, 3)
 		if got := s.local.taken.Load(); got != 7 {
 			s.Errorf("the local limiter goes on from %d, want 7", got)
 		}

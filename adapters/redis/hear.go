@@ -11,15 +11,15 @@ import (
 
 var errSilent = errors.New("the connection is silent")
 
-// hearChannel connects once and listens until the connection is lost or ctx ends, and returns why.
-// It calls connected when it is subscribed, and message with each message after that, one
-// call at a time. A connection that is silent for pingAfter is asked, and given up where it
-// is silent for as long again.
+// hearChannel connects once and listens until the connection is lost or ctx ends, and returns
+// the reason. It calls connected once subscribed, and then message for each message, one call
+// at a time. It pings a connection that is silent for pingAfter, and closes one that is silent
+// for as long again.
 func hearChannel(ctx context.Context, client redis.UniversalClient, channel string, pingAfter time.Duration, connected func(),
 	message func(payload string)) error {
 	subscription := client.Subscribe(ctx)
 	defer subscription.Close()
-	// A read under way does not see a context end.
+	// A blocked read does not notice that a context ends.
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
 	if err := subscription.Subscribe(ctx, channel); err != nil {

@@ -16,19 +16,19 @@ var _ ports.Invalidations = (*Invalidations)(nil)
 
 const (
 	announceTimeout = 100 * time.Millisecond
-	// reconnectPause is between two attempts to subscribe.
+	// reconnectPause is the pause between two attempts to subscribe.
 	reconnectPause = 500 * time.Millisecond
-	// pingAfter is how long a connection may be silent before it is asked, and
-	// then before it is given up.
+	// pingAfter is how long a connection may be silent before a ping, and again before it is
+	// closed.
 	pingAfter = 5 * time.Second
 )
 
-// subject is what a channel is about, and what the log says of its troubles.
+// subject names a channel, its log messages and their levels.
 type subject struct {
 	channel                  string
 	unannounced, lost, heard string
 	unannouncedAt            slog.Level
-	names                    string // what an announcement does, as a key of the log
+	names                    string // the log key of the announced value
 }
 
 var keys = subject{
@@ -40,18 +40,18 @@ var keys = subject{
 	heard:         "changes of keys are heard from Redis again",
 }
 
-// Invalidations announces and listens on one Redis.
+// Invalidations sends and receives cache invalidations over one Redis.
 type Invalidations struct {
 	subject
 	client          *redis.Client
 	log             *slog.Logger
 	announceTimeout time.Duration
 	pingAfter       time.Duration
-	gone            atomic.Bool // as the log has it
+	gone            atomic.Bool // as logged last
 }
 
-// New needs a client that obeys the deadlines of contexts. It connects to
-// nothing yet.
+// NewInvalidations needs a client that keeps the deadlines of contexts. It does not connect
+// yet.
 func NewInvalidations(client *redis.Client, log *slog.Logger) *Invalidations {
 	return about(keys, client, log)
 }
@@ -60,12 +60,12 @@ func about(s subject, client *redis.Client, log *slog.Logger) *Invalidations {
 	return &Invalidations{subject: s, client: client, log: log, announceTimeout: announceTimeout, pingAfter: pingAfter}
 }
 
-// Announce tells every process that is connected.
+// Announce sends an invalidation to every connected process.
 func (p *Invalidations) Announce(ctx context.Context, application domain.ID) {
 	p.announce(ctx, string(application))
 }
 
-// announce returns how many processes were told.
+// announce sends a message and returns how many processes received it.
 func (p *Invalidations) announce(ctx context.Context, what string) (processes int64) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.announceTimeout)
 	defer cancel()
@@ -76,19 +76,19 @@ func (p *Invalidations) announce(ctx context.Context, what string) (processes in
 	return processes
 }
 
-// Listen calls forget, one call at a time, until ctx ends. While Redis is gone
-// it tries to connect again and again; that it went, and that it is back, is
-// logged once each, also where one call heard that it went and the next that it is back.
+// Listen calls forget for each invalidation, one call at a time, until ctx ends. While Redis is
+// gone it retries the connection. It logs once that the connection was lost and once that it is
+// back, even across several calls.
 func (p *Invalidations) Listen(ctx context.Context, forget func(application domain.ID)) {
 	for {
-		tell := func(application string) {
+		received := func(application string) {
 			if p.gone.Swap(false) {
 				p.log.Info(p.subject.heard)
 			}
 			forget(domain.ID(application))
 		}
-		connected := func() { tell("") }
-		err := hearChannel(ctx, p.client, p.channel, p.pingAfter, connected, tell)
+		connected := func() { received("") }
+		err := hearChannel(ctx, p.client, p.channel, p.pingAfter, connected, received)
 		if ctx.Err() != nil {
 			return
 		}

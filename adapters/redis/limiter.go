@@ -36,37 +36,36 @@ var source string
 
 var script = redis.NewScript(source)
 
-// LimiterOptions are for tests.
+// LimiterOptions changes a limiter for tests.
 type LimiterOptions struct {
-	// Now replaces the clock of Redis. Keys still end by that clock.
+	// Now replaces the clock of Redis. Keys still expire by the clock of Redis.
 	Now func() time.Time
 }
 
-// Limiter counts requests in Redis. It knows no time-outs but those of the
-// client and of the contexts it is given.
+// Limiter counts requests in Redis. Its only timeouts are those of the client and of the
+// contexts it gets.
 type Limiter struct {
-	client redis.Scripter
-	now    func() time.Time
-	told   func(b ports.Bucket, age time.Duration, count, previous int64)
+	client  redis.Scripter
+	now     func() time.Time
+	observe func(b ports.Bucket, age time.Duration, count, previous int64)
 }
 
-// New makes a limiter on a client that neither it nor anyone else may have
-// configured to retry: a request would be counted twice.
+// NewLimiter creates a limiter. Its client must not be configured to retry: a request would be
+// counted twice.
 func NewLimiter(client redis.Scripter, o LimiterOptions) *Limiter {
-	return &Limiter{client: client, now: o.Now, told: func(ports.Bucket, time.Duration, int64, int64) {}}
+	return &Limiter{client: client, now: o.Now, observe: func(ports.Bucket, time.Duration, int64, int64) {}}
 }
 
-// Tell makes told hear what each answer of Redis says of a bucket: how old its
-// window is, and how many requests it and the one before it count. It is to be
-// called before the limiter is used.
-func (l *Limiter) Tell(told func(b ports.Bucket, age time.Duration, count, previous int64)) {
-	l.told = told
+// Observe registers a function that is called for each bucket of each answer of Redis: the age
+// of its window, and the counts of that window and the previous one. Call it before the limiter
+// is used.
+func (l *Limiter) Observe(observe func(b ports.Bucket, age time.Duration, count, previous int64)) {
+	l.observe = observe
 }
 
-// Take counts one request against every bucket or against none; a bucket named
-// twice is counted once. Besides what Redis fails with, the only errors are
-// limits that cannot be meant: below 1 or above ten million, or a window that is
-// not whole milliseconds or outside 1 ms to 24 h.
+// Take counts one request against every bucket or against none. A bucket named twice is counted
+// once. Besides the errors of Redis, it returns errors only for invalid limits: below 1 or
+// above ten million, or a window that is not whole milliseconds or outside 1 ms to 24 h.
 func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
 	if len(buckets) == 0 {
 		return ports.Allowance{Admitted: true}, nil
@@ -78,7 +77,7 @@ func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allo
 	return answer(found, buckets, found[0] > 0, found[0]), nil
 }
 
-// Peek tells what Take would answer.
+// Peek returns what Take would return, without counting.
 func (l *Limiter) Peek(ctx context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
 	if len(buckets) == 0 {
 		return ports.Allowance{Admitted: true}, nil
@@ -99,24 +98,24 @@ func (l *Limiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
 	return err
 }
 
-// answer is for a request that was admitted or not, when so many were counted behind what
-// the script found.
-func answer(found []int64, buckets []ports.Bucket, admitted bool, counted int64) (told ports.Allowance) {
+// answer computes the allowance of a request that was admitted or not. counted is how many
+// requests were counted after the state that the script returned.
+func answer(found []int64, buckets []ports.Bucket, admitted bool, counted int64) (a ports.Allowance) {
 	for i, b := range buckets {
 		w := windowOf(found, i, b)
 		w.count += counted
 		of := allowance(b, w, found[1])
 		switch {
-		case admitted && (i == 0 || of.Remaining < told.Remaining):
-			told = of
-		case !admitted: // about the bucket that takes longest to have room
-			if wait := millis(w.retryAfter(found[1], int64(b.Limit.Limit))); wait > told.RetryAfter {
-				told, told.RetryAfter = of, wait
+		case admitted && (i == 0 || of.Remaining < a.Remaining):
+			a = of
+		case !admitted: // take the bucket that has room last
+			if wait := millis(w.retryAfter(found[1], int64(b.Limit.Limit))); wait > a.RetryAfter {
+				a, a.RetryAfter = of, wait
 			}
 		}
 	}
-	told.Admitted = admitted
-	return told
+	a.Admitted = admitted
+	return a
 }
 
 func allowance(b ports.Bucket, w window, now int64) ports.Allowance {
@@ -128,8 +127,8 @@ func allowance(b ports.Bucket, w window, now int64) ports.Allowance {
 	}
 }
 
-// run is the round trip: it calls the script, which answers whether there is room, the time, and
-// three numbers for each bucket.
+// run calls the script in one round trip. It returns whether there is room, the time, and three
+// numbers for each bucket.
 func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) ([]int64, error) {
 	keys := make([]string, len(buckets))
 	args := make([]any, 2, 2+2*len(buckets))
@@ -139,8 +138,8 @@ func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) 
 			return nil, err
 		}
 		length := b.Limit.Window.Milliseconds()
-		// With the length in it, a bucket whose window is configured anew begins
-		// afresh instead of mixing two.
+		// The key contains the length: a bucket whose window is configured anew starts from
+		// zero and mixes nothing.
 		keys[i] = prefix + b.Scope + ":" + strconv.FormatInt(length, 10) + ":" + b.Name
 		args = append(args, b.Limit.Limit, length)
 	}
@@ -151,12 +150,12 @@ func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) 
 	if len(found) != 2+3*len(buckets) {
 		return nil, fmt.Errorf("%d numbers for %d buckets came back", len(found), len(buckets))
 	}
-	l.tell(what, buckets, found)
+	l.report(what, buckets, found)
 	return found, nil
 }
 
-// tell tells what an answer says of each bucket.
-func (l *Limiter) tell(what string, buckets []ports.Bucket, found []int64) {
+// report passes the counts of each bucket on.
+func (l *Limiter) report(what string, buckets []ports.Bucket, found []int64) {
 	for i, b := range buckets {
 		w := windowOf(found, i, b)
 		switch what {
@@ -165,12 +164,12 @@ func (l *Limiter) tell(what string, buckets []ports.Bucket, found []int64) {
 		case giveBack:
 			w = w.less()
 		}
-		l.told(b, millis(found[1]-w.start), w.count, w.previous)
+		l.observe(b, millis(found[1]-w.start), w.count, w.previous)
 	}
 }
 
-// time is what the script is told: the milliseconds of a test's clock, or
-// nothing, which is the clock of Redis.
+// time returns the time argument of the script: the milliseconds of a test's clock, or empty
+// for the clock of Redis.
 func (l *Limiter) time() string {
 	if l.now == nil {
 		return ""

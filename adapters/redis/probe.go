@@ -7,15 +7,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Probe asks a Redis what it is.
+// Probe asks a Redis about itself.
 type Probe struct{ Client *redis.Client }
 
-// Time is the time by the clock of Redis.
+// Time returns the time by the clock of Redis.
 func (r Probe) Time(ctx context.Context) (time.Time, error) {
 	return r.Client.Time(ctx).Result()
 }
 
-// Info is a section of what it tells of itself.
+// Info returns a section of the INFO of Redis.
 func (r Probe) Info(ctx context.Context, section string) (string, error) {
 	return r.Client.Info(ctx, section).Result()
 }

@@ -23,49 +23,48 @@ var _ ports.Queue = (*Queue)(nil)
 const (
 	// workers is how many handlers of a kind one process runs at a time.
 	workers = 8
-	// checkEvery is how often a server that found nothing asks again, on average: a notification
-	// waits for half of it. Three servers that idle take about a hundredth of a core.
+	// checkEvery is how often an idle server polls, on average: a notification waits for half
+	// of it. Three idle servers use about a hundredth of a core.
 	checkEvery = 20 * time.Millisecond
-	// notifyTimeout bounds a notification.
+	// notifyTimeout limits a notification.
 	notifyTimeout = time.Second
-	// handlerTimeout is when the context of a handler ends, and giveUpAfter when
-	// asynq takes the handler for lost and gives its task to another.
+	// handlerTimeout is when the context of a handler ends. giveUpAfter is when asynq treats
+	// the handler as lost and gives its task to another.
 	handlerTimeout = time.Minute
 	giveUpAfter    = 2 * handlerTimeout
-	// requeueAfter is how long the end of Run waits for a handler until its
-	// task is given to another process. Run goes on to wait.
+	// requeueAfter is how long the end of Run waits for a handler before its task goes to
+	// another process. Run keeps waiting for the handler.
 	requeueAfter = 20 * time.Second
-	// closeWithin is how long the end of Run waits for asynq besides, whose subscription has no
-	// time-out of its own.
+	// closeWithin is how much longer the end of Run waits for asynq, whose subscription has no
+	// timeout.
 	closeWithin = 5 * time.Second
 
-	// names is how many tasks there may be of an ID: one that waits, and others that run or that
-	// processes left behind that died.
+	// names limits the tasks of an ID: one that waits, and others that run or were left by
+	// processes that died.
 	names = 16
 )
 
-// QueueOptions are what a process may choose.
+// QueueOptions configures the queue of a process.
 type QueueOptions struct {
-	// Workers is how many handlers of a kind run at a time, 8 where it is not
-	// named.
+	// Workers is how many handlers of a kind run at a time. The default is 8.
 	Workers map[ports.JobKind]int
 }
 
-// Queue notifies through one Redis.
+// Queue sends notifications through one Redis.
 type Queue struct {
 	redis   redis.UniversalClient
 	client  *asynq.Client
-	here    *memory.Queue // for the handlers of this process while Redis cannot be used
+	here    *memory.Queue // for the handlers of this process while Redis is unusable
 	outage  outage
-	handled atomic.Pointer[map[ports.JobKind]ports.Handler] // by this process; nil: it runs none
+	handled atomic.Pointer[map[ports.JobKind]ports.Handler] // of this process; nil: it runs none
 	options QueueOptions
 	log     *slog.Logger
 
 	requeueAfter time.Duration
 }
 
-// New needs a client that obeys the deadlines of contexts and gives up on a
-// Redis that hangs. It stays the caller's to close, after Run has returned.
+// NewQueue needs a client that keeps the deadlines of contexts and gives up on a Redis that
+// hangs. The caller closes the client, after Run has returned.
 func NewQueue(r redis.UniversalClient, o QueueOptions, log *slog.Logger) *Queue {
 	return &Queue{
 		redis: r, client: asynq.NewClientFromRedisClient(r), options: o, log: log,
@@ -73,8 +72,8 @@ func NewQueue(r redis.UniversalClient, o QueueOptions, log *slog.Logger) *Queue 
 	}
 }
 
-// Notify runs a handler of this process where Redis cannot be used. It fails then in a process that
-// has none for the kind.
+// Notify announces a job to the handlers of all processes. While Redis is unusable it notifies
+// a handler of this process, and fails if there is none for the kind.
 func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error {
 	handled := q.handles(kind)
 	if handled && q.outage.lasts() {
@@ -99,8 +98,8 @@ func (q *Queue) handles(kind ports.JobKind) bool {
 
 var errManyRuns = errors.New("more handlers run for the ID than there are names")
 
-// notifyAll puts a job in Redis, for the handlers of all processes: under the first name that no
-// task has, unless one waits.
+// notifyAll puts a task in Redis, for the handlers of all processes. It uses the first free
+// name, and adds nothing if a task of the ID waits.
 func (q *Queue) notifyAll(ctx context.Context, kind ports.JobKind, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
@@ -122,13 +121,13 @@ func (q *Queue) notifyAll(ctx context.Context, kind ports.JobKind, id string) er
 	return errManyRuns
 }
 
-// queueName keeps apart what else may use the same Redis.
+// queueName adds a prefix, which separates the queue from other users of the same Redis.
 func queueName(kind ports.JobKind) string { return "waybill-" + string(kind) }
 
-// Run also goes on while Redis is away, with what this process notifies of, and takes what it was
-// notified of by others when Redis is back.
+// Run runs the handlers until ctx ends. While Redis is away it handles the notifications of
+// this process. It takes those of other processes when Redis is back.
 func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handler) error {
-	var running sync.WaitGroup // asynq stops waiting for what takes too long
+	var running sync.WaitGroup // asynq stops waiting for slow handlers
 	var servers []*asynq.Server
 	q.handled.Store(&handlers)
 	defer func() {
@@ -153,10 +152,10 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 		server := asynq.NewServerFromRedisClient(client, asynq.Config{
 			Concurrency: q.workers(kind), Queues: map[string]int{queueName(kind): 1},
 			TaskCheckInterval: checkEvery, ShutdownTimeout: q.requeueAfter,
-			// A task of a process that died is for now, and no failure.
+			// A task of a process that died is due now, and is no failure.
 			RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return 0 },
 			IsFailure:      func(error) bool { return false },
-			// Nothing of what asynq tells is news: see patient.
+			// asynq's log adds nothing: patient reports its errors.
 			LogLevel: asynq.FatalLevel,
 		})
 		err := server.Start(asynq.HandlerFunc(func(_ context.Context, t *asynq.Task) error {
@@ -181,7 +180,7 @@ func (q *Queue) workers(kind ports.JobKind) int {
 	return workers
 }
 
-// handle calls a handler, which is let finish when ctx ends.
+// handle calls a handler. When ctx ends the handler may finish.
 func (q *Queue) handle(ctx context.Context, kind ports.JobKind, handle ports.Handler, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout)
 	defer cancel()

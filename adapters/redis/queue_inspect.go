@@ -17,11 +17,11 @@ import (
 
 var _ ports.SharedQueue = (*Queue)(nil)
 
-// kinds are the jobs whose queues are looked at, whatever runs in this process.
+// kinds lists the queues to inspect, whatever runs in this process.
 var kinds = []ports.JobKind{ports.JobWebhook, ports.JobWebhookLowPriority, ports.JobSimulation}
 
-// State asks Redis about itself and the queues. What asynq asks does not end with ctx, but
-// with the time-outs of the client.
+// State returns the state of Redis and of the queues. The requests of asynq do not end with
+// ctx, but with the timeouts of the client.
 func (q *Queue) State(ctx context.Context) (s domain.QueueState, err error) {
 	begun := time.Now()
 	if err := q.redis.Ping(ctx).Err(); err != nil {
@@ -55,13 +55,13 @@ func (q *Queue) State(ctx context.Context) (s domain.QueueState, err error) {
 	return s, nil
 }
 
-// unused tells that nothing was ever put into a queue.
+// unused reports whether the error means that nothing was ever put into a queue.
 func unused(err error) bool {
 	return errors.Is(err, asynq.ErrQueueNotFound) || strings.Contains(err.Error(), "does not exist")
 }
 
-// Dead lists what asynq archived: a handler fails no task, so that there is none unless
-// its process was lost again and again, or an operator archived it.
+// Dead lists the tasks that asynq archived. A handler fails no task, so there are none, unless
+// its process was lost again and again or an operator archived one.
 func (q *Queue) Dead(_ context.Context, limit int) (dead []domain.DeadTask, err error) {
 	inspector := asynq.NewInspectorFromRedisClient(q.redis)
 	for _, kind := range kinds {
@@ -76,12 +76,12 @@ func (q *Queue) Dead(_ context.Context, limit int) (dead []domain.DeadTask, err 
 	return dead[:min(len(dead), limit)], nil
 }
 
-// Retry makes a task pending again that was given up.
+// Retry makes an archived task pending again.
 func (q *Queue) Retry(_ context.Context, job, id string) error {
 	return q.ofDead(job, id, asynq.NewInspectorFromRedisClient(q.redis).RunTask)
 }
 
-// Drop deletes such a task.
+// Drop deletes an archived task.
 func (q *Queue) Drop(_ context.Context, job, id string) error {
 	return q.ofDead(job, id, asynq.NewInspectorFromRedisClient(q.redis).DeleteTask)
 }

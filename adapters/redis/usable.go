@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// trialKeep is how long the keys of a trial are kept.
+	// trialKeep is how long the keys of a check are kept.
 	trialKeep = time.Minute
-	// trialEvery is how long the outcome of a trial counts. A check of readiness and two metrics ask
-	// for it, often at once.
+	// trialEvery is how long the result of a check is reused. The readiness check and two
+	// metrics ask for it, often at once.
 	trialEvery = time.Second
-	// trialChannel begins as those of the invalidations do.
+	// trialChannel has the prefix of the invalidation channels.
 	trialChannel = "waybill:trial"
 )
 
-// trialKeys begin as the keys of limits, and as those of the queue.
+// trialKeys have the prefixes of the rate limit keys and of the queue keys.
 var trialKeys = []string{"waybill:trial", "asynq:{waybill-trial}"}
 
 var writes = redis.NewScript(`for _, key in ipairs(KEYS) do redis.call("HSET", key, "at", ARGV[1]) redis.call("PEXPIRE", key, ARGV[2]) end return 1`)
 
-// Usable tries what limits, the queue and invalidations need of a Redis: a script that writes, and
-// a channel. One that answers PING may refuse either: a replica, one whose memory is full, or a
-// user without the rights.
+// Usable tries what rate limits, the queue and invalidations need of a Redis: a script that
+// writes, and a channel. A Redis that answers PING may refuse either: a replica, one whose
+// memory is full, or a user without the permissions.
 func Usable(ctx context.Context, client redis.UniversalClient) error {
 	err := writes.Run(ctx, client, trialKeys, time.Now().UnixMilli(), trialKeep.Milliseconds()).Err()
 	if err != nil {
@@ -44,7 +44,7 @@ func Usable(ctx context.Context, client redis.UniversalClient) error {
 	return nil
 }
 
-// refusal tells an answer that refuses from none.
+// refusal distinguishes an error answer from no answer.
 func refusal(what string, err error) error {
 	var answered redis.Error
 	if errors.As(err, &answered) {
@@ -53,7 +53,7 @@ func refusal(what string, err error) error {
 	return err
 }
 
-// Trial tells whether a Redis can be used, for those that ask all the time.
+// Trial checks whether a Redis is usable, for callers that ask often.
 type Trial struct {
 	client redis.UniversalClient
 
@@ -62,15 +62,15 @@ type Trial struct {
 	err error
 }
 
-// NewTrial makes a trial of a Redis.
+// NewTrial creates a trial of a Redis.
 func NewTrial(client redis.UniversalClient) *Trial { return &Trial{client: client} }
 
-// Run tries the Redis, unless it was tried a moment ago. It takes Timeout at most.
+// Run checks the Redis, unless it was checked a moment ago. It takes at most Timeout.
 func (t *Trial) Run(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.at.IsZero() || time.Since(t.at) >= trialEvery {
-		// The outcome is for others too, whose request goes on when this one ends.
+		// The result also serves other callers, whose requests continue when this one ends.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Timeout)
 		defer cancel()
 		t.err = Usable(ctx, t.client)

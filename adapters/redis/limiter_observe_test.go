@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// state is what was told of a bucket last.
+// state is what was observed of a bucket last.
 type state struct {
 	age             time.Duration
 	count, previous int64
@@ -18,14 +18,14 @@ func TestEachAnswerIsTold(t *testing.T) {
 	t.Parallel()
 	c := start()
 	l := redis.NewLimiter(shared(t), redis.LimiterOptions{Now: c.Now})
-	told := map[string]state{}
-	l.Tell(func(b ports.Bucket, age time.Duration, count, previous int64) {
-		told[b.Name] = state{age, count, previous}
+	observed := map[string]state{}
+	l.Observe(func(b ports.Bucket, age time.Duration, count, previous int64) {
+		observed[b.Name] = state{age, count, previous}
 	})
 	one, two := bucket(3, time.Minute), bucket(20, time.Hour)
 	tells := func(what string, of ports.Bucket, want state) {
 		t.Helper()
-		if got := told[of.Name]; got != want {
+		if got := observed[of.Name]; got != want {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}

@@ -10,22 +10,22 @@ import (
 
 var _ ports.Invalidations = (*Invalidations)(nil)
 
-// localMaxWaiting announcements are kept for a listener that is busy.
+// localMaxWaiting is how many announcements are kept for a busy listener.
 const localMaxWaiting = 1000
 
-// Invalidations carries announcements to the listeners in this process.
+// Invalidations sends cache invalidations to the listeners in this process.
 type Invalidations struct {
 	mu        sync.Mutex
 	listeners map[*listener]bool
 }
 
-// listener is one Listen; waiting belongs to the mutex of its Invalidations.
+// listener is one call of Listen. The mutex of its Invalidations guards waiting.
 type listener struct {
 	waiting []domain.ID
-	woken   chan struct{} // holds one word at most: look into waiting
+	woken   chan struct{} // holds at most one signal: look into waiting
 }
 
-// New has no listeners yet.
+// NewInvalidations returns Invalidations without listeners.
 func NewInvalidations() *Invalidations { return &Invalidations{listeners: map[*listener]bool{}} }
 
 // Announce queues a message for each present listener.
@@ -45,7 +45,7 @@ func (i *Invalidations) Announce(_ context.Context, application domain.ID) {
 	}
 }
 
-// Listen calls forget, one call at a time, until ctx ends.
+// Listen calls forget for each message, one call at a time, until ctx ends.
 func (i *Invalidations) Listen(ctx context.Context, forget func(application domain.ID)) {
 	l := &listener{woken: make(chan struct{}, 1)}
 	i.mu.Lock()

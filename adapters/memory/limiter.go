@@ -14,18 +14,18 @@ import (
 var _ ports.RateLimiter = (*Limiter)(nil)
 
 const (
-	// maxBuckets of one scope take some 20 MB.
+	// maxBuckets limits the buckets of one scope to some 20 MB.
 	maxBuckets = 100_000
 	// maxLimit and maxWindow keep every product far within 63 bits.
 	maxLimit  = domain.MaxRateLimit
 	maxWindow = domain.MaxRateWindow
 	minWindow = time.Millisecond
 
-	// overtaken is, in microseconds, how long a remembered answer of the limiter
-	// may arrive after a later answer: longer than any caller waits for one.
+	// overtaken is how many microseconds a remembered answer of the other limiter may arrive
+	// after a later answer. It is longer than any caller waits for one.
 	overtaken = 50_000
 
-	never = -overtaken // when a bucket was told of that was not: before anything that counts
+	never = -overtaken // the remembered time of a bucket that was never remembered: before any time that counts
 )
 
 // Limiter counts requests in memory.
@@ -34,45 +34,44 @@ type Limiter struct {
 
 	mu     sync.Mutex
 	began  time.Time
-	latest int64 // microseconds since began; time never goes back behind it
+	latest int64 // microseconds since began; time never returns less
 	scopes map[string]*scope
-	most   int // buckets of one scope
+	most   int // limit of buckets of one scope
 }
 
 // scope holds the buckets of one kind of limit.
 type scope struct {
 	buckets map[name]*list.Element
-	recent  list.List // of *bucket, the one asked for last in front
+	recent  list.List // of *bucket, most recently used first
 }
 
-// name has the length of the window, so that a bucket whose window is
-// configured anew begins afresh instead of mixing two.
+// name contains the length of the window: a bucket whose window is configured anew starts from
+// zero and mixes nothing.
 type name struct {
 	of     string
 	length int64
 }
 
 type bucket struct {
-	name   name
-	window window
-	told   int64 // when the window was told by another limiter, in microseconds since began
+	name       name
+	window     window
+	remembered int64 // when another limiter's answer was remembered, in microseconds since began
 }
 
-// New makes a limiter whose counters are empty. now is time.Now, or a test's
-// clock; its monotonic reading keeps a step of the machine's clock from opening
-// or blocking anything.
+// NewLimiter returns a limiter with empty counters. now is time.Now or a test's clock. Its
+// monotonic reading keeps clock steps of the machine from opening or blocking anything.
 func NewLimiter(now func() time.Time) *Limiter {
 	return &Limiter{now: now, began: now(), scopes: map[string]*scope{}, most: maxBuckets}
 }
 
-// Take counts one request against every bucket or against none; a bucket named
-// twice is counted once. The only errors are limits that cannot be meant: below
-// 1 or above ten million, or a window outside 1 ms to 24 h.
+// Take counts one request against every bucket or against none. A bucket named twice is counted
+// once. It returns errors only for invalid limits: below 1 or above ten million, or a window
+// outside 1 ms to 24 h.
 func (l *Limiter) Take(_ context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
 	return l.ask(buckets, true)
 }
 
-// Peek tells what Take would answer.
+// Peek returns what Take would return, without counting.
 func (l *Limiter) Peek(_ context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
 	return l.ask(buckets, false)
 }
@@ -95,9 +94,9 @@ func (l *Limiter) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
 	return nil
 }
 
-// Remember continues a bucket from the answer of another limiter: the age of the
-// window, and the counts of it and of the one before. Of two answers that arrive out
-// of order the one that leaves fewer requests counts.
+// Remember continues a bucket from the answer of another limiter: the age of the window, and
+// the counts of it and of the previous one. When two answers arrive out of order, the one that
+// leaves fewer requests counts.
 func (l *Limiter) Remember(b ports.Bucket, age time.Duration, count, previous int64) {
 	if valid([]ports.Bucket{b}) != nil {
 		return
@@ -109,15 +108,15 @@ func (l *Limiter) Remember(b ports.Bucket, age time.Duration, count, previous in
 	if f.entry == nil && count+previous == 0 {
 		return
 	}
-	told := window{start: now - age.Microseconds(), length: f.window.length, count: count, previous: previous}.at(now)
+	given := window{start: now - age.Microseconds(), length: f.window.length, count: count, previous: previous}.at(now)
 	if f.entry != nil {
 		kept := f.entry.Value.(*bucket)
-		if now-kept.told < overtaken && f.window.used(now) > told.used(now) {
+		if now-kept.remembered < overtaken && f.window.used(now) > given.used(now) {
 			return
 		}
 	}
-	f.window = told
-	l.keep(b, f).told = now
+	f.window = given
+	l.keep(b, f).remembered = now
 	l.forget(b.Scope, now)
 }
 
@@ -151,8 +150,8 @@ func (l *Limiter) decide(buckets []ports.Bucket, count bool, now int64) ports.Al
 			f.window = f.window.plus()
 			l.keep(b, f)
 		}
-		if told := allowance(b, f.window, now); i == 0 || told.Remaining < answer.Remaining {
-			answer = told
+		if left := allowance(b, f.window, now); i == 0 || left.Remaining < answer.Remaining {
+			answer = left
 			answer.Admitted = true
 		}
 	}
@@ -182,7 +181,7 @@ func valid(buckets []ports.Bucket) error {
 	return nil
 }
 
-// time is now, and never before an earlier answer.
+// time returns the current time, and never one before an earlier result.
 func (l *Limiter) time() int64 {
 	l.latest = max(l.latest, l.now().Sub(l.began).Microseconds())
 	return l.latest
@@ -190,7 +189,7 @@ func (l *Limiter) time() int64 {
 
 func named(b ports.Bucket) name { return name{of: b.Name, length: b.Limit.Window.Microseconds()} }
 
-// found is a bucket as it is now; entry is nil for one that is not kept.
+// found is a bucket in its current state. entry is nil for one that is not kept.
 type found struct {
 	entry  *list.Element
 	window window
@@ -200,7 +199,7 @@ func (l *Limiter) find(b ports.Bucket, now int64) found {
 	of := named(b)
 	if s := l.scopes[b.Scope]; s != nil {
 		if e := s.buckets[of]; e != nil {
-			// A bucket that is refused must stay too: dropping it admits again.
+			// A refused bucket must stay too: dropping it would admit again.
 			s.recent.MoveToFront(e)
 			return found{e, e.Value.(*bucket).window.at(now)}
 		}
@@ -225,13 +224,13 @@ func (l *Limiter) keep(b ports.Bucket, f found) *bucket {
 		kept.window = f.window
 		return kept
 	}
-	kept := &bucket{name: of, window: f.window, told: never}
+	kept := &bucket{name: of, window: f.window, remembered: never}
 	s.buckets[of] = s.recent.PushFront(kept)
 	return kept
 }
 
-// forget drops up to two of the scope's buckets that ended, or that are too
-// many. Two for each that may be new: the backlog only ever shrinks.
+// forget drops up to two buckets of the scope that ended or exceed the limit. Two for each
+// possible new one: the backlog only shrinks.
 func (l *Limiter) forget(of string, now int64) {
 	s := l.scopes[of]
 	for range 2 {

@@ -10,7 +10,7 @@ type window struct {
 	previous int64 // requests in the one before
 }
 
-// at moves the window to now, which is never before a time seen earlier.
+// at returns the window moved to now, which is never before an earlier time.
 func (w window) at(now int64) window {
 	switch {
 	case now < w.start+w.length:
@@ -19,20 +19,20 @@ func (w window) at(now int64) window {
 	default:
 		w = window{start: w.start, length: w.length}
 	}
-	// An empty window is anchored anew, so that it begins with its first request.
+	// An empty window starts anew, so that it begins with its first request.
 	if w.previous == 0 && w.count == 0 {
 		w.start = now
 	}
 	return w
 }
 
-// plus is the window with one more request.
+// plus returns the window with one more request.
 func (w window) plus() window {
 	w.count++
 	return w
 }
 
-// less is the window without one of its requests.
+// less returns the window without one of its requests.
 func (w window) less() window {
 	switch {
 	case w.count > 0:
@@ -43,15 +43,14 @@ func (w window) less() window {
 	return w
 }
 
-// used is the weight of all requests, in requests times length: integers keep
-// every comparison exact.
+// used returns the weight of all requests, in requests times length: integers keep every
+// comparison exact.
 func (w window) used(now int64) int64 {
 	return w.previous*(w.start+w.length-now) + w.count*w.length
 }
 
-// admits counts whole requests: a request that has begun to fade counts no more.
-// So a client that used up its limit at once waits one window, and not a little
-// more.
+// admits reports whether one more request fits. A request that has begun to fade no longer
+// counts. So a client that used up its limit at once waits one window, and not a little more.
 func (w window) admits(now, limit int64) bool {
 	return w.used(now) < limit*w.length
 }
@@ -60,18 +59,18 @@ func (w window) remaining(now, limit int64) int64 {
 	return max(0, ceilDiv(limit*w.length-w.used(now), w.length))
 }
 
-// retryAfter is how long until the window admits when nothing else is counted.
+// retryAfter returns the wait until the window admits a request, if nothing else is counted.
 func (w window) retryAfter(now, limit int64) int64 {
 	if w.admits(now, limit) {
 		return 0
 	}
 	end := w.start + w.length
 	if w.count < limit {
-		// Within this window, when enough of the previous one has faded; at the
-		// latest at its end.
+		// Within this window, when enough of the previous one has faded; at the latest at its
+		// end.
 		return end + 1 - ceilDiv((limit-w.count)*w.length, w.previous) - now
 	}
-	// Within the next, where the requests of this one fade.
+	// Within the next window, where the requests of this one fade.
 	return end + w.length + 1 - ceilDiv(limit*w.length, w.count) - now
 }
 

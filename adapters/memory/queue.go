@@ -15,21 +15,20 @@ var _ ports.Queue = (*Queue)(nil)
 const (
 	// workers is how many handlers of a kind run at a time.
 	workers = 8
-	// maxWaiting bounds the memory of a kind without a worker; a notification
-	// for beyond that is lost.
+	// maxWaiting limits the memory of a kind without a worker. Notifications beyond it are
+	// dropped.
 	maxWaiting = 100_000
 	// handlerTimeout is when the context of a handler ends.
 	handlerTimeout = time.Minute
 )
 
-// QueueOptions are what a process may choose.
+// QueueOptions configures the queue of a process.
 type QueueOptions struct {
-	// Workers is how many handlers of a kind run at a time, 8 where it is not
-	// named.
+	// Workers is how many handlers of a kind run at a time. The default is 8.
 	Workers map[ports.JobKind]int
 }
 
-// Queue notifies within one process.
+// Queue sends notifications within one process.
 type Queue struct {
 	options QueueOptions
 	log     *slog.Logger
@@ -38,19 +37,19 @@ type Queue struct {
 	kinds map[ports.JobKind]*backlog
 }
 
-// backlog holds the IDs that wait, each once, in the order of their first notification.
+// backlog holds the waiting IDs, each once, in the order of their first notification.
 type backlog struct {
 	waiting map[string]bool
 	order   []string
-	ready   *sync.Cond // something waits, or the workers are to end
+	ready   *sync.Cond // an ID waits, or the workers have to end
 }
 
-// New returns a queue in which nothing waits.
+// NewQueue returns an empty queue.
 func NewQueue(o QueueOptions, log *slog.Logger) *Queue {
 	return &Queue{options: o, log: log, kinds: map[ports.JobKind]*backlog{}}
 }
 
-// backlogOf is called with the lock held.
+// backlogOf returns the backlog of a kind. Call it with the lock held.
 func (q *Queue) backlogOf(name ports.JobKind) *backlog {
 	l := q.kinds[name]
 	if l == nil {
@@ -60,7 +59,7 @@ func (q *Queue) backlogOf(name ports.JobKind) *backlog {
 	return l
 }
 
-// Notify never fails.
+// Notify queues an ID. It never fails.
 func (q *Queue) Notify(_ context.Context, name ports.JobKind, id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,7 +73,7 @@ func (q *Queue) Notify(_ context.Context, name ports.JobKind, id string) error {
 	return nil
 }
 
-// Run never fails.
+// Run runs the handlers until ctx ends. It never fails.
 func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handler) error {
 	var running sync.WaitGroup
 	for name, handle := range handlers {
@@ -95,8 +94,8 @@ func (q *Queue) workers(name ports.JobKind) int {
 	return workers
 }
 
-// endWaits lets the workers whose context has ended see it. A notification may have woken
-// only such a one; its ID is seen by the others now.
+// endWaits wakes the workers so that those whose context has ended return. A notification may
+// have woken only such a worker; the others see its ID now.
 func (q *Queue) endWaits() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -115,7 +114,7 @@ func (q *Queue) work(ctx context.Context, name ports.JobKind, handle ports.Handl
 	}
 }
 
-// next waits for an ID; a notification for it from now on is another one.
+// next waits for an ID and removes it. A later notification for it counts as a new one.
 func (q *Queue) next(ctx context.Context, name ports.JobKind) (id string, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -131,7 +130,7 @@ func (q *Queue) next(ctx context.Context, name ports.JobKind) (id string, ok boo
 	return id, true
 }
 
-// handle calls a handler, which is let finish when ctx ends.
+// handle calls a handler. When ctx ends the handler may finish.
 func (q *Queue) handle(ctx context.Context, name ports.JobKind, handle ports.Handler, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout)
 	defer cancel()

@@ -12,11 +12,11 @@ import (
 	"waybill/domain"
 )
 
-// maxRetryAfter is the longest that any schedule makes use of.
+// maxRetryAfter is the longest wait that any schedule uses.
 const maxRetryAfter = 48 * time.Hour
 
-// resultOf reads the result: status, headers, and as much of the body as is kept
-// and comes before the end of the attempt.
+// resultOf reads the result: status, headers, and the stored part of the body, as far as it
+// arrives before the attempt ends.
 func resultOf(res *http.Response) domain.WebhookResult {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	r := domain.WebhookResult{StatusCode: res.StatusCode, Error: statusClass(res.StatusCode), Excerpt: excerpt(body)}
@@ -38,8 +38,7 @@ func statusClass(status int) domain.ErrorClass {
 	return domain.ErrorHTTP5xx
 }
 
-// retryAfter reads the header: seconds or a date. Anything else, and what is
-// over, is zero.
+// retryAfter reads the header: seconds or a date. Anything else, or a past date, is zero.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -59,8 +58,8 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
-// excerpt is the begin of a body as text that can be stored and shown: valid
-// UTF-8, on one line, with no characters that control or reorder others.
+// excerpt returns the beginning of a body as text that can be stored and shown: valid UTF-8, on
+// one line, without characters that control or reorder others.
 func excerpt(body []byte) string {
 	whole := len(body) <= domain.MaxExcerpt
 	body = body[:min(len(body), domain.MaxExcerpt)]
@@ -99,7 +98,7 @@ func excerpt(body []byte) string {
 	return out.String()
 }
 
-// plain reports whether all are printable ASCII, as most answers are.
+// plain reports whether all bytes are printable ASCII, as in most responses.
 func plain(body []byte) bool {
 	for _, c := range body {
 		if c < ' ' || c > '~' {

@@ -13,16 +13,16 @@ import (
 	"waybill/domain"
 )
 
-// mostAddresses is how many addresses of a host are tried.
+// mostAddresses limits how many addresses of a host are tried.
 const mostAddresses = 3
 
-// dialer makes connections to addresses that it has looked up and judged.
+// dialer connects to addresses that it has looked up and checked.
 type dialer struct {
 	resolver *net.Resolver
 	private  bool
 	tls      *tls.Config
 	limits   limits
-	// connect opens one connection to one address; there are no names here.
+	// connect opens one connection to one address. It resolves no names.
 	connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 }
 
@@ -35,8 +35,8 @@ func connectTCP(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	return c, nil
 }
 
-// lookup resolves the host. If one address is reserved, all are refused: a
-// mixed answer is no accident.
+// lookup resolves the host. If one address is reserved it refuses all: a mixed result is no
+// accident.
 func (d *dialer) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	addresses, err := d.resolve(ctx, host)
 	if err == nil && len(addresses) == 0 {
@@ -87,7 +87,7 @@ func (d *dialer) plain(ctx context.Context, _, address string) (net.Conn, error)
 	return c, nil
 }
 
-// secured connects to a host and port, with a handshake.
+// secured connects to a host and port, with a TLS handshake.
 func (d *dialer) secured(ctx context.Context, network, address string) (net.Conn, error) {
 	raw, err := d.plain(ctx, network, address)
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *dialer) secured(ctx context.Context, network, address string) (net.Conn
 	return abrupt{c, raw}, nil
 }
 
-// abrupt is a TLS connection that is closed at once. It would first say so, and
+// abrupt is a TLS connection that closes at once. Otherwise it would first send a notice, and
 // wait for a receiver that reads nothing.
 type abrupt struct {
 	net.Conn
@@ -114,7 +114,8 @@ func (c abrupt) Close() error { return c.raw.Close() }
 func (d *dialer) connectAny(ctx context.Context, addresses []netip.Addr, port uint16) (c net.Conn, err error) {
 	deadline := time.Now().Add(d.limits.connect)
 	for i, a := range addresses {
-		// An even share of what is left, so that the last address has its turn.
+		// Each address gets an even share of the remaining time, so that the last one is tried
+		// too.
 		share := time.Until(deadline) / time.Duration(len(addresses)-i)
 		if c, err = d.connectWithin(ctx, share, netip.AddrPortFrom(a, port)); err == nil {
 			return c, nil

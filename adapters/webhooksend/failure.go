@@ -12,7 +12,7 @@ import (
 	"waybill/domain"
 )
 
-// failure is why there is no answer.
+// failure says why there is no response.
 type failure struct {
 	class domain.ErrorClass
 	cause error
@@ -26,8 +26,8 @@ var (
 	errReserved = errors.New("the host has an address that is private or reserved")
 )
 
-// classOf names a failure, by its type or by the error of the connection, if
-// there was one.
+// classOf returns the error class of a failure, by its type or by the error of the connection,
+// if there was one.
 func classOf(err error, connected bool) domain.ErrorClass {
 	var f *failure
 	var op *net.OpError
@@ -38,7 +38,7 @@ func classOf(err error, connected bool) domain.ErrorClass {
 		return domain.ErrorTimeoutConnect
 	case timedOut(err):
 		return domain.ErrorTimeoutResponse
-	case strings.Contains(err.Error(), "server response headers exceeded"): // net/http has no value for it
+	case strings.Contains(err.Error(), "server response headers exceeded"): // net/http has no error value for it
 		return domain.ErrorBodyTooLarge
 	case errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
 		return domain.ErrorTLS // an alert: in TLS 1.3 a refusal comes after the handshake

@@ -7,12 +7,12 @@ import (
 	"waybill/domain"
 )
 
-// attemptsPerHost is as much as all endpoints of one application may have
-// under way at a host. Each owner of webhooks has so many: many customers may
-// have their endpoints at one host.
+// attemptsPerHost limits the attempts that all endpoints of one application may have in flight
+// to a host. Each owner of webhooks has its own limit: many customers may have their endpoints
+// at one host.
 const attemptsPerHost = 256
 
-// permits bounds the attempts under way of each owner at each host.
+// permits limits the attempts in flight of each owner at each host.
 type permits struct {
 	mu    sync.Mutex
 	hosts map[hostOfOwner]*permit
@@ -20,13 +20,13 @@ type permits struct {
 
 type hostOfOwner struct{ host, owner string }
 
-// permit is known while an attempt is under way or waits to be.
+// permit exists while an attempt is in flight or waits.
 type permit struct {
-	free  chan struct{} // holds one for each attempt under way
-	users int           // under way, and waiting to be
+	free  chan struct{} // holds one for each attempt in flight
+	users int           // in flight, and waiting
 }
 
-// enter waits until one more attempt may be made. leave is to be called after it.
+// enter waits until one more attempt is allowed. Call leave after the attempt.
 func (p *permits) enter(ctx context.Context, key hostOfOwner) (leave func(), err error) {
 	p.mu.Lock()
 	of := p.hosts[key]
@@ -48,7 +48,7 @@ func (p *permits) enter(ctx context.Context, key hostOfOwner) (leave func(), err
 	}
 }
 
-// forget takes one attempt off, and the host with the last one.
+// forget removes one attempt, and the host with its last one.
 func (p *permits) forget(key hostOfOwner, of *permit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

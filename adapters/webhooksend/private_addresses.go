@@ -2,10 +2,10 @@ package webhooksend
 
 import "net/netip"
 
-// reserved is where no webhook goes. Source: the IANA IPv4 and IPv6
-// Special-Purpose Address Registries (RFC 6890), multicast and class E, and the
-// metadata services of clouds that lie elsewhere. Entries that the registries
-// call globally reachable are here too: no receiver lives there.
+// reserved lists the addresses that receive no webhook. Source: the IANA IPv4 and IPv6
+// Special-Purpose Address Registries (RFC 6890), multicast and class E, and the metadata
+// services of clouds that lie elsewhere. Entries that the registries call globally reachable
+// are here too: no receiver lives there.
 var reserved = []struct {
 	prefix netip.Prefix
 	// private ranges are allowed in development.
@@ -59,8 +59,8 @@ var (
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// mayReach reports whether webhooks may go to the address; private allows
-// loopback and the private ranges as well.
+// mayReach reports whether webhooks may go to the address. private allows loopback and the
+// private ranges as well.
 func mayReach(a netip.Addr, private bool) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
@@ -68,7 +68,7 @@ func mayReach(a netip.Addr, private bool) bool {
 	a = a.Unmap()
 	for _, r := range reserved {
 		if r.prefix.Contains(a) {
-			// The first match decides: exceptions stand before their range.
+			// The first match decides: exceptions come before their range.
 			return r.private && private && !carriesReserved(a)
 		}
 	}
@@ -78,8 +78,8 @@ func mayReach(a netip.Addr, private bool) bool {
 	return (globalUnicast.Contains(a) || nat64.Contains(a)) && !carriesReserved(a)
 }
 
-// carriesReserved reports whether an IPv6 address leads on to an IPv4 address
-// that is reserved: through NAT64, or as the interface of an ISATAP tunnel.
+// carriesReserved reports whether an IPv6 address leads to a reserved IPv4 address: through
+// NAT64, or as the interface of an ISATAP tunnel.
 func carriesReserved(a netip.Addr) bool {
 	if a.Is4() {
 		return false

@@ -12,8 +12,8 @@ import (
 	"waybill/ports"
 )
 
-// parseURL reads an address that can be sent to. Other alphabets in the host
-// come as xn--: some of their digits and dots would count as ASCII ones later.
+// parseURL parses a URL that can be sent to. Other alphabets in the host must come as xn--:
+// some of their digits and dots would later count as ASCII ones.
 func parseURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || !printable(u.Host) {
@@ -22,8 +22,8 @@ func parseURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// newRequest makes the request of a message. Its URL has the host in small
-// letters, so that one host has one set of connections.
+// newRequest builds the request of a message. The host of its URL is in lower case, so that one
+// host has one set of connections.
 func newRequest(ctx context.Context, u *url.URL, m ports.WebhookMessage) (*http.Request, error) {
 	to := *u
 	to.Host, to.RawQuery, to.User = strings.ToLower(u.Host), escape(u.RawQuery), nil
@@ -40,12 +40,12 @@ func newRequest(ctx context.Context, u *url.URL, m ports.WebhookMessage) (*http.
 	return r, nil
 }
 
-// printable reports whether all are ASCII characters that show.
+// printable reports whether all characters are visible ASCII.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// escape mends what net/url lets through in a query, such as spaces.
+// escape escapes what net/url lets through in a query, such as spaces.
 func escape(query string) string {
 	if printable(query) {
 		return query

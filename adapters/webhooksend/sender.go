@@ -19,8 +19,7 @@ import (
 
 var _ ports.WebhookSender = (*Sender)(nil)
 
-// limits are the time limits of an attempt and of its parts, and of an idle
-// connection.
+// limits holds the timeouts of an attempt and of its parts, and of an idle connection.
 type limits struct{ lookup, connect, handshake, attempt, idle time.Duration }
 
 var defaultLimits = limits{
@@ -29,22 +28,21 @@ var defaultLimits = limits{
 }
 
 const (
-	// idlePerHost is enough for several endpoints of one host at full speed, so
-	// that connections are kept rather than made anew.
+	// idlePerHost is enough for several endpoints of one host at full speed, so that
+	// connections are kept and not made anew.
 	idlePerHost = 64
 	idleInAll   = 512
-	maxHeaders  = 16 << 10 // informational answers included
+	maxHeaders  = 16 << 10 // informational responses included
 	maxAnswer   = 16 << 10 // of the body
 )
 
-// resumable is how many TLS sessions are remembered; resuming one saves most of
-// a handshake.
+// resumable is how many TLS sessions are cached. Resuming one saves most of a handshake.
 const resumable = 256
 
-// Options say what is trusted. The zero Options are for production.
+// Options configures what is trusted. The zero Options are for production.
 type Options struct {
-	// AllowPrivate lets loopback and private addresses through, for development.
-	// Link-local, metadata and other reserved ones stay refused.
+	// AllowPrivate allows loopback and private addresses, for development. Link-local, metadata
+	// and other reserved ones stay refused.
 	AllowPrivate bool
 	Resolver     *net.Resolver  // nil: Go's own, as the host is configured
 	RootCAs      *x509.CertPool // nil: the host's
@@ -59,7 +57,7 @@ type Sender struct {
 	limits  limits
 }
 
-// New makes a sender. Close it after use.
+// New creates a sender. Close it after use.
 func New(o Options) *Sender { return newSender(o, defaultLimits) }
 
 func newSender(o Options, l limits) *Sender {
@@ -79,14 +77,14 @@ func newSender(o Options, l limits) *Sender {
 		DialContext: d.plain, DialTLSContext: d.secured,
 		MaxIdleConns: idleInAll, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: l.idle,
 		MaxResponseHeaderBytes: maxHeaders, DisableCompression: true,
-		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 alone
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 only
 	}
 	fresh := keeping.Clone()
 	fresh.DisableKeepAlives = true
 	return &Sender{limits: l, dialer: d, keeping: keeping, fresh: fresh}
 }
 
-// Close closes the connections that are kept open. A Send under way goes on.
+// Close closes the connections that are kept open. A Send in flight continues.
 func (s *Sender) Close() { s.keeping.CloseIdleConnections() }
 
 // Send posts the message once.
@@ -116,8 +114,8 @@ func (s *Sender) send(ctx context.Context, m ports.WebhookMessage) domain.Webhoo
 	return r
 }
 
-// post sends the message once. stale tells that it met a kept connection which the
-// receiver had closed: not a byte came back.
+// post sends the message once. stale reports that the receiver had closed the kept connection:
+// not a byte came back.
 func post(ctx context.Context, over *http.Transport, to *url.URL, m ports.WebhookMessage) (r domain.WebhookResult, stale bool) {
 	var connected, reused bool
 	var answered atomic.Bool // set by the goroutine that reads
@@ -151,7 +149,7 @@ func (s *Sender) Resolvable(ctx context.Context, address string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errReserved):
-		// Which address it was is nothing to tell: it would map the network.
+		// The message does not say which address: that would map the network.
 		return domain.WebhookURLBlocked("The host resolves to an address that is private or reserved.")
 	case errors.As(err, &unknown) && unknown.IsNotFound:
 		return domain.WebhookURLBlocked("The host does not resolve.")

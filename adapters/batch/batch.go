@@ -11,45 +11,45 @@ import (
 
 // Outcomes that the batcher itself decides.
 var (
-	// ErrAlone tells that the item has to be carried out by itself: its batch went on
-	// without it, or no batch has ended for Options.Stall.
+	// ErrAlone tells the caller to carry out the item alone: its batch continued without it, or
+	// no batch has ended for Options.Stall.
 	ErrAlone = errors.New("the item has to be carried out by itself")
-	// ErrLate tells that the item waited for longer than Options.MaxWait. Nothing was done.
+	// ErrLate reports that the item waited for longer than Options.MaxWait. Nothing was done.
 	ErrLate = errors.New("the item waited too long for its batch")
-	// ErrNotBegun tells that the caller's context ended before the batch began. Nothing
-	// was done.
+	// ErrNotBegun reports that the caller's context ended before the batch began. Nothing was
+	// done.
 	ErrNotBegun = errors.New("the batch has not begun")
-	// ErrUnderWay tells that the caller's context ended while the batch was under way.
-	// Whether the item is carried out is unknown.
+	// ErrUnderWay reports that the caller's context ended while the batch was running. Whether
+	// the item is carried out is unknown.
 	ErrUnderWay = errors.New("the batch is under way")
 )
 
-// Options are the rules of a batcher. Zero switches a rule off where nothing else is said.
+// Options configures a batcher. Zero switches a rule off unless its comment says otherwise.
 type Options struct {
-	Size     int // most items of a batch; at least 1
-	Parallel int // most batches under way at a time; at least 1
+	Size     int // limit of items in a batch; at least 1
+	Parallel int // limit of batches that run at a time; at least 1
 
-	// Many waiting items start a second batch.
+	// Many is how many waiting items start a second batch.
 	Many int
-	// Slow is how long after the start of the last batch another one starts, up to
-	// Parallel. It is never off: 0 means at once.
+	// Slow is how long after the start of the last batch another one starts, up to Parallel. It
+	// is never off: 0 means at once.
 	Slow time.Duration
-	// Few is the average size of recent batches up to which a second batch starts at
-	// once. Where batches become larger, the second one comes to an end.
+	// Few is the average size of recent batches up to which a second batch starts at once. When
+	// batches become larger, the second one ends.
 	Few int
 
 	// Interval is the least time from a batch of several items to the next one.
 	Interval time.Duration
-	// Budget is the most time that a batch may take; it is never off.
+	// Budget limits the time of a batch. It is never off.
 	Budget time.Duration
-	// MaxWait is the longest wait of an item for its batch.
+	// MaxWait limits the wait of an item for its batch.
 	MaxWait time.Duration
-	// Stall is how long no batch may end before items are told ErrAlone: a connection
-	// that is dead without a word must not hold up the items of others.
+	// Stall is how long no batch may end before items get ErrAlone: a connection that died
+	// silently must not block the items of others.
 	Stall time.Duration
-	// Once says that an item must not be carried out twice. A caller whose item is under
-	// way then waits for its outcome even when cancelled, up to its deadline, and is never
-	// told ErrAlone because of a stall.
+	// Once says that an item must not be carried out twice. A caller whose item is running then
+	// waits for its outcome even when cancelled, up to its deadline. It never gets ErrAlone
+	// because of a stall.
 	Once bool
 }
 
@@ -60,9 +60,8 @@ const recent = 8
 type Batcher[T any] struct {
 	// Options must not change once items have arrived.
 	Options
-	// Admit, if any, makes a rule for each batch of at most so many items: the rule
-	// tells whether an item may join those admitted before. It must admit the first
-	// one.
+	// Admit, if set, creates a rule for each batch of at most so many items. The rule reports
+	// whether an item may join those admitted before. It must admit the first one.
 	Admit func(most int) func(T) bool
 
 	run func(ctx context.Context, items []T) []error
@@ -75,7 +74,7 @@ type Batcher[T any] struct {
 	began    time.Time // when the last batch was started or taken
 	ended    time.Time // when the last batch ended
 	shared   time.Time // when the last batch began, if it had several items
-	looks    bool      // a timer is set to look whether another batch has to start
+	looks    bool      // a timer will check whether another batch has to start
 }
 
 // waiter is an item with its caller.
@@ -86,14 +85,14 @@ type waiter[T any] struct {
 	outcome  chan error
 }
 
-// New makes a batcher. run carries out items and returns an error, or nil, for each of
-// them. Its context ends with the budget, or when the last caller's time is up.
+// New creates a batcher. run carries out items and returns an error, or nil, for each of them.
+// Its context ends with the budget, or when the last caller's time is up.
 func New[T any](o Options, run func(ctx context.Context, items []T) []error) *Batcher[T] {
 	return &Batcher[T]{Options: o, run: run}
 }
 
-// Do carries out an item together with others and returns its outcome, or an error that
-// wraps ErrAlone, ErrLate, ErrNotBegun or ErrUnderWay. The last two also wrap that of ctx.
+// Do carries out an item together with others and returns its outcome, or an error that wraps
+// ErrAlone, ErrLate, ErrNotBegun or ErrUnderWay. The last two also wrap the error of ctx.
 func (b *Batcher[T]) Do(ctx context.Context, item T) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotBegun, err)
@@ -143,8 +142,7 @@ func (b *Batcher[T]) abandon(ctx context.Context, w *waiter[T]) error {
 	}
 }
 
-// giveUp takes out an item that has waited while no batch ended, or tells when to
-// look again.
+// giveUp removes an item that has waited while no batch ended, or returns when to check again.
 func (b *Batcher[T]) giveUp(w *waiter[T]) (again time.Duration, gone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,7 +152,7 @@ func (b *Batcher[T]) giveUp(w *waiter[T]) (again time.Duration, gone bool) {
 	if b.removed(w) || !b.Once {
 		return 0, true
 	}
-	return b.Stall, false // its batch is under way
+	return b.Stall, false // its batch is running
 }
 
 func (b *Batcher[T]) remove(w *waiter[T]) bool {
@@ -163,7 +161,8 @@ func (b *Batcher[T]) remove(w *waiter[T]) bool {
 	return b.removed(w)
 }
 
-// removed takes an item out, unless its batch has begun. The batcher is locked.
+// removed removes an item unless its batch has begun, and reports whether it did. The batcher
+// is locked.
 func (b *Batcher[T]) removed(w *waiter[T]) bool {
 	i := slices.Index(b.waiting, w)
 	if i < 0 {
@@ -173,8 +172,8 @@ func (b *Batcher[T]) removed(w *waiter[T]) bool {
 	return true
 }
 
-// start starts a worker where a batch is needed, or sets a timer to look again when the
-// last batch has become slow. The batcher is locked.
+// start starts a worker when a batch is needed, or sets a timer for the time when the last
+// batch counts as slow. The batcher is locked.
 func (b *Batcher[T]) start() {
 	if len(b.waiting) == 0 || b.running >= b.Parallel {
 		return
@@ -197,10 +196,10 @@ func (b *Batcher[T]) start() {
 	}
 }
 
-// crowded tells that so many items wait that they are worth a second batch.
+// crowded reports whether enough items wait for a second batch.
 func (b *Batcher[T]) crowded() bool { return b.Many > 0 && len(b.waiting) >= b.Many }
 
-// small tells that batches have few items.
+// small reports whether batches have few items.
 func (b *Batcher[T]) small() bool { return b.Few > 0 && b.average <= float64(b.Few) }
 
 // work carries out batch after batch until no item waits.
@@ -223,7 +222,7 @@ func (b *Batcher[T]) work(needed bool) {
 	}
 }
 
-// pause is how long the next batch has to wait.
+// pause returns how long the next batch has to wait.
 func (b *Batcher[T]) pause() time.Duration {
 	if b.Interval == 0 {
 		return 0
@@ -233,8 +232,8 @@ func (b *Batcher[T]) pause() time.Duration {
 	return b.Interval - time.Since(b.shared)
 }
 
-// take takes the items of the next batch. Without items the worker ends: no item
-// waits, or one worker is enough because batches are no longer small.
+// take takes the items of the next batch. Without items the worker ends: no item waits, or one
+// worker is enough because batches are no longer small.
 func (b *Batcher[T]) take(needed bool) []*waiter[T] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -282,7 +281,7 @@ func (b *Batcher[T]) next() []*waiter[T] {
 	return taken
 }
 
-// carryOut runs a batch. A panic is an error of all its items.
+// carryOut runs a batch. A panic becomes the error of all its items.
 func (b *Batcher[T]) carryOut(taken []*waiter[T]) (outcomes []error) {
 	until := time.Now().Add(b.Budget)
 	if last := lastDeadline(taken); !last.IsZero() && last.Before(until) {
@@ -306,7 +305,7 @@ func (b *Batcher[T]) carryOut(taken []*waiter[T]) (outcomes []error) {
 	return outcomes
 }
 
-// lastDeadline is the latest deadline of all callers; zero: one has none.
+// lastDeadline returns the latest deadline of all callers, or zero when one has none.
 func lastDeadline[T any](of []*waiter[T]) (last time.Time) {
 	for _, w := range of {
 		if w.deadline.IsZero() {
@@ -319,19 +318,19 @@ func lastDeadline[T any](of []*waiter[T]) (last time.Time) {
 	return last
 }
 
-// Load is how many items wait and how many are under way.
+// Load returns how many items wait and how many are running.
 func (b *Batcher[T]) Load() (waiting, underWay int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.waiting), b.underWay
 }
 
-// Began is when the last batch was started or taken.
+// Began returns when the last batch was started or taken.
 func (b *Batcher[T]) Began() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.began
 }
 
-// Same is one outcome for n items.
+// Same returns one outcome for n items.
 func Same(n int, err error) []error { return slices.Repeat([]error{err}, n) }

@@ -7,72 +7,69 @@ import (
 	"time"
 )
 
-// ErrOpen means that a call was not made, since the service is gone.
+// ErrOpen means that a call was not made because the service is gone.
 var ErrOpen = errors.New("the service does not answer; it is asked again in a moment")
 
-// Evidence is what the end of a call shows about the service.
+// Evidence says what the end of a call shows about the service.
 type Evidence int
 
 const (
-	// None says that the call ended for reasons of the caller's.
+	// None says that the call ended for reasons of the caller.
 	None Evidence = iota
-	// Answered says that the service is there, whatever it said.
+	// Answered says that the service is there, whatever it responded.
 	Answered
-	// Gone says that the service was not reached, or did not answer in time.
+	// Gone says that the service was not reached, or did not respond in time.
 	Gone
 )
 
-// The set-up of every breaker, where the options leave it open.
+// The defaults of BreakerOptions.
 const (
 	defaultFailures = 5
 	defaultInterval = 250 * time.Millisecond
 )
 
-// BreakerOptions say what opens a breaker. The zero value of each field is its default.
+// BreakerOptions says what opens a breaker. The zero value of each field is its default.
 type BreakerOptions struct {
-	// Failures is how many calls, with no answer since they began, open it; 5.
+	// Failures is how many calls without a response since they began open the breaker; 5.
 	Failures int
-	// Questions and Callers are of how many different ones the failures have to
-	// be; any.
+	// Questions and Callers are how many different ones the failures must have; any.
 	Questions, Callers int
 	// Interval is how often an open breaker lets one call through; 250 ms.
 	Interval time.Duration
-	// OnChange hears that the breaker opened or closed. It must not use the
-	// breaker; nil: nothing hears of it.
+	// OnChange is called when the breaker opens or closes. It must not use the breaker. It may
+	// be nil.
 	OnChange func(open bool)
 }
 
-// Breaker ends calls to a service that is gone before they begin. It is open for
-// those callers alone whose own calls have failed since the last answer: the service
-// may be there, and slow only for what a few callers ask. It is safe for concurrent
-// use.
+// Breaker fails calls to a service that is gone before they begin. It is open only for callers
+// whose own calls have failed since the last response: the service may be there, and slow only
+// for what a few callers ask. It is safe for concurrent use.
 type Breaker struct {
 	o BreakerOptions
 
 	mu        sync.Mutex
 	open      bool
-	next      time.Time // an open breaker lets the next call through
+	next      time.Time // when an open breaker lets the next call through
 	answers   uint64    // so far
-	failures  int       // since the last answer
+	failures  int       // since the last response
 	questions map[any]struct{}
 	callers   map[any]struct{}
 	failed    map[any]struct{} // every caller of those failures, and of later ones
 }
 
-// NewBreaker makes one that is closed.
+// NewBreaker returns a closed breaker.
 func NewBreaker(o BreakerOptions) *Breaker {
 	o.Failures, o.Interval = cmp.Or(o.Failures, defaultFailures), cmp.Or(o.Interval, defaultInterval)
 	return &Breaker{o: o, questions: map[any]struct{}{}, callers: map[any]struct{}{}, failed: map[any]struct{}{}}
 }
 
-// NewRedisBreaker makes one that five failures in a row open, of whatever, and
-// that lets one call a second through: all calls go to one server.
+// NewRedisBreaker returns a breaker that any five failures in a row open, and that lets one
+// call a second through: all calls go to one server.
 func NewRedisBreaker(onChange func(open bool)) *Breaker {
 	return NewBreaker(BreakerOptions{Interval: time.Second, OnChange: onChange})
 }
 
-// Call says whose call it is, and about what. Both are comparable; nil where the
-// breaker does not count them.
+// Call says who calls, and about what. Both are comparable. Nil values are not counted.
 type Call struct{ Caller, Question any }
 
 // Do makes the call and returns its error, or ErrOpen at once.
@@ -81,14 +78,14 @@ func (b *Breaker) Do(c Call, call func() (Evidence, error)) error {
 	if !admitted {
 		return ErrOpen
 	}
-	evidence := None // of a panic
+	evidence := None // after a panic
 	defer func() { b.record(c, began, evidence) }()
 	var err error
 	evidence, err = call()
 	return err
 }
 
-// admit tells how many answers there were when the call began.
+// admit reports whether the call may begin, and how many responses there were before it.
 func (b *Breaker) admit(caller any) (answers uint64, admitted bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,7 +114,7 @@ func (b *Breaker) record(c Call, began uint64, e Evidence) {
 	case e == None && b.open && failed:
 		b.next = time.Time{} // the call was let through in vain
 	case e == Gone && began == b.answers:
-		// A call that began before the last answer tells of an earlier time.
+		// A call that began before the last response says nothing about now.
 		b.failed[c.Caller] = struct{}{}
 		if b.open {
 			return
@@ -132,7 +129,7 @@ func (b *Breaker) record(c Call, began uint64, e Evidence) {
 	}
 }
 
-// note adds to a set that needs no more than enough members.
+// note adds a member to a set that needs no more than enough members.
 func note(set map[any]struct{}, member any, enough int) {
 	if len(set) < enough {
 		set[member] = struct{}{}

@@ -8,17 +8,17 @@ import (
 	"net/url"
 )
 
-// Unanswered marks an error of a connection: no answer came over it.
+// Unanswered marks an error of a connection: no response came over it.
 type Unanswered struct{ Cause error }
 
 func (e *Unanswered) Error() string { return e.Cause.Error() }
 func (e *Unanswered) Unwrap() error { return e.Cause }
 
-// Transport marks what http.Client.Do, or reading the body behind it, failed
-// with as Unanswered, unless something answered that does not speak HTTP.
+// Transport marks an error of http.Client.Do, or of reading the response body, as Unanswered.
+// It does not mark the error when something responded that does not speak HTTP.
 func Transport(err error) error {
 	cause := err
-	var of *url.Error // which calls itself a time-out of any cause
+	var of *url.Error // it calls itself a timeout whatever the cause
 	if errors.As(err, &of) {
 		cause = of.Err
 	}
@@ -34,7 +34,7 @@ func Transport(err error) error {
 	return err
 }
 
-// OfHTTP is what the end of a call over HTTP shows; ctx is its caller's.
+// OfHTTP returns what the end of an HTTP call shows. ctx is its caller's.
 func OfHTTP(ctx context.Context, err error) Evidence {
 	var unanswered *Unanswered
 	switch {
@@ -46,8 +46,8 @@ func OfHTTP(ctx context.Context, err error) Evidence {
 	return Gone
 }
 
-// OfRedis is what the end of a call to Redis shows; ctx is its caller's. There
-// every error is one of Redis or of the way there.
+// OfRedis returns what the end of a call to Redis shows. ctx is its caller's. Every error comes
+// from Redis or from the way there.
 func OfRedis(ctx context.Context, err error) Evidence {
 	switch {
 	case err == nil:

@@ -6,13 +6,13 @@ import (
 	"net/url"
 )
 
-// Listens reports whether anything listens at an address. The pricing protocol
-// has no other question than a price, and a price for no customer would show in
-// the service's figures; whether prices come of it is for the doctor to ask.
+// Listens reports whether anything listens at an address. The pricing protocol has only the
+// price request, and a price for no customer would show in the figures of the service. The
+// doctor command checks whether real prices come back.
 func Listens(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return err // was told with the settings
+		return err // the settings reported it
 	}
 	port := u.Port()
 	if port == "" {

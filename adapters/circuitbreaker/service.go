@@ -12,50 +12,48 @@ import (
 	"waybill/domain"
 )
 
-// The set-up of a service that is asked about trips.
+// The limits of a service that is asked about trips.
 const (
-	// An outage is one of several trips of several businesses.
+	// An outage needs failures of several trips of several businesses.
 	outageTrips      = 3
 	outageBusinesses = 2
 
-	// idleConnections are kept open in each environment. Beyond four times as
-	// many a question waits for one, so that a burst cannot take every file
-	// descriptor of the process.
+	// idleConnections are kept open in each environment. Beyond four times as many a request
+	// waits for one, so that a burst cannot use up the file descriptors of the process.
 	idleConnections = 64
 	mostConnections = 4 * idleConnections
-	// mostPerBusiness is how many of them one business uses.
+	// mostPerBusiness limits how many of them one business uses.
 	mostPerBusiness = mostConnections / 2
 
 	maxHeaders = 16 << 10
 )
 
-// ServiceOptions describe a service that is asked about trips over HTTP.
+// ServiceOptions configures a service that is asked about trips over HTTP.
 type ServiceOptions struct {
-	// Timeout bounds each question, with the wait for a connection.
+	// Timeout limits each request, including the wait for a connection.
 	Timeout time.Duration
-	// HTTPClient replaces those made here, for tests. Its redirect policy and its
-	// cookies are not used.
+	// HTTPClient replaces the clients made here, for tests. Its redirect policy and its cookies
+	// are not used.
 	HTTPClient *http.Client
-	// OnChange hears of an outage of an environment, and of its end; nil: nothing
-	// hears of it.
+	// OnChange is called when an outage of an environment begins or ends. It may be nil.
 	OnChange func(e domain.Environment, gone bool)
 }
 
-// Service is asked about trips, of each environment over connections of its own
-// and behind a breaker of its own.
+// Service sends requests about trips. Each environment has its own connections and its own
+// breaker.
 type Service struct {
 	timeout time.Duration
 	sides   map[domain.Environment]*side
 }
 
-// side is the service as one environment sees it.
+// side is the service as one environment uses it.
 type side struct {
 	client  *http.Client
 	breaker *Breaker
 	shares  shares
 }
 
-// NewService connects to nothing yet.
+// NewService creates a service. It does not connect yet.
 func NewService(o ServiceOptions) *Service {
 	s := &Service{timeout: o.Timeout, sides: map[domain.Environment]*side{}}
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
@@ -90,11 +88,12 @@ func newTransport() *http.Transport {
 		MaxConnsPerHost:        mostConnections,
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHeaders,
-		DisableCompression:     true, // small answers gain nothing, and large ones are refused
+		DisableCompression:     true, // small responses gain nothing, and large ones are refused
 	}
 }
 
-// side is the sandbox's for a trip of no environment: such a one is no customer's.
+// side returns the side of an environment. A trip without one is no customer's and uses the
+// sandbox.
 func (s *Service) side(e domain.Environment) *side {
 	if known, ok := s.sides[e]; ok {
 		return known
@@ -102,9 +101,8 @@ func (s *Service) side(e domain.Environment) *side {
 	return s.sides[domain.Sandbox]
 }
 
-// Ask asks about a trip, or fails at once while the service is gone. ask gets a
-// context that ends with the time-out, and marks errors of its connection by
-// Transport.
+// Ask asks about a trip, or fails at once while the service is gone. ask gets a context that
+// ends with the timeout, and marks connection errors with Transport.
 func (s *Service) Ask(ctx context.Context, trip domain.Trip, ask func(context.Context, *http.Client) error) error {
 	side, business := s.side(trip.Environment), trip.BusinessID
 	trip.BusinessID = "" // two businesses may ask about one trip
@@ -121,18 +119,18 @@ func (s *Service) Ask(ctx context.Context, trip domain.Trip, ask func(context.Co
 	})
 }
 
-// Client asks the service about something else than a trip.
+// Client returns a client for other requests than about a trip.
 func (s *Service) Client() *http.Client { return s.sides[domain.Sandbox].client }
 
-// Close closes the connections that are kept open; questions under way go on.
+// Close closes the connections that are kept open. Requests in flight continue.
 func (s *Service) Close() {
 	for _, side := range s.sides {
 		side.client.CloseIdleConnections()
 	}
 }
 
-// shares bound how many questions each business has under way. A business
-// without any takes no memory.
+// shares limits the requests in flight of each business. A business without any takes no
+// memory.
 type shares struct {
 	most int
 
@@ -141,11 +139,11 @@ type shares struct {
 }
 
 type share struct {
-	users  int // with those that wait
+	users  int // waiting ones included
 	places chan struct{}
 }
 
-// enter waits for a place of the business until ctx ends.
+// enter waits for a slot of the business until ctx ends.
 func (s *shares) enter(ctx context.Context, business domain.ID) (leave func(), err error) {
 	s.mu.Lock()
 	mine := s.taken[business]

@@ -14,18 +14,18 @@ import (
 	"waybill/domain"
 )
 
-// MaxBody is how many bytes the body of one record may have.
+// MaxBody limits the bytes of the body of one record.
 const MaxBody = 64 << 10
 
-// Body says what body a call takes.
+// Body says what body a request takes.
 type Body struct {
-	Shape      strictjson.Shape // nil: none, so that nothing and {} are fine
-	MayBeEmpty bool             // no body at all counts as {}
+	Shape      strictjson.Shape // nil: none, so an empty body and {} are fine
+	MayBeEmpty bool             // an empty body counts as {}
 	Most       int64            // bytes
 }
 
-// Read reads and checks the body against the names the shape declares. It is nil
-// where there is none.
+// Read reads the body and checks its names against the shape. It returns nil when there is no
+// body.
 func (b Body) Read(w http.ResponseWriter, r *http.Request) (*strictjson.Value, error) {
 	if r.Body == http.NoBody && (b.Shape == nil || b.MayBeEmpty) {
 		return nil, nil
@@ -58,7 +58,7 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (*strictjson.Value, e
 	return nil, malformed(bad.Message, details)
 }
 
-// ReadText reads a body that is text of the media type, as it is: a table, say.
+// ReadText reads a text body of the media type unchanged, such as a CSV table.
 func ReadText(w http.ResponseWriter, r *http.Request, mediaType string, most int64) ([]byte, error) {
 	if err := checkEncoding(r.Header); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func isUTF8(sent, mediaType string) bool {
 	return err == nil && got == mediaType && (params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8"))
 }
 
-// readAll reads the body, which has at most so many bytes.
+// readAll reads the body, up to so many bytes.
 func readAll(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
 		return nil, tooLarge(most)
@@ -93,7 +93,7 @@ func readAll(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error)
 	return body, nil
 }
 
-// checkEncoding refuses a body that is not what it stands for.
+// checkEncoding refuses a compressed or encoded body.
 func checkEncoding(h http.Header) error {
 	for _, encoding := range h.Values("Content-Encoding") {
 		if encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -126,7 +126,7 @@ func checkMediaType(h http.Header) error {
 	return nil
 }
 
-// Problems turns what a form noted into the 422 that lists it all.
+// Problems returns the 422 that lists all errors that a form recorded.
 func Problems(r *strictjson.Reader) error {
 	if fields := FieldErrors(r, "body"); len(fields) > 0 {
 		return domain.Invalid(fields...)
@@ -134,8 +134,8 @@ func Problems(r *strictjson.Reader) error {
 	return nil
 }
 
-// FieldErrors are the problems noted; whole names what is read, for those that
-// no single field is to blame for.
+// FieldErrors returns the recorded errors. whole names what is read, for errors that belong to
+// no single field.
 func FieldErrors(r *strictjson.Reader, whole string) []domain.FieldError {
 	var fields []domain.FieldError
 	for _, p := range r.Problems() {
@@ -144,7 +144,7 @@ func FieldErrors(r *strictjson.Reader, whole string) []domain.FieldError {
 	return fields
 }
 
-// NeedOne refuses a change that names nothing.
+// NeedOne refuses a change that names no field.
 func NeedOne(r *strictjson.Reader, fields ...string) {
 	if !slices.ContainsFunc(fields, r.Has) {
 		r.Reject("", strictjson.CodeRequired, "send at least one of "+strings.Join(fields, ", ")+"; null counts as not sent")

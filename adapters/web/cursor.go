@@ -20,14 +20,14 @@ const (
 	macLength      = 16
 )
 
-// Cursors seals positions in lists. A cursor opens only with the binding it was
-// made for (everything that decides which records a list has and in which order),
-// and only a holder of the key can make one.
+// Cursors seals positions in lists. A cursor opens only with the binding it was made for:
+// everything that decides which records a list has and in which order. Only a holder of the key
+// can make one.
 type Cursors struct {
-	keys [][32]byte // the first one signs, and each of them is taken
+	keys [][32]byte // the first one signs, and each of them is accepted
 }
 
-// NewCursors takes cursors of all keys and signs with the first one.
+// NewCursors accepts cursors of all keys and signs with the first one.
 func NewCursors(keys ...[32]byte) Cursors { return Cursors{keys: keys} }
 
 func (c Cursors) seal(binding string, p domain.Position) string {
@@ -35,13 +35,13 @@ func (c Cursors) seal(binding string, p domain.Position) string {
 	return c.sealRaw(binding, append(raw, bytesOf(p.ID)...))
 }
 
-// SealFeed seals a place in the feed; the zero position, too.
+// SealFeed returns the cursor of a position in the feed, also of the zero position.
 func (c Cursors) SealFeed(binding string, p domain.FeedPosition) string {
 	id := make([]byte, 16)
 	if p.ID != "" {
 		id = bytesOf(p.ID)
 	}
-	raw := binary.BigEndian.AppendUint64(nil, uint64(p.Commit))  //nolint:gosec // read back as it was
+	raw := binary.BigEndian.AppendUint64(nil, uint64(p.Commit))  //nolint:gosec // read back unchanged
 	raw = binary.BigEndian.AppendUint32(raw, uint32(p.Sequence)) //nolint:gosec // a delivery has few events
 	return c.sealRaw(binding, append(raw, id...))
 }
@@ -84,9 +84,9 @@ func (c Cursors) openFeed(binding, cursor string) (domain.FeedPosition, bool) {
 	return p, true
 }
 
-// openRaw is a position of so many bytes, as sealRaw got it.
+// openRaw returns a position of so many bytes, as sealRaw got it.
 func (c Cursors) openRaw(binding, cursor string, length int) ([]byte, bool) {
-	// The decoder would pass over line breaks; a cursor comes back unchanged.
+	// The decoder would ignore line breaks, but a cursor comes back unchanged.
 	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") {
 		return nil, false
 	}
@@ -109,9 +109,9 @@ func macOf(key [32]byte, binding string, position []byte) []byte {
 
 const notACursor = "not a cursor of this list with these filters; pass next_cursor back unchanged, or start without one"
 
-// Page reads limit and cursor of a list whose IDs have the prefix. Read every
-// filter first: the cursor is bound to them as they were sent, and the error tells
-// the problems of all.
+// Page reads limit and cursor of a list whose IDs have the prefix. Read every filter first: the
+// cursor is bound to the filters as they were sent, and the error lists the errors of all
+// parameters.
 func (c Cursors) Page(q Query, binding string, prefix domain.Prefix) (domain.PageRequest, error) {
 	page := domain.PageRequest{Limit: q.Limit()}
 	if cursor := q.Get("cursor"); cursor != "" {
@@ -124,7 +124,7 @@ func (c Cursors) Page(q Query, binding string, prefix domain.Prefix) (domain.Pag
 	return page, q.Err()
 }
 
-// FeedPage is Page for the feed, which has an order of its own.
+// FeedPage does the same as Page for the feed, which has an order of its own.
 func (c Cursors) FeedPage(q Query, binding string) (limit int, after *domain.FeedPosition, err error) {
 	limit = q.Limit()
 	if cursor := q.Get("cursor"); cursor != "" {
@@ -137,7 +137,7 @@ func (c Cursors) FeedPage(q Query, binding string) (limit int, after *domain.Fee
 	return limit, after, q.Err()
 }
 
-// Cut takes off the record beyond the limit and tells how to go on behind the last.
+// Cut removes the record beyond the limit and returns the cursor of the next page.
 func Cut[T any](c Cursors, binding string, records []T, limit int, at func(T) domain.Position) ([]T, Meta) {
 	m := Meta{Limit: limit}
 	if len(records) > limit {
@@ -148,5 +148,5 @@ func Cut[T any](c Cursors, binding string, records []T, limit int, at func(T) do
 	return records, m
 }
 
-// Whole is the meta of a list that is never cut.
+// Whole returns the metadata of a list that is never cut.
 func Whole(n int) Meta { return Meta{Limit: n} }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// CursorKeys derives the keys that sign cursors, one from each pepper; the first
-// one signs new cursors.
+// CursorKeys derives the keys that sign cursors, one from each pepper. The first one signs new
+// cursors.
 func CursorKeys(peppers ...string) ([][32]byte, error) {
 	var keys [][32]byte
 	for _, pepper := range peppers {

@@ -1,14 +1,13 @@
-// Package web is what the HTTP edges share: how a body, a query and a cursor are
-// read, and how an answer is written. Its packages are JSON in (strictjson), the
-// records in JSON (views) and the connections of a listener (connections).
+// Package web holds what the HTTP adapters share: how to read a body, a query and a cursor, and
+// how to write a response. Its packages are JSON input (strictjson), JSON output of records
+// (views) and the server with its connections (server).
 //
-// What it does not do: route, authenticate or call a use case. Those are the
-// edge's own, because the callers of each edge, their limits and their errors
-// differ.
+// This package does not route, authenticate or call a use case. Each HTTP adapter does that
+// itself, because its clients, limits and errors differ.
 //
 // Decisions that bind this package:
 //
-//   - It is functions and small values over net/http, not a framework: an edge
-//     reads top to bottom without it calling back. Only NewRouter knows gin.
-//   - A reader notes each problem and goes on, so that one 422 tells them all.
+//   - It is functions and small values over net/http, not a framework that calls back: a
+//     handler reads top to bottom. Only NewRouter knows gin.
+//   - A reader records each error and continues, so that one 422 lists them all.
 package web

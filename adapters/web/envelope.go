@@ -11,7 +11,7 @@ import (
 	"waybill/domain"
 )
 
-// JSONType is the Content-Type of answers.
+// JSONType is the Content-Type of JSON responses.
 const JSONType = "application/json; charset=utf-8"
 
 type success struct {
@@ -22,13 +22,12 @@ type success struct {
 	Meta       *Meta  `json:"meta,omitempty"`
 }
 
-// Meta tells where a page of a list stands.
+// Meta describes a page of a list.
 type Meta struct {
 	Limit      int     `json:"limit"`
 	HasMore    bool    `json:"has_more"`
 	NextCursor *string `json:"next_cursor"`
-	// CreatedAfter is since when records were looked for, where the search has a
-	// bound of its own.
+	// CreatedAfter is the start of the search period, when the search sets one itself.
 	CreatedAfter *string `json:"created_after,omitempty"`
 }
 
@@ -44,31 +43,31 @@ type failureBody struct {
 	Details map[string]any `json:"details,omitempty"`
 }
 
-// Render is a view as JSON. It is deterministic: replays and ETags compare bytes.
-// Raw values, such as published events, stay as they are.
+// Render returns a view as JSON. It is deterministic: replays and ETags compare bytes. Raw
+// values, such as published events, stay unchanged.
 func Render(v any) []byte {
 	body, err := json.Marshal(v, json.Deterministic(true), jsontext.PreserveRawStrings(true))
 	if err != nil {
-		panic(err) // all we show was checked when it came in
+		panic(err) // all values were validated as input
 	}
 	return body
 }
 
-// Success is the envelope of data; nil shows none. A large value goes by its
-// address, as what an interface holds is copied once more to be rendered.
+// Success returns the envelope of data. nil shows none. Pass the address of a large value: a
+// value in an interface is copied again for rendering.
 func Success(status int, message string, data any) []byte {
 	return Render(success{true, status, message, data, nil})
 }
 
-// List is the envelope of a page of records.
+// List returns the envelope of a page of records.
 func List(status int, message string, data any, m Meta) []byte {
 	return Render(success{true, status, message, data, &m})
 }
 
-// Failure is the envelope of an error. Details lead on to docURL, the page about
-// the code, where there is one; an error without them says all there is to say.
+// Failure returns the envelope of an error. Its details link to docURL, the page about the
+// code, if there is one. An error without details needs no link.
 func Failure(status int, e *domain.Error, docURL string) []byte {
-	details := maps.Clone(e.Details) // an error may be shared
+	details := maps.Clone(e.Details) // copy: the error may be shared
 	if len(e.Fields) > 0 {
 		fields := Each(e.Fields, func(f domain.FieldError) map[string]any {
 			return map[string]any{"field": f.Field, "code": f.Code, "message": f.Message}
@@ -81,14 +80,14 @@ func Failure(status int, e *domain.Error, docURL string) []byte {
 	return Render(failure{false, status, e.Message, failureBody{e.Code, details}})
 }
 
-// Seconds is a header's whole seconds, rounded up, so that a client that waits as
-// told has waited long enough. Less than a microsecond has passed before the
-// answer arrives.
+// Seconds returns the whole seconds of a header, rounded up, so that a client that waits that
+// long has waited long enough. It ignores less than a microsecond, which passes before the
+// response arrives.
 func Seconds(d time.Duration, least int) string {
 	return strconv.Itoa(max(least, int((d-time.Microsecond+time.Second-1)/time.Second)))
 }
 
-// Each shows all records of a list; none are [].
+// Each converts all records of a list. No records give [].
 func Each[T, V any](records []T, view func(T) V) []V {
 	out := make([]V, 0, len(records))
 	for _, r := range records {
@@ -97,7 +96,7 @@ func Each[T, V any](records []T, view func(T) V) []V {
 	return out
 }
 
-// Texts are the values of an enumeration.
+// Texts returns the values of an enumeration as strings.
 func Texts[T ~string](values []T) []string {
 	return Each(values, func(v T) string { return string(v) })
 }

@@ -11,22 +11,21 @@ import (
 	"waybill/ports"
 )
 
-// Kinds of errors that only HTTP knows, beyond those of the domain.
+// The kinds of errors that only HTTP knows, in addition to those of the domain.
 const (
 	KindNoMethod domain.Kind = 100 + iota
 	KindTooLarge
 	KindUnsupported
 )
 
-// Codes of the errors that only HTTP knows.
+// The codes of errors that only HTTP knows.
 const (
 	CodeMethodNotAllowed     = "METHOD_NOT_ALLOWED"
 	CodePayloadTooLarge      = "PAYLOAD_TOO_LARGE"
 	CodeUnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE"
 )
 
-// Status is the one map from kinds of errors to HTTP. An unknown kind is a defect
-// of ours.
+// Status maps a kind of error to the HTTP status. An unknown kind is an internal error.
 func Status(k domain.Kind) int {
 	switch k {
 	case domain.KindMalformed:
@@ -57,10 +56,9 @@ func Status(k domain.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// ErrorOf turns an error into the answer of an HTTP edge. A *domain.Error stays
-// as it is; a database that is not available, and a deadline that passed while
-// something was waited for, is SERVICE_UNAVAILABLE, wherever in the chain it
-// stands; everything else is a defect of ours.
+// ErrorOf converts an error for an HTTP response. A *domain.Error stays unchanged unless it is
+// internal. An unavailable database, or a deadline that passed during a wait, becomes
+// SERVICE_UNAVAILABLE, wherever it is in the chain. Everything else is an internal error.
 func ErrorOf(err error) *domain.Error {
 	var e *domain.Error
 	judged := errors.As(err, &e)
@@ -75,13 +73,13 @@ func ErrorOf(err error) *domain.Error {
 	return domain.Internal(err)
 }
 
-// NoMethod is the 405. allow is the Allow header of the answer.
+// NoMethod returns the 405. allow is the Allow header of the response.
 func NoMethod(method, allow string) *domain.Error {
 	return &domain.Error{Kind: KindNoMethod, Code: CodeMethodNotAllowed,
 		Message: "This address does not take " + Shown(method) + ". Send one of the Allow header: " + allow + "."}
 }
 
-// tooLarge is the 413 of a body that may have so many bytes.
+// tooLarge returns the 413 of a body that exceeds so many bytes.
 func tooLarge(most int64) error {
 	size := fmt.Sprintf("%d KiB", most>>10)
 	if most >= 1<<20 {
@@ -95,13 +93,13 @@ func unsupported(message string) error {
 	return &domain.Error{Kind: KindUnsupported, Code: CodeUnsupportedMediaType, Message: message}
 }
 
-// malformed is a 400; details may be nil.
+// malformed returns a 400. details may be nil.
 func malformed(message string, details map[string]any) *domain.Error {
 	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: message, Details: details}
 }
 
-// Shown is a text of the caller as messages may repeat it: short, printable, and
-// without a secret that ended up in the wrong place.
+// Shown returns a text of the client as messages may repeat it: short, printable, and without a
+// secret that ended up in the wrong place.
 func Shown(text string) string {
 	for _, prefix := range []string{domain.KeyPrefix(domain.Live), domain.KeyPrefix(domain.Sandbox), domain.OperatorTokenPrefix} {
 		if strings.Contains(text, prefix) {
@@ -111,5 +109,5 @@ func Shown(text string) string {
 	return strictjson.Shown(text)
 }
 
-// ItIs ends a message with the value that it is about.
+// ItIs returns the end of a message, with the value that was sent.
 func ItIs(sent string) string { return `; it is "` + Shown(sent) + `"` }

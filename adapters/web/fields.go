@@ -14,12 +14,12 @@ func Text(r *strictjson.Reader, field string, need strictjson.Need, rule domain.
 	return r.Text(field, need, rules...)
 }
 
-// Latitude reads the field of that name.
+// Latitude reads the field latitude.
 func Latitude(r *strictjson.Reader, need strictjson.Need) (float64, bool) {
 	return r.Number("latitude", need, strictjson.Between(float64(-domain.MaxLatitude), float64(domain.MaxLatitude)))
 }
 
-// Longitude reads the field of that name.
+// Longitude reads the field longitude.
 func Longitude(r *strictjson.Reader, need strictjson.Need) (float64, bool) {
 	return r.Number("longitude", need, strictjson.Between(float64(-domain.MaxLongitude), float64(domain.MaxLongitude)))
 }

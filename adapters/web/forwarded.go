@@ -9,8 +9,8 @@ import (
 
 const forwardedFor = "X-Forwarded-For"
 
-// readForwardedFor rewrites X-Forwarded-For to the addresses in it, for gin takes nothing
-// else: not the port that some balancers add, and of several lines the first one alone.
+// readForwardedFor rewrites X-Forwarded-For to its plain addresses. gin accepts only those: not
+// the port that some load balancers add, and of several lines only the first.
 func readForwardedFor(c *gin.Context) {
 	lines := c.Request.Header[forwardedFor]
 	if len(lines) == 0 {
@@ -23,8 +23,8 @@ func readForwardedFor(c *gin.Context) {
 	}
 }
 
-// forwardedAddresses returns the addresses behind the last entry that is none, such as
-// unknown: each proxy appends to the list, so that they came after it.
+// forwardedAddresses returns the addresses after the last invalid entry, such as unknown. Each
+// proxy appends to the list, so those are newer.
 func forwardedAddresses(lines []string) (known []string) {
 	for entry := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		if entry = strings.TrimSpace(entry); entry == "" {
@@ -39,8 +39,8 @@ func forwardedAddresses(lines []string) (known []string) {
 	return known
 }
 
-// forwardedAddress reads one entry: an address, with a port or a zone or neither, in
-// quotes and brackets or without.
+// forwardedAddress reads one entry: an address, optionally with a port or a zone, and with or
+// without quotes and brackets.
 func forwardedAddress(entry string) (netip.Addr, bool) {
 	entry = strings.Trim(entry, `"`)
 	if with, err := netip.ParseAddrPort(entry); err == nil {

@@ -7,7 +7,8 @@ import (
 	"waybill/domain"
 )
 
-// IdempotencyKey is the header of that name; empty where it may be left out, and is.
+// IdempotencyKey reads the Idempotency-Key header. It returns "" when the header is optional
+// and missing.
 func IdempotencyKey(h http.Header, required bool) (string, error) {
 	headers := h.Values("Idempotency-Key")
 	invalid := func(code, message string) error {

@@ -9,21 +9,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Description is the document that describes an API. Treat what it returns as read-only.
+// Description is the OpenAPI document of an API. Treat its results as read-only.
 type Description struct {
 	YAML func() []byte
-	JSON func() []byte // the same document, its members in the order of the YAML
+	JSON func() []byte // the same document, with members in the order of the YAML
 }
 
-// DescriptionOf returns a document that the program embeds as YAML. It is converted to
-// JSON when that is first asked for.
+// DescriptionOf returns the description of an embedded YAML document. The first request for
+// JSON converts it.
 func DescriptionOf(document []byte) Description {
 	return Description{
 		YAML: func() []byte { return document },
 		JSON: sync.OnceValue(func() []byte {
 			converted, err := JSONOf(document)
 			if err != nil {
-				// The document is part of the program, and the tests read it.
+				// The document is embedded, and the tests read it.
 				panic(fmt.Errorf("openapi.yaml: %w", err))
 			}
 			return converted
@@ -31,8 +31,8 @@ func DescriptionOf(document []byte) Description {
 	}
 }
 
-// JSONOf is a document in YAML as JSON, its members in the order in which they stand.
-// Dates and times are texts there.
+// JSONOf converts a YAML document to JSON and keeps the order of members. Dates and times
+// become strings.
 func JSONOf(document []byte) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {
@@ -57,7 +57,7 @@ func appendJSON(b *bytes.Buffer, n *yaml.Node) error {
 			if name.Kind != yaml.ScalarNode || name.ShortTag() == "!!merge" {
 				return fmt.Errorf("line %d: a name is no text", name.Line)
 			}
-			if err := appendValue(b, name.Value); err != nil { // a text, though 404 is none
+			if err := appendValue(b, name.Value); err != nil { // a string, though 404 is none
 				return err
 			}
 			b.WriteByte(':')
@@ -95,6 +95,6 @@ func appendValue(b *bytes.Buffer, value any) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(value)
-	b.Truncate(len(bytes.TrimSuffix(b.Bytes(), []byte("\n")))) // the encoder ends each value by a new line
+	b.Truncate(len(bytes.TrimSuffix(b.Bytes(), []byte("\n")))) // the encoder ends each value with a new line
 	return err
 }

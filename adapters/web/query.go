@@ -13,15 +13,14 @@ import (
 	"waybill/domain"
 )
 
-// Query is the parameters of a request. Reading one notes what is wrong with
-// it, so that all problems are told at once.
+// Query holds the query parameters of a request. Reading a parameter records its errors, so
+// that one response lists them all.
 type Query struct {
 	values url.Values
 	noted  *[]domain.FieldError
 }
 
-// ParseQuery refuses parameters the operation does not take, and repeated
-// and empty ones.
+// ParseQuery parses a query. It refuses unknown, repeated and empty parameters.
 func ParseQuery(raw string, known []string) (Query, error) {
 	q := Query{noted: &[]domain.FieldError{}}
 	if raw == "" {
@@ -52,7 +51,7 @@ func ParseQuery(raw string, known []string) (Query, error) {
 		default:
 			continue
 		}
-		q.values.Del(name) // told already
+		q.values.Del(name) // reported already
 	}
 	return q, nil
 }
@@ -69,21 +68,21 @@ func unknownParameter(name string, known []string) error {
 	if len(known) > 0 {
 		takes = "This call takes " + strings.Join(known, ", ") + "."
 	}
-	if name == "" { // ?=5 has none
+	if name == "" { // the form ?=5 has no name
 		return malformed("A query parameter has no name. "+takes, nil)
 	}
 	shown := Shown(name)
 	return malformed("Unknown query parameter "+strings.TrimSuffix(shown, ".")+". "+takes, map[string]any{"field": shown})
 }
 
-// Get is the parameter as it was sent; empty: not sent, or noted to be wrong.
+// Get returns the parameter as it was sent. It returns "" when it was not sent or is invalid.
 func (q Query) Get(name string) string { return q.values.Get(name) }
 
-// Has reports whether the parameter was sent, and not noted to be wrong.
+// Has reports whether the parameter was sent and is valid.
 func (q Query) Has(name string) bool { return q.values.Has(name) }
 
-// Filters are all parameters that decide which records a list has and in which
-// order, for the binding of its cursors. The limit may change between pages.
+// Filters returns all parameters that decide which records a list has and in which order, for
+// the binding of its cursors. The limit may change between pages.
 func (q Query) Filters() string {
 	filters := url.Values{}
 	for name, sent := range q.values {
@@ -94,12 +93,12 @@ func (q Query) Filters() string {
 	return filters.Encode()
 }
 
-// Reject notes a problem of a parameter.
+// Reject records an error of a parameter.
 func (q Query) Reject(name, code, message string) {
 	*q.noted = append(*q.noted, domain.FieldError{Field: name, Code: code, Message: message})
 }
 
-// Err is the 422 that lists every problem, or nil.
+// Err returns the 422 that lists every error, or nil.
 func (q Query) Err() error {
 	if len(*q.noted) == 0 {
 		return nil
@@ -107,13 +106,13 @@ func (q Query) Err() error {
 	return domain.Invalid(*q.noted...)
 }
 
-// Text is a parameter of at most most characters; empty: not sent.
+// Text returns a parameter of at most most characters, or "" when it was not sent.
 func (q Query) Text(name string, most int) string {
 	value := strings.TrimSpace(q.Get(name))
 	switch {
 	case q.Has(name) && value == "":
 		q.Reject(name, domain.FieldTooShort, "the parameter is blank; leave it out instead")
-	case utf8.RuneCountInString(value) > most: // it may be personal, so it is not repeated
+	case utf8.RuneCountInString(value) > most: // it may be personal, so the message does not repeat it
 		q.Reject(name, domain.FieldTooLong, fmt.Sprintf("the parameter has %d characters; it may have %d", utf8.RuneCountInString(value), most))
 	default:
 		return value
@@ -121,7 +120,7 @@ func (q Query) Text(name string, most int) string {
 	return ""
 }
 
-// OneOf is one of the allowed values; empty: not sent.
+// OneOf returns one of the allowed values, or "" when it was not sent.
 func (q Query) OneOf(name string, allowed ...string) string {
 	value := q.Get(name)
 	if value != "" && !slices.Contains(allowed, value) {
@@ -131,7 +130,7 @@ func (q Query) OneOf(name string, allowed ...string) string {
 	return value
 }
 
-// ID is the ID of a record; whether there is one, and whose, is not looked at.
+// ID returns the ID of a record. It does not check whether the record exists, and whose it is.
 func (q Query) ID(name string, prefix domain.Prefix) domain.ID {
 	if !q.Has(name) {
 		return ""
@@ -143,7 +142,7 @@ func (q Query) ID(name string, prefix domain.Prefix) domain.ID {
 	return id
 }
 
-// Limit is how many records a page has.
+// Limit returns how many records a page has.
 func (q Query) Limit() int {
 	if !q.Has("limit") {
 		return domain.DefaultPage
@@ -164,13 +163,13 @@ func (q Query) Limit() int {
 // rfc3339 is stricter than time.Parse, which accepts 1:00:00 and 01:00:00,5.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
-// Time is an RFC 3339 time. Records are kept in whole milliseconds, so a
-// finer bound is moved up to the next one: that changes no comparison.
+// Time returns an RFC 3339 time. Records are stored in whole milliseconds, so a finer bound is
+// rounded up: that changes no comparison.
 func (q Query) Time(name string) *time.Time {
 	if !q.Has(name) {
 		return nil
 	}
-	// A + that came unencoded reads as a space.
+	// An unencoded + arrives as a space.
 	t, ok := ParseTime(strings.Replace(q.Get(name), " ", "+", 1))
 	if !ok {
 		q.Reject(name, domain.FieldInvalidFormat, WantedTime+ItIs(q.Get(name)))
@@ -198,7 +197,7 @@ func ParseTime(sent string) (time.Time, bool) {
 	return up, true
 }
 
-// Duration is a length of time, such as 10m or 2d; zero: not sent.
+// Duration returns a duration such as 10m or 2d, or zero when it was not sent.
 func (q Query) Duration(name string) time.Duration {
 	if !q.Has(name) {
 		return 0
@@ -210,7 +209,7 @@ func (q Query) Duration(name string) time.Duration {
 	return d
 }
 
-// No record is older or younger; databases differ on what lies beyond.
+// No record is older or younger. Databases differ on what lies beyond.
 var (
 	earliest = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)

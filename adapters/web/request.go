@@ -13,30 +13,30 @@ import (
 	"waybill/domain"
 )
 
-// SetPrivate keeps an answer out of caches, and browsers from guessing its type.
-// That is for errors and descriptions too: each answer has a request ID and what
-// one caller may know.
+// SetPrivate keeps a response out of caches, and stops browsers from guessing its type. This
+// applies to errors and descriptions too: each response has a request ID and data for one
+// client only.
 func SetPrivate(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-store")
 }
 
-// SetTagged lets the client keep an answer and ask for it with If-None-Match.
+// SetTagged lets the client cache a response and revalidate it with If-None-Match.
 func SetTagged(h http.Header, tag string) {
-	h["ETag"] = []string{tag} // spelled as the contract spells it
+	h["ETag"] = []string{tag} // spelled as in the contract
 	h.Set("Cache-Control", "private, no-cache")
 }
 
-// RequestID names a request: drawn by us, and as the caller calls it.
+// RequestID identifies a request: by our generated ID and by the ID of the client.
 type RequestID struct {
 	Drawn  string
-	Theirs string // empty: the caller has no name for it
+	Theirs string // empty: the client sent none
 }
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
-// NameRequest is the name of a request. An X-Request-ID of the caller that will
-// not do is passed over, and so is one with a secret of ours in it: names are logged.
+// NameRequest returns the ID of a request. It ignores an invalid X-Request-ID of the client,
+// and one that contains one of our secrets: IDs are logged.
 func NameRequest(drawn domain.ID, h http.Header) RequestID {
 	id := RequestID{Drawn: string(drawn)}
 	if sent := h.Values("X-Request-ID"); len(sent) == 1 && requestIDForm.MatchString(sent[0]) && !domain.HoldsSecret(sent[0]) {
@@ -45,16 +45,16 @@ func NameRequest(drawn domain.ID, h http.Header) RequestID {
 	return id
 }
 
-// Shown is the ID in the answer: the caller's own, where it has one.
+// Shown returns the ID for the response: the client's own, if it sent one.
 func (id RequestID) Shown() string { return cmp.Or(id.Theirs, id.Drawn) }
 
-// SetHeader puts the name into an answer, spelled as the contract spells it.
+// SetHeader adds the ID to a response, spelled as in the contract.
 func (id RequestID) SetHeader(h http.Header) {
 	h["X-Request-ID"] = []string{id.Shown()}
 }
 
-// LogAttr is the name in a line of log. An ID that the caller chose has a name of
-// its own: it may be that of another request, or look like a generated one.
+// LogAttr returns the ID for a log line. An ID that the client chose has another attribute
+// name: it may equal that of another request, or look like a generated one.
 func (id RequestID) LogAttr() slog.Attr {
 	if id.Theirs == "" {
 		return slog.String("request_id", id.Drawn)
@@ -62,7 +62,7 @@ func (id RequestID) LogAttr() slog.Attr {
 	return slog.Group("", slog.String("request_id", id.Drawn), slog.String("client_request_id", id.Theirs))
 }
 
-// Bearer reads the key or token out of the Authorization headers of a request.
+// Bearer reads the key or token from the Authorization headers of a request.
 func Bearer(h http.Header) (secret string, malformed bool) {
 	sent := h.Values("Authorization")
 	if len(sent) == 0 || len(sent) == 1 && sent[0] == "" {
@@ -75,19 +75,19 @@ func Bearer(h http.Header) (secret string, malformed bool) {
 	return secret, false
 }
 
-// NewRouter is gin without what it guesses: it redirects nothing, tells 405 from
-// 404, and believes X-Forwarded-For of the proxies alone.
+// NewRouter returns gin without its guesses. It does not redirect, it distinguishes 405 from
+// 404, and it trusts X-Forwarded-For only from the proxies.
 func NewRouter(trustedProxies []netip.Prefix) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
 	router := gin.New()
 	router.RedirectTrailingSlash = false
 	router.RedirectFixedPath = false
 	router.HandleMethodNotAllowed = true
-	router.UseEscapedPath = true // an escaped slash must not make a path segment two
+	router.UseEscapedPath = true // an escaped slash must not split a path segment
 	router.RemoteIPHeaders = []string{forwardedFor}
 	proxies := Each(trustedProxies, netip.Prefix.String)
 	if err := router.SetTrustedProxies(proxies); err != nil {
-		panic(err) // prefixes that were parsed are valid
+		panic(err) // parsed prefixes are valid
 	}
 	router.Use(readForwardedFor)
 	return router

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// strictTransport is for a year. Neither subdomains nor the list that browsers are built with
-// are ours to promise.
+// strictTransport lasts a year. We cannot promise it for subdomains or for the list built into
+// browsers.
 const strictTransport = "max-age=31536000"
 
-// StrictTransport tells browsers to come by https alone, at a listener whose public addresses
-// are given: in answers for a host of theirs that is called by https. Where a proxy has put
-// another host in its place, all of them have to be https.
+// StrictTransport tells browsers to use https only, at a listener with the given public
+// addresses. It sets the header in responses for a host of theirs that is called by https. When
+// a proxy has replaced the host, all of the addresses must be https.
 func StrictTransport(next http.Handler, addresses ...string) http.Handler {
 	secure := map[string]bool{} // by host
 	for _, address := range addresses {

@@ -3,20 +3,19 @@ package pickupcsv
 import "fmt"
 
 const (
-	// mostCells is how many cells a row may have before it is refused unread: far
-	// more than there are columns, so that a table with a few too many is told so
-	// by name.
+	// mostCells limits the cells of a row that is read at all. It is far more than there are
+	// columns, so that a table with a few too many columns gets an error that names them.
 	mostCells = 100
-	// mostShown is how many problems a list of them has.
+	// mostShown limits the errors in a list.
 	mostShown = 100
 )
 
 // separators are the characters that may separate cells.
 const separators = ",;\t"
 
-// tooWide finds the first row that has more than mostCells cells, whatever
-// separates them, and the line it begins in. It keeps nothing of the table: to
-// read a row of millions of cells takes a hundred times its size.
+// tooWide finds the first row that has more than mostCells cells, whatever separates them, and
+// its first line. It stores nothing of the table: reading a row of millions of cells takes a
+// hundred times its size.
 func tooWide(content []byte) (line int, wide bool) {
 	var found [len(separators)]int
 	line, at, quoted := 1, 1, false
@@ -43,8 +42,7 @@ func tooWide(content []byte) (line int, wide bool) {
 	return 0, false
 }
 
-// Shown is the list that people get: the first problems, and where there are
-// very many, at its end how many more.
+// Shown returns the errors to show: the first ones, and at the end how many more there are.
 func (e Errors) Shown() []RowError {
 	if len(e) <= mostShown {
 		return e

@@ -16,34 +16,34 @@ import (
 	"waybill/ports"
 )
 
-// Bounds of a table of locations.
+// Limits of a table of locations.
 const (
 	MaxBytes = 5 << 20
 	MaxRows  = 10_000
 )
 
-// Columns are the names that the first line of a table has, in any order.
+// Columns returns the column names for the first line of a table, in any order.
 func Columns() []string {
 	return []string{"name", "address", "contact", "latitude", "longitude", "active"}
 }
 
-// RowError is what is wrong with one row of a table.
+// RowError says what is wrong with one row of a table.
 type RowError struct {
 	Line    int
-	Field   string // a column, or empty where the line as a whole cannot be read
+	Field   string // a column, or empty when the line as a whole cannot be read
 	Code    string // one of the Field codes of the domain
 	Message string
-	Name    string // of the location in this row, where it has a sound one
+	Name    string // of the location in this row, if it is valid
 }
 
-// Errors is everything that is wrong with a table: nothing of it is stored.
+// Errors lists everything that is wrong with a table. Nothing of the table is stored then.
 type Errors []RowError
 
 func (e Errors) Error() string {
 	return fmt.Sprintf("%s in the table; the first one in line %d: %s", e.Count(), e[0].Line, strings.TrimSpace(e[0].Field+" "+e[0].Message))
 }
 
-// Count is "1 problem" and "2 problems".
+// Count returns "1 problem" or "2 problems".
 func (e Errors) Count() string {
 	if len(e) == 1 {
 		return "1 problem"
@@ -51,12 +51,11 @@ func (e Errors) Count() string {
 	return strconv.Itoa(len(e)) + " problems"
 }
 
-// Read reads comma-separated rows, as RFC 4180 and spreadsheets have them:
-// with or without a byte order mark, carriage returns and quotes. The first line
-// names the columns; name and address are needed, the others may be left out.
-// Where it has semicolons and no comma, as spreadsheets of many countries write
-// it, they separate all rows, and numbers may have a decimal comma. A row without
-// any text is passed over. The error is Errors, with all that is wrong.
+// Read reads comma-separated rows, as in RFC 4180 and spreadsheets: with or without a byte
+// order mark, carriage returns and quotes. The first line names the columns. Only name and
+// address are required. If the first line has semicolons and no comma, as spreadsheets of many
+// countries write it, semicolons separate all rows, and numbers may have a decimal comma. Read
+// skips a row without any text. The error is Errors, with all that is wrong.
 func Read(content []byte, n ports.Normalizer) ([]domain.PickupLocationRow, error) {
 	t, unread := read(content, n)
 	if wrong := append(t.wrong, unread...); len(wrong) > 0 {
@@ -65,8 +64,8 @@ func Read(content []byte, n ports.Normalizer) ([]domain.PickupLocationRow, error
 	return t.rows, nil
 }
 
-// Sift is Read for a table whose sound rows count without the others: refused is what
-// is wrong with those. The error is Errors where the table as a whole cannot be read.
+// Sift reads a table like Read, and returns its valid rows even if others are invalid. refused
+// lists the errors of those. The error is Errors when the table as a whole cannot be read.
 func Sift(content []byte, n ports.Normalizer) (rows []domain.PickupLocationRow, refused Errors, err error) {
 	t, unread := read(content, n)
 	if len(unread) > 0 {
@@ -79,7 +78,7 @@ func Sift(content []byte, n ports.Normalizer) (rows []domain.PickupLocationRow, 
 	return slices.DeleteFunc(t.rows, func(r domain.PickupLocationRow) bool { return wrong[r.Line] }), t.wrong, nil
 }
 
-// read reads the rows of a table. unread is why it cannot be read to its end.
+// read reads the rows of a table. unread says why it cannot be read to its end.
 func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
 	t = &table{}
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
@@ -99,7 +98,7 @@ func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
 	}
 	r := csv.NewReader(bytes.NewReader(content))
 	r.Comma = separator(content)
-	r.FieldsPerRecord = -1 // a row of another length is told with its line
+	r.FieldsPerRecord = -1 // a row of another length is reported with its line
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return t, whole(1, domain.FieldRequired, "the file is empty; its first line names the columns: "+strings.Join(Columns(), ","))
@@ -135,7 +134,7 @@ func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
 	return t, nil
 }
 
-// separator is what stands between the cells, by the first line.
+// separator returns the character between cells, judged by the first line.
 func separator(content []byte) rune {
 	first, _, _ := bytes.Cut(content, []byte("\n"))
 	if bytes.ContainsRune(first, ';') && !bytes.ContainsRune(first, ',') {
@@ -144,10 +143,10 @@ func separator(content []byte) rune {
 	return ','
 }
 
-// Unbroken reports that a table has no line break, as what an old Macintosh wrote has none.
+// Unbroken reports that a table has no line feed, like files of old Macintosh computers.
 func Unbroken(content []byte) bool { return len(content) > 0 && !bytes.ContainsRune(content, '\n') }
 
-// unbroken is a hint for a text without line breaks, which mostly had some.
+// unbroken returns a hint for a text without line breaks, which usually had some.
 func unbroken(content []byte) string {
 	if !Unbroken(content) {
 		return ""
@@ -186,7 +185,7 @@ func unreadable(err error) RowError {
 	return wrong
 }
 
-// columns finds where each column is.
+// columns finds the position of each column.
 func columns(header []string) (map[string]int, Errors) {
 	at := map[string]int{}
 	var wrong Errors
@@ -214,7 +213,7 @@ func columns(header []string) (map[string]int, Errors) {
 	return at, nil
 }
 
-// table is one being read.
+// table is a table that is being read.
 type table struct {
 	at      map[string]int
 	width   int
@@ -259,8 +258,8 @@ func (t *table) add(line int, cells []string) {
 	t.rows = append(t.rows, row)
 }
 
-// Row reads a location from its cells, which are trimmed, and rejects what is wrong with
-// them. A form of a page has the same fields as a row of a table.
+// Row reads a location from its cells, which are trimmed, and rejects invalid ones. The form of
+// a page has the same fields as a row of a table.
 func Row(cell func(column string) string, n ports.Normalizer, reject func(field, code, message string)) (row domain.PickupLocationRow) {
 	row.Name = text(cell("name"), "name", domain.NameRule, reject)
 	row.Address = text(cell("address"), "address", domain.AddressRule, reject)
@@ -283,7 +282,7 @@ func Row(cell func(column string) string, n ports.Normalizer, reject func(field,
 	return row
 }
 
-// decimal is a number with a point, where the table may have commas in it.
+// decimal returns a number with a decimal point, when the table may use a comma.
 func (t *table) decimal(typed string) string {
 	if t.comma == ';' && strings.Count(typed, ",") == 1 && !strings.Contains(typed, ".") {
 		return strings.Replace(typed, ",", ".", 1)
@@ -291,7 +290,7 @@ func (t *table) decimal(typed string) string {
 	return typed
 }
 
-// itIs quotes a cell, so that the author of the file finds it. Long ones are cut.
+// itIs quotes a cell, so that the author of the file finds it. It cuts long ones.
 func itIs(cell string) string {
 	const most = 40
 	if runes := []rune(cell); len(runes) > most {
@@ -312,7 +311,7 @@ func text(s, field string, rule domain.TextRule, reject func(field, code, messag
 	return s
 }
 
-// point needs both coordinates or none: half a position is none.
+// point needs both coordinates or none.
 func point(latitude, longitude string, reject func(field, code, message string)) *domain.Coordinates {
 	if latitude == "" && longitude == "" {
 		return nil

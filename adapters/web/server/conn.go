@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// How far a connection is with its request. From any of them it may be closed;
-// only one that was answered may have a client that still sends.
+// The states of a connection and its request. A connection may be closed in any state. Only an
+// answered one may have a client that still sends.
 //
-//	fresh    -> asked     the first bytes of the first request came
-//	quiet    -> asked     the first bytes of a request came
+//	fresh    -> asked     the first bytes of the first request arrived
+//	quiet    -> asked     the first bytes of a request arrived
 //	asked    -> handled   its handler began
-//	handled  -> answered  the first bytes of its answer went; of what is no request: asked -> answered
-//	answered -> quiet     request and answer are complete
+//	handled  -> answered  the first bytes of the response were sent; for an invalid request: asked -> answered
+//	answered -> quiet     request and response are complete
 //	answered -> ended     it is being closed
 const (
 	fresh int32 = iota
@@ -29,8 +29,8 @@ const (
 	ended
 )
 
-// freshTime is how long a client may take to send its first request on a new connection before
-// a server that ends takes it for one that sends none.
+// freshTime is how long a client may take to send its first request on a new connection. After
+// it a server that shuts down assumes that none is coming.
 const freshTime = 250 * time.Millisecond
 
 type conn struct {
@@ -42,7 +42,7 @@ type conn struct {
 	left     sync.Once
 }
 
-// follow is told by net/http how far a connection is.
+// follow records the state of a connection. net/http calls it.
 func follow(c net.Conn, state http.ConnState) {
 	ours, ok := c.(*conn)
 	switch {
@@ -61,15 +61,15 @@ func remember(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// begun notes that the handler of a request has begun.
+// begun records that the handler of a request has begun.
 func begun(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		c.state.CompareAndSwap(asked, handled)
 	}
 }
 
-// pending tells whether a request may be on the connection that no handler has got: net/http
-// drops it as soon as its Shutdown was called.
+// pending reports whether a request may be on the connection that has reached no handler.
+// net/http drops it as soon as its Shutdown was called.
 func (c *conn) pending() bool {
 	switch c.state.Load() {
 	case fresh:
@@ -82,7 +82,7 @@ func (c *conn) pending() bool {
 	return false
 }
 
-// unread tells whether bytes wait in the kernel that nobody has read.
+// unread reports whether unread bytes wait in the kernel.
 func unread(c net.Conn) bool {
 	s, ok := c.(syscall.Conn)
 	return ok && readable(s)
@@ -103,15 +103,15 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite is called by net/http when it knows that a client still sends.
-// Right behind it, it closes the connection.
+// CloseWrite is called by net/http when it knows that a client still sends. net/http closes the
+// connection directly after it.
 func (c *conn) CloseWrite() error {
 	c.sayGoodbye()
 	return nil
 }
 
-// Close gives the client time to read its answer. It waits: net/http calls it
-// for a connection that was answered from the goroutine of that connection only.
+// Close gives the client time to read its response. It blocks: net/http calls it for an
+// answered connection only from the goroutine of that connection.
 func (c *conn) Close() error {
 	c.sayGoodbye()
 	err := c.Conn.Close()
@@ -119,8 +119,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// sayGoodbye closes the sending side and throws away what still comes, until the
-// client closes its side too.
+// sayGoodbye closes the sending side and discards what still arrives, until the client closes
+// its side too.
 func (c *conn) sayGoodbye() {
 	if c.server.hurried.Load() || !c.state.CompareAndSwap(answered, ended) {
 		return

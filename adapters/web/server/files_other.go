@@ -4,5 +4,5 @@ package server
 
 import "math"
 
-// OpenFiles is without a limit here.
+// OpenFiles returns no limit on this system.
 func OpenFiles() int { return math.MaxInt32 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// OpenFiles is how many files, connections among them, this process may have
-// open. Go has raised the soft limit to the hard one by the time main runs.
+// OpenFiles returns how many files, including connections, this process may open. Go has raised
+// the soft limit to the hard one by the time main runs.
 func OpenFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {

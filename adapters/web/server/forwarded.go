@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// UntrustedForwardedMetric counts what a server warns of, and tells the doctor.
+	// UntrustedForwardedMetric counts the requests that a server warns about. The doctor
+	// command reads it.
 	UntrustedForwardedMetric = "waybill_untrusted_forwarded_for_total"
 	forwardedFor             = "X-Forwarded-For"
-	// forwardedPause is how long a server is silent after a warning: any client
-	// can send the header.
+	// forwardedPause is the pause after a warning: any client can send the header.
 	forwardedPause = 5 * time.Minute
 )
 
-// ProxyWatch warns of a proxy that is not in WAYBILL_TRUSTED_PROXIES: all its
-// clients count as one address, and one of them can use up what they may fail.
+// ProxyWatch warns about a proxy that is not in WAYBILL_TRUSTED_PROXIES. All its clients count
+// as one address, and one of them can use up the limit of failures for all.
 type ProxyWatch struct {
 	trusted []netip.Prefix
 	log     *slog.Logger
@@ -33,8 +33,8 @@ type ProxyWatch struct {
 	silent time.Time // until then
 }
 
-// NewProxyWatch registers the counter of requests that name a client without being
-// trusted to.
+// NewProxyWatch registers the counter of requests with an X-Forwarded-For from an untrusted
+// address.
 func NewProxyWatch(trusted []netip.Prefix, r prometheus.Registerer, log *slog.Logger) *ProxyWatch {
 	w := &ProxyWatch{trusted: trusted, log: log, seen: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: UntrustedForwardedMetric, Help: "Requests with X-Forwarded-For from an address that is not in WAYBILL_TRUSTED_PROXIES.",
@@ -43,7 +43,7 @@ func NewProxyWatch(trusted []netip.Prefix, r prometheus.Registerer, log *slog.Lo
 	return w
 }
 
-// Around looks at each request before the handler does.
+// Around checks each request before the handler gets it.
 func (w *ProxyWatch) Around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(forwardedFor) != "" {

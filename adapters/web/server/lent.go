@@ -10,7 +10,7 @@ type Lent struct{ net.Listener }
 
 type deadliner interface{ SetDeadline(time.Time) error }
 
-// Close only ends the Accept that is under way.
+// Close only ends the Accept in progress.
 func (l Lent) Close() error {
 	if d, ok := l.Listener.(deadliner); ok {
 		return d.SetDeadline(time.Unix(1, 0))
@@ -18,7 +18,7 @@ func (l Lent) Close() error {
 	return l.Listener.Close()
 }
 
-// GiveBack makes a listener that was lent accept again.
+// GiveBack lets a listener that was lent accept connections again.
 func GiveBack(l net.Listener) {
 	if d, ok := l.(deadliner); ok {
 		_ = d.SetDeadline(time.Time{})

@@ -13,24 +13,25 @@ import (
 )
 
 const (
-	// emptyingTime is how long Shutdown waits at most for a listener to accept what waits for it.
+	// emptyingTime limits how long Shutdown waits for a listener to accept the waiting
+	// connections.
 	emptyingTime = 2 * time.Second
-	// acceptTime is how long a connection may take that is known to wait: its client may have
+	// acceptTime limits how long accepting a waiting connection may take: its client may have
 	// gone meanwhile.
 	acceptTime = 50 * time.Millisecond
 )
 
-// socket is a listener whose queue in the kernel can be looked at, such as a net.TCPListener.
+// socket is a listener whose kernel queue can be inspected, such as a net.TCPListener.
 type socket interface {
 	syscall.Conn
 	SetDeadline(t time.Time) error
 }
 
-// listener accepts connections for which there is a place.
+// listener accepts connections up to a limit.
 type listener struct {
 	net.Listener
 	server *Server
-	socket socket // nil: what waits is not accepted
+	socket socket // nil: waiting connections are not accepted
 	close  func() error
 	closed chan struct{}
 }
@@ -45,11 +46,10 @@ func newListener(l net.Listener, s *Server) *listener {
 	return ours
 }
 
-// Close closes the listener once, and is nil after that.
+// Close closes the listener once. Later calls return nil.
 func (l *listener) Close() error { return l.close() }
 
-// Accept waits for a connection for which there is a place, and closes all
-// others that come meanwhile.
+// Accept waits for a connection within the limit. It closes all others that arrive meanwhile.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.next()
@@ -65,9 +65,10 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// next waits for a connection. Once the server ends, it returns those that wait, and closes the
-// listener in the moment in which none does: closing it from elsewhere would take until this
-// goroutine is woken, and the kernel resets every connection that came meanwhile.
+// next waits for a connection. After the server begins to shut down it returns the waiting
+// ones, and closes the listener at the moment when none waits. Closing it elsewhere would take
+// until this goroutine wakes, and the kernel would reset every connection that arrived
+// meanwhile.
 func (l *listener) next() (net.Conn, error) {
 	if !l.server.ending.Load() {
 		accepted, err := l.Listener.Accept()
@@ -84,8 +85,8 @@ func (l *listener) next() (net.Conn, error) {
 	return nil, http.ErrServerClosed
 }
 
-// emptyQueues lets each listener accept the connections that are established and wait in the
-// kernel, and close. Their clients may have sent a request already, which would be reset.
+// emptyQueues lets each listener accept the established connections that wait in the kernel,
+// and close. Their clients may have sent a request already, which a close would reset.
 func (s *Server) emptyQueues(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, emptyingTime)
 	defer cancel()
@@ -94,7 +95,7 @@ func (s *Server) emptyQueues(ctx context.Context) {
 	listeners := slices.Clone(s.listeners)
 	s.mu.Unlock()
 	for _, l := range listeners {
-		if l.socket == nil || l.socket.SetDeadline(time.Unix(1, 0)) != nil { // ends the Accept under way
+		if l.socket == nil || l.socket.SetDeadline(time.Unix(1, 0)) != nil { // ends the Accept in progress
 			continue
 		}
 		select {

@@ -2,14 +2,13 @@ package server
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics tells how many connections the listeners of a process have. A nil one
-// tells nothing.
+// Metrics counts the connections of the listeners of a process. A nil one counts nothing.
 type Metrics struct {
 	registry prometheus.Registerer
 	refusals *prometheus.CounterVec
 }
 
-// NewMetrics registers the metrics; the listeners of one process share them.
+// NewMetrics registers the metrics. The listeners of one process share them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{registry: r, refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_connections_refused_total", Help: "Connections closed at once because the listener or the client's network had too many.",

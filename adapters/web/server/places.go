@@ -2,7 +2,7 @@ package server
 
 import "sync"
 
-// places is how many may do something at a time, in all and for one client.
+// places limits how many may do something at a time, in total and for one client.
 type places struct {
 	most, each int // most 0: without limit
 
@@ -11,7 +11,7 @@ type places struct {
 	by    map[string]int // by client
 }
 
-// take reports whether there was a place. The client "" is held to no share.
+// take reports whether there was a place. The client "" has no limit of its own.
 func (p *places) take(client string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,7 +28,7 @@ func (p *places) take(client string) bool {
 	return true
 }
 
-// leave gives back what take took.
+// leave gives a place back.
 func (p *places) leave(client string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,59 +10,58 @@ import (
 	"time"
 )
 
-// How long a process may go on once it takes no new request: first the requests
-// that are under way, then the work of tasks, then what operators ask.
+// Limits of a shutdown after the last new request: first for the requests in flight, then for
+// tasks, then for the requests of operators.
 const (
 	drainTimeout = 25 * time.Second
 	tasksTimeout = 28 * time.Second // the last uses of keys take up to recordTimeout
 	endTimeout   = 30 * time.Second
 
-	// finishTime is how long long requests may go on before Leaving cuts them short.
+	// finishTime is how long long requests may continue before Leaving cuts them short.
 	finishTime = 5 * time.Second
 )
 
-// Process is the servers and tasks of a process, which run until it is told to
-// stop.
+// Process holds the servers and tasks of a process, which run until it is told to stop.
 type Process struct {
 	Servers []Service // of customers' listeners
 	Ops     operators
 	At      net.Listener // of ops
-	// Tasks run beside the servers, and until these have shut down: a key may be
-	// revoked meanwhile, and its use is to be recorded.
+	// Tasks run until the servers have shut down: a key may be revoked meanwhile, and its use
+	// is to be recorded.
 	Tasks []Task
-	// Delay is how long requests are still taken once /readyz tells that the process ends, so
-	// that balancers notice before a connection is refused. The time to end begins after it.
+	// Delay is how long requests are still accepted after /readyz reports the shutdown, so that
+	// load balancers notice before a connection is refused. The time limits begin after it.
 	Delay time.Duration
-	// Leaving cuts requests short that are still under way finishTime after no new ones
-	// are taken; nil: nothing does.
+	// Leaving cuts short the requests that are still in flight finishTime after the last new
+	// one. It may be nil.
 	Leaving func()
 	Log     *slog.Logger
 }
 
-// operators is the listener of operators: it tells that the process is not
-// ready while the others drain.
+// operators is the listener of operators. It reports that the process is not ready while the
+// others drain.
 type operators interface {
 	Serve(l net.Listener) error
 	Drain()
 	Shutdown(ctx context.Context) error
 }
 
-// Task runs until ctx ends. An error before that ends the process, which would
-// seem to be ready without it.
+// Task runs until ctx ends. An earlier error ends the process, which would seem to be ready
+// without it.
 type Task func(ctx context.Context) error
 
-// Service answers at a listener.
+// Service serves requests at a listener.
 type Service struct {
 	Name     string
 	Listener net.Listener
 	Serve    func(net.Listener) error
-	Leave    func() // closes each connection with its next answer from now on
+	Leave    func() // closes each connection with its next response from now on
 	Shutdown func(context.Context) error
 }
 
-// Run serves until ctx ends, and for the delay after that, or until a listener or a task
-// fails. Then no new request is taken, and what is under way is finished: everything this started has stopped when
-// it returns, or the error tells what took too long and was left behind.
+// Run serves until ctx ends, and for the delay after that, or until a listener or a task fails.
+// Then it accepts no new requests and finishes those in flight. When it returns, everything it
+// started has stopped, or the error says what took too long and was left running.
 func (p *Process) Run(ctx context.Context) error {
 	served := make(chan error, len(p.Servers)+1)
 	var serving, working sync.WaitGroup
@@ -106,7 +105,7 @@ func (p *Process) Run(ctx context.Context) error {
 	return failure
 }
 
-// leave tells balancers and clients to go elsewhere.
+// leave tells load balancers and clients to go elsewhere.
 func (p *Process) leave() {
 	p.Ops.Drain()
 	for _, s := range p.Servers {
@@ -114,8 +113,8 @@ func (p *Process) leave() {
 	}
 }
 
-// drain stops the servers, then the tasks. The operators' server is the last, so
-// that it can tell that the process is not ready while the others finish.
+// drain stops the servers, then the tasks. The operators' server is the last, so that it can
+// report that the process is not ready while the others finish.
 func (p *Process) drain(ctx context.Context, endTasks func(context.Context) error) error {
 	begun := time.Now()
 	within := func(limit time.Duration, end func(context.Context) error) error {
@@ -125,13 +124,13 @@ func (p *Process) drain(ctx context.Context, endTasks func(context.Context) erro
 	}
 	failure := errors.Join(within(drainTimeout, p.shutServers), within(tasksTimeout, endTasks))
 	if err := within(endTimeout, p.Ops.Shutdown); err != nil {
-		// No failure: it may be a profile that takes minutes to record.
+		// Not a failure: it may be a profile that takes minutes to record.
 		p.Log.Info("operations request cut off", "error", err)
 	}
 	return failure
 }
 
-// shutServers takes no new request and waits for those under way.
+// shutServers accepts no new requests and waits for those in flight.
 func (p *Process) shutServers(ctx context.Context) error {
 	if p.Leaving != nil {
 		defer time.AfterFunc(finishTime, p.Leaving).Stop()
@@ -145,8 +144,8 @@ func (p *Process) shutServers(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// await waits for the tasks, but no longer than until ctx ends: each step that
-// a task does is one transaction, and the next process does what is not done.
+// await waits for the tasks until ctx ends. Each step of a task is one transaction, and the
+// next process does the rest.
 func await(ctx context.Context, tasks *sync.WaitGroup) error {
 	ended := make(chan struct{})
 	go func() { tasks.Wait(); close(ended) }()

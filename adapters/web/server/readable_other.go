@@ -4,8 +4,8 @@ package server
 
 import "syscall"
 
-// readable cannot tell here.
+// readable returns false: this system cannot tell.
 func readable(syscall.Conn) bool { return false }
 
-// endIfEmpty cannot tell here.
+// endIfEmpty returns true: this system cannot tell.
 func endIfEmpty(socket) bool { return true }

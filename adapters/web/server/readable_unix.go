@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readable tells whether bytes wait on a connection, or its end.
+// readable reports whether bytes, or the end of the stream, wait on a connection.
 func readable(s syscall.Conn) (ready bool) {
 	look(s, func(_ int, waits bool) { ready = waits })
 	return ready
 }
 
-// endIfEmpty lets no more connections come to a listener for which none waits, and tells whether
-// that was so. Nothing stands between the look and the end, so that hardly one can come there.
+// endIfEmpty stops a listener when no connection waits for it, and reports whether it did.
+// Check and stop follow each other directly, so that hardly a connection can arrive in between.
 func endIfEmpty(s socket) (empty bool) {
 	known := look(s, func(fd int, waits bool) {
 		if empty = !waits; empty {
-			_ = unix.Shutdown(fd, unix.SHUT_RD) // where a listener does not know this, its Close does it
+			_ = unix.Shutdown(fd, unix.SHUT_RD) // if a listener does not support this, its Close stops it
 		}
 	})
 	return empty || !known
 }
 
-// look tells of a file descriptor whether reading, or accepting, would not have to wait.
+// look calls then with a file descriptor and whether reading, or accepting, would not block.
 func look(s syscall.Conn, then func(fd int, waits bool)) (known bool) {
 	raw, err := s.SyscallConn()
 	if err != nil {

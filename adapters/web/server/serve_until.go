@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ServeUntil serves until ctx ends and then finishes what is under way.
+// ServeUntil serves until ctx ends and then finishes the requests in flight.
 func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
 	server := New(&http.Server{
 		Handler:           handler,

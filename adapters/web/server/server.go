@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// discardBytes and discardTime are how much of a refused request is read and
-	// thrown away.
+	// discardBytes and discardTime limit how much of a refused request is read and discarded.
 	discardBytes = 8 << 20
 	discardTime  = 2 * time.Second
-	// restTime is how long the rest of a small body may take before the answer: if
-	// it is there by then, the connection stays open.
+	// restTime is how long the response waits for the rest of a small body. If it has arrived
+	// by then, the connection stays open.
 	restTime = 250 * time.Millisecond
-	// handlersTime is how long Shutdown waits at most until requests that have come are read.
+	// handlersTime limits how long Shutdown waits until arrived requests are read.
 	handlersTime = time.Second
-	// calmTime is for how long no request may be on its way to a handler until none is taken to be.
+	// calmTime is how long no request may be on its way to a handler before Shutdown assumes
+	// that none is.
 	calmTime = 50 * time.Millisecond
 
-	// Throwing away has this many places in a listener, and for one client.
+	// The limits of connections that discard at a time, of a listener and for one client.
 	discards       = 256
 	discardsOfEach = 64
 )
 
-// Options are the bounds of a listener.
+// Options holds the limits of a listener.
 type Options struct {
 	Name    string         // of the listener, for the metrics
 	Most    int            // connections at a time; 0: without limit
@@ -41,23 +41,23 @@ type Options struct {
 	Idle    time.Duration  // how long a connection without a request stays open; 0: as the http.Server says
 }
 
-// Server is an http.Server with bounded connections.
+// Server is an http.Server with a limit of connections.
 type Server struct {
 	*http.Server
 	options    Options
 	connected  places
 	discarding places
-	leaving    atomic.Bool // each answer is the last of its connection
+	leaving    atomic.Bool // each response is the last of its connection
 	hurried    atomic.Bool // Shutdown is out of time and waits for no connection
 
-	ending atomic.Bool // listeners accept what waits for them, and close
+	ending atomic.Bool // listeners accept the waiting connections, and close
 
 	mu        sync.Mutex
 	listeners []*listener // on which Serve has begun
 	open      map[*conn]bool
 }
 
-// New takes over an http.Server whose ConnState and ConnContext are free.
+// New takes over an http.Server whose ConnState and ConnContext are not set.
 func New(server *http.Server, o Options) *Server {
 	s := &Server{
 		Server: server, options: o,
@@ -82,7 +82,7 @@ func New(server *http.Server, o Options) *Server {
 	return s
 }
 
-// Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
+// Serve serves on the listener until Shutdown. Then it returns http.ErrServerClosed.
 func (s *Server) Serve(l net.Listener) error {
 	ours := newListener(l, s)
 	s.mu.Lock()
@@ -91,13 +91,12 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.Server.Serve(ours)
 }
 
-// Leave closes each connection with its next answer, and serves on. Shutdown closes those that
-// are idle without a word: a request that is on its way then is lost.
+// Leave closes each connection with its next response, and keeps serving. Shutdown closes idle
+// connections without notice: a request on its way to one is lost.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// Shutdown accepts the connections that are established already, and no others, and waits for
-// what is under way: also for requests that were sent and not read yet. When ctx ends first, the
-// rest is cut off.
+// Shutdown accepts the established connections and no others. It waits for requests in flight,
+// also for those that were sent and not read yet. When ctx ends first, the rest is cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Leave()
 	s.emptyQueues(ctx)
@@ -110,8 +109,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// awaitHandlers waits until every request that has come is with its handler. It looks for a while:
-// between reading a request from the kernel and noting that, a goroutine may lose its processor.
+// awaitHandlers waits until a handler has every request that arrived. It checks for a while: a
+// goroutine may be suspended between reading a request from the kernel and recording it.
 func (s *Server) awaitHandlers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, handlersTime)
 	defer cancel()
@@ -126,7 +125,8 @@ func (s *Server) awaitHandlers(ctx context.Context) {
 	}
 }
 
-// look tells whether a connection is open, and whether a request is on its way to its handler.
+// look reports whether any connection is open, and whether a request is on its way to its
+// handler.
 func (s *Server) look() (open, pending bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *Server) look() (open, pending bool) {
 	return len(s.open) > 0, false
 }
 
-// came makes a connection of ours out of one that was accepted.
+// came wraps a connection that was accepted.
 func (s *Server) came(accepted net.Conn, client string) *conn {
 	c := &conn{Conn: accepted, server: s, client: client, accepted: time.Now()}
 	s.mu.Lock()
@@ -154,7 +154,7 @@ func (s *Server) left(c *conn) {
 	delete(s.open, c)
 }
 
-// client is the address whose share a connection counts against; empty: none.
+// client returns the address whose share a connection counts against, or "" for none.
 func (s *Server) client(remote net.Addr) string {
 	at, ok := remote.(*net.TCPAddr)
 	if !ok {
@@ -172,9 +172,9 @@ func (s *Server) client(remote net.Addr) string {
 	return domain.ClientAddress(ip.String())
 }
 
-// answer is the answer to a request that has a body. An error is mostly written
-// before the body was read, and net/http first reads the rest of a small one:
-// for which it then has restTime instead of the time of a whole request.
+// answer writes the response to a request with a body. An error is mostly written before the
+// body is read. net/http first reads the rest of a small body, for which it then has restTime
+// instead of the time of a whole request.
 type answer struct{ http.ResponseWriter }
 
 func (a *answer) WriteHeader(status int) {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// AppendCanonical appends the one form shared by all documents that mean the
-// same, and by no other: names sorted by their bytes, no white space, each
-// character escaped in one way or not at all, and numbers as exact decimals, so
-// that 1, 1.0 and 10e-1 are alike while 0.1 and 0.10000000000000001 are not.
-// The order of arrays stays. Text is compared by code points, without Unicode
-// normalization, and a null member differs from a missing one.
+// AppendCanonical appends the canonical form of the value. All documents with the same meaning
+// share it, and no others. Names are sorted by their bytes, there is no white space, each
+// character is escaped in one way or not at all, and numbers are exact decimals. So 1, 1.0 and
+// 10e-1 are equal while 0.1 and 0.10000000000000001 are not. The order of arrays stays. Text is
+// compared by code points, without Unicode normalization. A null member differs from a missing
+// one.
 //
-// The result is JSON itself, its own canonical form, and at most three times
-// as long as the body. A nil Value, which stands for no body, is {}.
+// The result is valid JSON, its own canonical form, and at most three times as long as the
+// body. A nil Value, which stands for no body, is {}.
 func (v *Value) AppendCanonical(dst []byte) []byte {
 	if v == nil {
 		return append(dst, "{}"...)
@@ -66,8 +66,8 @@ func appendObject(dst []byte, v Value) []byte {
 	return append(dst, '}')
 }
 
-// appendQuoted escapes only what JSON demands, always as \u00xx where it is
-// not the quote or the backslash.
+// appendQuoted escapes only what JSON demands, always as \u00xx unless it is the quote or the
+// backslash.
 func appendQuoted(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

@@ -11,20 +11,20 @@ import (
 
 // Errors of Decimal.MinorUnits.
 var (
-	// ErrTooLarge: the amount is beyond the limit.
+	// ErrTooLarge reports that the amount is beyond the limit.
 	ErrTooLarge = errors.New("amount is too large")
-	// ErrTooPrecise: the amount is a fraction of the smallest unit.
+	// ErrTooPrecise reports that the amount has a fraction of the smallest unit.
 	ErrTooPrecise = errors.New("amount has too many decimals")
-	// ErrNotDecimal: the text is not a JSON number.
+	// ErrNotDecimal reports that the text is not a JSON number.
 	ErrNotDecimal = errors.New("not a decimal number")
 )
 
-// Decimal is an exact decimal number, as written by the caller. It never
-// passes through a float. The zero value is 0.
+// Decimal is an exact decimal number, as written by the client. It never passes through a
+// float. The zero value is 0.
 type Decimal struct{ text string }
 
-// ParseDecimal reads a number in JSON's notation, without white space around
-// it. It fails with ErrNotDecimal.
+// ParseDecimal reads a number in JSON's notation, without white space around it. It fails with
+// ErrNotDecimal.
 func ParseDecimal(text string) (Decimal, error) {
 	raw := jsontext.Value(text)
 	if !raw.IsValid() || raw.Kind() != jsontext.KindNumber || strings.Trim(text, whiteSpace) != text {
@@ -33,7 +33,7 @@ func ParseDecimal(text string) (Decimal, error) {
 	return Decimal{text}, nil
 }
 
-// String is the number as it was written, of whatever length that was.
+// String returns the number as it was written, of any length.
 func (d Decimal) String() string {
 	if d.text == "" {
 		return "0"
@@ -41,18 +41,17 @@ func (d Decimal) String() string {
 	return d.text
 }
 
-// Sign is -1, 0 or +1. -0 has sign 0.
+// Sign returns -1, 0 or +1. -0 has sign 0.
 func (d Decimal) Sign() int {
 	var x apd.Decimal
 	d.compute(&x)
 	return x.Sign()
 }
 
-// MinorUnits returns the amount in units of ten to the -scale, exactly: with
-// scale 2, 12.5 is 1250 and 1.000 is 100. The scale is 0 to 18. An amount further
-// from 0 than maxMinor units is ErrTooLarge, also where it is too precise; one that
-// is not a whole number of units is ErrTooPrecise. It takes no longer for
-// 1e999999999 than for 1.
+// MinorUnits returns the amount in units of ten to the -scale, exactly: with scale 2, 12.5 is
+// 1250 and 1.000 is 100. The scale is 0 to 18. An amount further from 0 than maxMinor units
+// gives ErrTooLarge, even if it is also too precise. One that is not a whole number of units
+// gives ErrTooPrecise. It takes no longer for 1e999999999 than for 1.
 func (d Decimal) MinorUnits(scale int, maxMinor int64) (int64, error) {
 	var amount, most apd.Decimal
 	d.compute(&amount)
@@ -73,17 +72,17 @@ func (d Decimal) MinorUnits(scale int, maxMinor int64) (int64, error) {
 }
 
 const (
-	// plainLength is how many characters a number has that is computed as it stands.
+	// plainLength limits the characters of a number that is computed directly.
 	plainLength = 64
-	// enoughDigits are more than those of two int64.
+	// enoughDigits is more than the digits of two int64.
 	enoughDigits = 40
 	// enoughExponent is beyond the exponent of every int64 at every scale.
 	enoughExponent = 100
 )
 
-// compute sets x to the number, or, where its digits or its exponent are longer than
-// those of any amount, to one that lies between the same two neighbouring amounts:
-// the library takes as long as a number is large, and callers choose how large.
+// compute sets x to the number. If its digits or its exponent are longer than those of any
+// amount, x becomes a number between the same two neighbouring amounts. The library takes as
+// long as a number is large, and clients choose how large.
 func (d Decimal) compute(x *apd.Decimal) {
 	if d.text == "" {
 		return
@@ -95,7 +94,7 @@ func (d Decimal) compute(x *apd.Decimal) {
 	}
 	n := splitNumber(d.text)
 	digits := n.whole + n.frac
-	point := int64(len(digits)) + n.exp + n.shift // the number is 0.digits times ten to it
+	point := int64(len(digits)) + n.exp + n.shift // the number is 0.digits times ten to the power of point
 	switch {
 	case n.hugeNegative:
 		point = -enoughExponent

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// field is a place where a value is or should be: a member or an array item.
+// field is the position of a value, present or not: a member or an array item.
 type field struct {
 	up    *path
 	name  string
@@ -27,8 +27,8 @@ func (f field) fail(code Code, message string) {
 	}
 }
 
-// is reports whether there is a value of one of two kinds to read, and notes
-// when there should be.
+// is reports whether there is a value of one of two kinds to read. It records an error for a
+// missing value or one of another kind.
 func (f field) is(need Need, want string, a, b kind) bool {
 	switch {
 	case !f.there && need == Required:
@@ -80,8 +80,8 @@ func (f field) text(need Need, rules []TextRule) (string, bool) {
 	return s, true
 }
 
-// controlCharacter describes the first control character in a text, or is
-// empty.
+// controlCharacter describes the first control character in a text. It returns "" when there is
+// none.
 func controlCharacter(s string, multiline bool) string {
 	n := 0
 	for _, c := range s {

@@ -5,28 +5,26 @@ import (
 	"strings"
 )
 
-// number is a JSON number taken apart without being computed, so that
-// 1e999999999 costs no more than its eleven characters. Its value is the digits
-// of whole and frac in a row, times ten to the exponent.
+// number is a JSON number split up without being computed, so that 1e999999999 costs no more
+// than its eleven characters. Its value is the digits of whole followed by frac, times ten to
+// the exponent.
 type number struct {
 	negative bool
-	// Together they neither begin nor end with a zero; both empty is 0.
+	// Together they neither begin nor end with a zero. If both are empty the number is 0.
 	whole, frac string
-	// The exponent is shift plus what was written: exp where that is small,
-	// otherwise huge, its digits, with hugeNegative.
+	// The exponent is shift plus the written one: exp if that is small, otherwise huge, its
+	// digits, with hugeNegative.
 	shift        int64
 	exp          int64
 	huge         string
 	hugeNegative bool
 }
 
-// smallExponent is how many digits of exponent are counted in an int64. The
-// shift is bounded by the size of the body and far below 10^18, so that it can
-// never change the sign of a huge exponent.
+// smallExponent is how many digits of an exponent are counted in an int64. The size of the body
+// limits the shift far below 10^18, so that it can never change the sign of a huge exponent.
 const smallExponent = 18
 
-// splitNumber takes apart a number that is known to be JSON. The empty string
-// is 0.
+// splitNumber splits a valid JSON number. The empty string is 0.
 func splitNumber(text string) number {
 	var n number
 	text, n.negative = strings.CutPrefix(text, "-")
@@ -84,8 +82,8 @@ func (n number) append(dst []byte) []byte {
 	return dst
 }
 
-// appendHuge adds the shift to an exponent of any length on its digits, which
-// takes time and space of that length only.
+// appendHuge adds the shift to an exponent of any length, digit by digit. That takes time and
+// space of that length only.
 func (n number) appendHuge(dst []byte) []byte {
 	dst = append(dst, 'e')
 	carry := n.shift

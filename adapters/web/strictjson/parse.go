@@ -9,31 +9,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how deep objects and arrays may nest; the outermost object is
-// depth 1.
+// MaxDepth limits the nesting of objects and arrays. The outermost object has depth 1.
 const MaxDepth = 16
 
-// maxBody keeps offsets within 32 bits even where every string has escapes and
-// so is stored twice.
+// maxBody keeps offsets within 32 bits even if every string has escapes and so is stored twice.
 const maxBody = 1 << 30
 
-// MaxValues is how many values a body may have, names not counted: far more
-// than any request needs, so that a body of tiny values costs no memory.
+// MaxValues limits the values of a body, names not counted. It is far more than any request
+// needs, so that a body of tiny values costs no memory.
 const MaxValues = 10_000
 
-// maxLoose is how many fields an object may have for which the shape has no
-// names: one where something else belongs. All its names are held to find a
-// duplicate.
+// maxLoose limits the fields of an object that appears where the shape expects another kind.
+// All its names are kept to find a duplicate.
 const maxLoose = 100
 
-// Parse checks a request body and returns it as a tree. It accepts exactly one
-// JSON object with white space around it and refuses everything else: empty
-// bodies, other top-level values, duplicate names, content behind the object,
-// invalid UTF-8, lone surrogates (also escaped), NUL in any form, nesting beyond
-// MaxDepth, and names that the shape does not declare, in exact case. It goes no
-// further than to the first of these, so that the rest of a bad body costs
-// nothing. Below a value of another kind than the shape declares no names are
-// looked at: reading it reports the problem. A nil shape takes any names.
+// Parse checks a request body and returns it as a tree. It accepts exactly one JSON object with
+// white space around it. It refuses everything else: empty bodies, other top-level values,
+// duplicate names, content after the object, invalid UTF-8, lone surrogates (also escaped), NUL
+// in any form, nesting beyond MaxDepth, and names that the shape does not declare, in exact
+// case. It stops at the first of these, so that the rest of a bad body costs nothing. It does
+// not check names below a value of another kind than the shape declares: reading that value
+// reports the error. A nil shape accepts any names.
 //
 // Exactly one of the results is nil. The body is neither kept nor changed.
 func Parse(body []byte, shape Shape) (*Value, *SyntaxError) {
@@ -51,30 +47,30 @@ func Parse(body []byte, shape Shape) (*Value, *SyntaxError) {
 	return v, bad
 }
 
-// parsers saves the decoder's stacks and the growth of the tape for the next
-// request. The finished tape is copied out at its exact size.
+// parsers reuses the stacks of the decoder and the grown tape. The finished tape is copied out
+// at its exact size.
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
 // frame is an open object or array.
 type frame struct {
 	node  uint32
 	items uint32 // children begun so far
-	shape Shape  // Object or arrayOf, by what it is; nil: nothing in it is looked at
+	shape Shape  // Object or arrayOf; nil: its content is not checked
 }
 
 type parser struct {
 	body    []byte
 	in      bytes.Buffer
 	dec     jsontext.Decoder
-	decoded []byte // every string that had escapes; stands behind the body
+	decoded []byte // every string that had escapes; comes after the body
 	nodes   []node
 
 	frames [MaxDepth]frame
 	depth  int
 
 	nameAt, nameLen uint32
-	named           bool  // a name was read and its value has not come yet
-	want            Shape // of the value to come
+	named           bool  // a name was read and its value has not arrived yet
+	want            Shape // of the next value
 }
 
 func (p *parser) start(body []byte, shape Shape) {
@@ -88,7 +84,7 @@ func (p *parser) release() {
 	const keepNodes, keepDecoded = 4096, 16 << 10
 	p.body = nil
 	p.in = bytes.Buffer{}
-	p.dec.Reset(&p.in) // lets go of the body
+	p.dec.Reset(&p.in) // releases the body
 	if p.nodes = p.nodes[:0]; cap(p.nodes) > keepNodes {
 		p.nodes = nil
 	}
@@ -99,7 +95,7 @@ func (p *parser) release() {
 	parsers.Put(p)
 }
 
-// document reads the one object and what lies behind it.
+// document reads the one object and what comes after it.
 func (p *parser) document() *SyntaxError {
 	if k := p.dec.PeekKind(); k != jsontext.KindBeginObject {
 		return p.notAnObject(k)
@@ -208,7 +204,7 @@ func (p *parser) close() *SyntaxError {
 	return nil
 }
 
-// str takes a string token that starts at body[at] as a name or as a value.
+// str reads a string token that starts at body[at], as a name or as a value.
 func (p *parser) str(raw []byte, at int) *SyntaxError {
 	start, text := at+1, raw[1:len(raw)-1]
 	if bytes.IndexByte(raw, '\\') >= 0 {
@@ -228,7 +224,7 @@ func (p *parser) str(raw []byte, at int) *SyntaxError {
 	return nil
 }
 
-// name looks the name up that was read.
+// name looks up the name that was read.
 func (p *parser) name(name []byte) *SyntaxError {
 	top := &p.frames[p.depth-1]
 	declared, ok := top.shape.(Object)
@@ -246,7 +242,7 @@ func (p *parser) name(name []byte) *SyntaxError {
 	return nil
 }
 
-// text is a part of the body, or of what stands behind it.
+// text returns a part of the body or of the decoded strings after it.
 func (p *parser) text(at, n uint32) string {
 	if begun := uint32(len(p.body)); at >= begun { //nolint:gosec // a body has at most 1 MiB
 		return string(p.decoded[at-begun:][:n])

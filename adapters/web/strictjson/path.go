@@ -8,12 +8,11 @@ import (
 	"unicode/utf16"
 )
 
-// maxEcho is how many characters of a caller's own text a message repeats.
+// maxEcho limits the characters of a client's own text that a message repeats.
 const maxEcho = 64
 
-// path leads to a value: deliveries[3].recipient. nil is the top level. It is
-// a list towards the root so that walking down costs nothing until a problem
-// needs the text.
+// path leads to a value: deliveries[3].recipient. nil is the top level. It is a list towards
+// the root, so that walking down costs nothing until an error needs the text.
 type path struct {
 	up    *path
 	name  string
@@ -22,8 +21,7 @@ type path struct {
 
 const isMember = -1
 
-// String joins the steps. Names are cleaned, because a body may use any text
-// as a name.
+// String joins the steps. It cleans names, because a body may use any text as a name.
 func (p *path) String() string {
 	if p == nil {
 		return ""
@@ -34,8 +32,7 @@ func (p *path) String() string {
 	return joinField(p.up.String(), cleanName(p.name))
 }
 
-// joinField puts a field behind its prefix. An empty field means the prefix
-// itself.
+// joinField adds a field to its prefix. An empty field means the prefix itself.
 func joinField(prefix, field string) string {
 	switch {
 	case prefix == "":
@@ -46,7 +43,7 @@ func joinField(prefix, field string) string {
 	return prefix + "." + field
 }
 
-// cleanName is Shown for a member name, which may be empty.
+// cleanName cleans a member name like Shown. The name may be empty.
 func cleanName(name string) string {
 	if name == "" {
 		return `""`
@@ -54,8 +51,8 @@ func cleanName(name string) string {
 	return Shown(name)
 }
 
-// Shown makes a caller's text fit to repeat in a message: at most 64 characters,
-// and those escaped as JSON does that a terminal or a log viewer would act upon.
+// Shown makes a client's text safe to repeat in a message: at most 64 characters. It escapes
+// the characters that a terminal or a log viewer would act upon, as JSON does.
 func Shown(s string) string {
 	var b strings.Builder
 	n := 0

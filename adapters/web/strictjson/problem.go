@@ -3,7 +3,7 @@ package strictjson
 // Code says what is wrong with a field, for programs.
 type Code string
 
-// The codes a field can get.
+// The codes of field errors.
 const (
 	CodeRequired      Code = "required"
 	CodeTooShort      Code = "too_short"
@@ -14,11 +14,11 @@ const (
 	CodeNotAllowed    Code = "not_allowed"
 )
 
-// Problem is one thing that is wrong with one field.
+// Problem is one error of one field.
 type Problem struct {
 	Field   string // path, such as recipient.address.latitude; empty for the object itself
 	Code    Code
-	Message string // a sentence that stands beside the field; repeats no text of the caller but an enum value
+	Message string // a sentence shown next to the field; repeats no text of the client but an enum value
 }
 
 // Need says whether a field may be absent. null counts as absent.
@@ -30,8 +30,8 @@ const (
 	Required Need = true
 )
 
-// Ptr turns what a Reader returns into the pointer that a change wants, nil
-// where the field is absent: strictjson.Ptr(r.Text("name", strictjson.Optional)).
+// Ptr converts what a Reader returns into the pointer that a change needs. It returns nil for
+// an absent field: strictjson.Ptr(r.Text("name", strictjson.Optional)).
 func Ptr[T any](value T, ok bool) *T {
 	if !ok {
 		return nil

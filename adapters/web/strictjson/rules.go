@@ -7,7 +7,7 @@ import (
 
 // TextRule is a rule for Text: Length, Multiline, AnyCharacter or Fit.
 type TextRule struct {
-	fault                   func(string) string // nil: finds none
+	fault                   func(string) string // nil: accepts everything
 	length                  limits
 	bounded, multiline, any bool
 }
@@ -18,32 +18,32 @@ type NumberRule struct{ least, most float64 }
 // CountRule is a rule for Array: Count.
 type CountRule struct{ limits limits }
 
-// Length bounds the characters (code points) of a text after trimming, both
-// ends included. A least of 0 also allows blank text.
+// Length limits the characters (code points) of a text after trimming, both ends included. A
+// least of 0 also allows blank text.
 func Length(least, most int) TextRule { return TextRule{length: limits{least, most}, bounded: true} }
 
 // Multiline permits line feeds, carriage returns and tabs within a text.
 func Multiline() TextRule { return TextRule{multiline: true} }
 
-// AnyCharacter permits all characters, control characters too: for a text that
-// is compared and neither kept nor shown.
+// AnyCharacter permits all characters, also control characters: for a text that is compared and
+// neither stored nor shown.
 func AnyCharacter() TextRule { return TextRule{any: true} }
 
-// Fit refuses a text as invalid_format where fault finds one. Its text must not
-// repeat a character that is not printable.
+// Fit refuses a text as invalid_format if fault returns a message. The message must not repeat
+// a character that is not printable.
 func Fit(fault func(text string) string) TextRule { return TextRule{fault: fault} }
 
-// Between bounds a number, both ends included.
+// Between limits a number, both ends included.
 func Between(least, most float64) NumberRule { return NumberRule{least, most} }
 
-// Count bounds the items of an array, both ends included. Too few are
-// too_short, too many too_long.
+// Count limits the items of an array, both ends included. Too few are too_short, too many
+// too_long.
 func Count(least, most int) CountRule { return CountRule{limits{least, most}} }
 
-// limits is the least and the most of something that is counted.
+// limits holds the least and the most of something that is counted.
 type limits struct{ least, most int }
 
-// check judges a text by its length or its fault.
+// check checks the length or the fault of a text.
 func (r TextRule) check(s string) (Code, string) {
 	if r.fault != nil {
 		if message := r.fault(s); message != "" {
@@ -56,7 +56,7 @@ func (r TextRule) check(s string) (Code, string) {
 	return r.length.judge(utf8.RuneCountInString(s), "character", "characters")
 }
 
-// judge returns no code where n is within the limits.
+// judge returns no code if n is within the limits.
 func (l limits) judge(n int, one, many string) (Code, string) {
 	var code Code
 	switch {
@@ -91,7 +91,7 @@ func inRange(x float64, rules []NumberRule) bool {
 	return true
 }
 
-// String is the rule as the beginning of a sentence.
+// String returns the rule as the beginning of a sentence.
 func (r NumberRule) String() string {
 	return "must be between " + formatBound(r.least) + " and " + formatBound(r.most)
 }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Shape declares which names a body may use. Build one from Object, ArrayOf
-// and Leaf, once, in a package variable; it is only read afterwards.
+// Shape declares which names a body may use. Build one from Object, ArrayOf and Leaf, once, in
+// a package variable. It is only read afterwards.
 type Shape interface{ shape() }
 
 // Object declares the names an object may have and the shape of each.
@@ -23,14 +23,13 @@ func (Object) shape()  {}
 func (leaf) shape()    {}
 func (arrayOf) shape() {}
 
-// Leaf declares a value without names of its own. Nothing below it is looked
-// at.
+// Leaf declares a value without names of its own. Its content is not checked.
 var Leaf Shape = leaf{}
 
 // ArrayOf declares an array whose items all have one shape.
 func ArrayOf(item Shape) Shape { return arrayOf{item} }
 
-// unknown makes the error for a name that is not in the object.
+// unknown returns the error for a name that is not in the object.
 func (s Object) unknown(name string, at *path) *SyntaxError {
 	prefix := at.String()
 	e := &SyntaxError{Field: joinField(prefix, cleanName(name))}
@@ -39,7 +38,7 @@ func (s Object) unknown(name string, at *path) *SyntaxError {
 		e.Suggestion = joinField(prefix, near)
 		e.Message += " Did you mean " + e.Suggestion + "?"
 	}
-	const mostListed = 12 // of more a reader finds nothing
+	const mostListed = 12 // a longer list helps no reader
 	takes := "This call takes "
 	if prefix != "" {
 		takes = prefix + " takes "
@@ -53,17 +52,17 @@ func (s Object) unknown(name string, at *path) *SyntaxError {
 	return e
 }
 
-// nearest is the declared name that differs least from an unknown one, the
-// first in the alphabet where several do, or else the one that it shortens or
-// lengthens, or empty where none is near.
+// nearest returns the declared name that differs least from an unknown one, and of several the
+// first in the alphabet. Otherwise it returns the one that the unknown name shortens or
+// lengthens, or "" if none is near.
 func (s Object) nearest(name string) string {
-	const maxName = 64 // a longer one is no slip of the fingers
+	const maxName = 64 // a longer one is no typing mistake
 	if len(name) > maxName {
 		return ""
 	}
 	candidates := slices.Sorted(maps.Keys(s))
 	folded := fold(name)
-	// A third of the letters, three at most: "lat" is not "id".
+	// At most a third of the letters, and three: "lat" is not "id".
 	limit := min(3, utf8.RuneCountInString(folded)/3)
 	best, bestDistance := "", limit+1
 	for _, c := range candidates {
@@ -77,12 +76,12 @@ func (s Object) nearest(name string) string {
 	return shortened(folded, candidates)
 }
 
-// shortened is the shortest candidate that the name abbreviates, such as lat,
-// lng or phone, or else the longest that it goes on from.
+// shortened returns the shortest candidate that the name abbreviates, such as lat, lng or
+// phone. Otherwise it returns the longest candidate that the name continues, or "".
 func shortened(folded string, candidates []string) string {
 	const (
-		least = 3 // fewer letters begin too much
-		most  = 3 // so many times longer may a name be than its letters alone
+		least = 3 // fewer letters match too many names
+		most  = 3 // a name may be at most so many times longer than its abbreviation
 	)
 	whole, part := "", ""
 	for _, c := range candidates {
@@ -98,8 +97,8 @@ func shortened(folded string, candidates []string) string {
 	return cmp.Or(whole, part)
 }
 
-// abbreviates reports whether the letters of short are in the name in their
-// order, the first one at its begin.
+// abbreviates reports whether the letters of short are in the name in their order, the first
+// one at its beginning.
 func abbreviates(short, name string) bool {
 	if !strings.HasPrefix(name, short[:1]) {
 		return false
@@ -114,14 +113,14 @@ func abbreviates(short, name string) bool {
 	return true
 }
 
-// fold drops what people vary between languages: phoneNumber, phone-number and
-// Phone_Number are all phone_number.
+// fold removes differences between naming styles: phoneNumber, phone-number and Phone_Number
+// all become phone_number.
 func fold(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// distance counts the insertions, deletions, replacements and swaps of
-// neighbours between two names (optimal string alignment).
+// distance counts the insertions, deletions, replacements and swaps of neighbours between two
+// names (optimal string alignment).
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

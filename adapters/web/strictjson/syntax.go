@@ -14,27 +14,27 @@ import (
 
 // SyntaxError says why a body is not one clean JSON object of declared names.
 type SyntaxError struct {
-	Message    string // a sentence for people, with the place where there is one
+	Message    string // a sentence for people, with the position if there is one
 	Line       int    // from 1
 	Column     int    // from 1, in characters
 	Field      string // path of a duplicate or undeclared name, otherwise empty
 	Suggestion string // path of the declared field that was probably meant, or empty
-	TooMany    bool   // it is sound as far as it was read, and larger than any
+	TooMany    bool   // valid as far as it was read, but larger than allowed
 }
 
-// Error is the message. Compare the pointer with nil before turning it into an
-// error: an error that holds a nil *SyntaxError is not nil.
+// Error returns the message. Compare the pointer with nil before turning it into an error: an
+// error that holds a nil *SyntaxError is not nil.
 func (e *SyntaxError) Error() string { return e.Message }
 
 const whiteSpace = " \t\r\n"
 
-// nextOffset is where the token begins that the decoder has not read yet.
+// nextOffset returns where the next unread token begins.
 func (p *parser) nextOffset() int {
 	end := int(p.dec.InputOffset())
 	return len(p.body) - len(bytes.TrimLeft(p.body[end:], whiteSpace+",:"))
 }
 
-// fail places a message; what becomes "what at line 7, column 3."
+// fail adds the position to a message: "what at line 7, column 3."
 func (p *parser) fail(what string, offset int) *SyntaxError {
 	before := p.body[:min(offset, len(p.body))]
 	line := 1 + bytes.Count(before, []byte{'\n'})
@@ -95,8 +95,8 @@ func (p *parser) tooDeep() *SyntaxError {
 	return p.fail("JSON nests deeper than "+strconv.Itoa(MaxDepth)+" levels", p.nextOffset())
 }
 
-// escapedNUL finds the escape that made a NUL. An escaped backslash may stand
-// before u0000 and means something else, so escapes are walked in pairs.
+// escapedNUL finds the escape that made a NUL. An escaped backslash may come before u0000 and
+// means something else, so it steps through escapes in pairs.
 func (p *parser) escapedNUL(raw []byte, at int) *SyntaxError {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
@@ -111,7 +111,7 @@ func (p *parser) escapedNUL(raw []byte, at int) *SyntaxError {
 	return p.fail("Forbidden NUL character", at)
 }
 
-// translate puts the decoder's error into our words.
+// translate turns the decoder's error into our messages.
 func (p *parser) translate(err error) *SyntaxError {
 	var bad *jsontext.SyntacticError
 	switch {
@@ -125,7 +125,7 @@ func (p *parser) translate(err error) *SyntaxError {
 	}
 	at := int(bad.ByteOffset)
 	if start := p.nextOffset(); start < at && strings.IndexByte("ntf", p.body[start]) >= 0 {
-		at = start // "name=x" is no null gone wrong at its second letter
+		at = start // "name=x" is not null with a wrong second letter
 	}
 	return p.fail(p.describe(at), at)
 }
@@ -153,8 +153,7 @@ func (p *parser) describe(at int) string {
 	return "Unexpected character " + string(c)
 }
 
-// badEscape tells an escape that is half a surrogate pair from one that JSON
-// does not have.
+// badEscape distinguishes half a surrogate pair from an escape that JSON does not have.
 func badEscape(b []byte) string {
 	if len(b) >= 6 && b[1] == 'u' {
 		if _, err := strconv.ParseUint(string(b[2:6]), 16, 16); err == nil {
@@ -169,7 +168,7 @@ func codePoint(c rune) string {
 	return "U+" + strings.Repeat("0", max(0, 4-len(hex))) + hex
 }
 
-// openPath is the path of the object or array being read.
+// openPath returns the path of the object or array being read.
 func (p *parser) openPath() *path {
 	var at *path
 	for i := 1; i < p.depth; i++ {

@@ -2,7 +2,7 @@ package views
 
 import "waybill/domain"
 
-// APIKey tells a caller what its key is and may do.
+// APIKey tells a client what its key is and what it may do.
 type APIKey struct {
 	Key         Key    `json:"key"`
 	Application Named  `json:"application"`
@@ -27,7 +27,7 @@ type Named struct {
 	Name string `json:"name"`
 }
 
-// Limits are the request limits that apply to a key.
+// Limits holds the rate limits of a key.
 type Limits struct {
 	PerKey      Limit `json:"per_key"`
 	PerBusiness Limit `json:"per_business"`
@@ -39,7 +39,7 @@ type Limit struct {
 	WindowSeconds int `json:"window_seconds"`
 }
 
-// NewAPIKey shows a credential and its limits.
+// NewAPIKey converts a credential and its limits.
 func NewAPIKey(c domain.Credential, perKey, perBusiness domain.RateLimit) APIKey {
 	scopes := make([]string, 0, len(c.Key.Scopes))
 	for _, s := range c.Key.Scopes {
@@ -57,7 +57,7 @@ func NewAPIKey(c domain.Credential, perKey, perBusiness domain.RateLimit) APIKey
 	}
 }
 
-// NewLimit shows a limit.
+// NewLimit converts a limit.
 func NewLimit(l domain.RateLimit) Limit {
 	return Limit{Limit: l.Limit, WindowSeconds: int(l.Window.Seconds())}
 }

@@ -6,7 +6,7 @@ import (
 	"waybill/domain"
 )
 
-// Bulk is the answer to a bulk create.
+// Bulk is the response to a bulk create.
 type Bulk struct {
 	Created int              `json:"created"`
 	Failed  int              `json:"failed"`
@@ -21,18 +21,18 @@ type BulkResult struct {
 	Error    *BulkError `json:"error,omitempty"`
 }
 
-// BulkError is why an item failed.
+// BulkError says why an item failed.
 type BulkError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// NewBulkSuccess shows an item that became a delivery.
+// NewBulkSuccess converts an item that became a delivery.
 func NewBulkSuccess(index int, d Delivery) BulkResult {
 	return BulkResult{Index: index, Status: "created", Delivery: &d}
 }
 
-// NewBulkFailure shows an item that was refused.
+// NewBulkFailure converts an item that was refused.
 func NewBulkFailure(index int, e *domain.Error) BulkResult {
 	return BulkResult{Index: index, Status: "failed", Error: &BulkError{Code: e.Code, Message: e.Message}}
 }

@@ -25,14 +25,14 @@ type Delivery struct {
 	Simulation           *Simulation `json:"simulation,omitempty"`
 }
 
-// Party is the recipient as the delivery was booked for.
+// Party is the recipient at the time of booking.
 type Party struct {
 	ID          string `json:"id"`
 	Name        string `json:"name,omitempty"`
 	PhoneNumber string `json:"phone_number"`
 }
 
-// Pickup is where the delivery is collected.
+// Pickup says where the delivery is collected.
 type Pickup struct {
 	Name      string  `json:"name"`
 	Contact   string  `json:"contact"`
@@ -41,7 +41,7 @@ type Pickup struct {
 	Longitude float64 `json:"longitude"`
 }
 
-// Dropoff is where the delivery goes.
+// Dropoff says where the delivery goes.
 type Dropoff struct {
 	ID            string  `json:"id"`
 	Address       string  `json:"address"`
@@ -52,13 +52,13 @@ type Dropoff struct {
 	DeliveryNotes string  `json:"delivery_notes,omitempty"`
 }
 
-// Payment is what the rider collects.
+// Payment says what the rider collects.
 type Payment struct {
 	Type       string  `json:"type"`
 	GoodsValue *Amount `json:"goods_value,omitempty"`
 }
 
-// Simulation is what drives a sandbox delivery.
+// Simulation says what moves a sandbox delivery.
 type Simulation struct {
 	Scenario   string  `json:"scenario"`
 	Status     string  `json:"status"`
@@ -67,7 +67,7 @@ type Simulation struct {
 	NextStepAt *string `json:"next_step_at"`
 }
 
-// NewDelivery shows a delivery with its link under the tracking address.
+// NewDelivery converts a delivery. Its link is below the tracking base URL.
 func NewDelivery(d *domain.Delivery, trackingBaseURL string) Delivery {
 	v := Delivery{
 		ID: string(d.ID), ExternalID: d.ExternalID, Reference: string(d.Reference),
@@ -108,7 +108,7 @@ type Event struct {
 	ReasonCode string `json:"reason_code,omitempty"`
 }
 
-// NewEvent shows an event.
+// NewEvent converts an event.
 func NewEvent(e domain.Event) Event {
 	return Event{
 		ID: string(e.ID), Type: string(e.Type), Status: string(e.Status), Sequence: e.Sequence,

@@ -11,10 +11,10 @@ import (
 
 var _ ports.EventRenderer = Events{}
 
-// Events makes the JSON that the feed shows and webhooks carry.
+// Events renders the JSON of events for the feed and for webhooks.
 type Events struct{ TrackingBaseURL string }
 
-// PublishedEvent is an event as it leaves the platform.
+// PublishedEvent is an event as clients see it.
 type PublishedEvent struct {
 	ID          string `json:"id"`
 	Type        string `json:"type"`
@@ -38,14 +38,14 @@ type EndpointChange struct {
 	WebhookEndpoint EventEndpoint `json:"webhook_endpoint"`
 }
 
-// EventEndpoint is as much of an endpoint as events tell, which go to others too.
+// EventEndpoint holds the part of an endpoint that events contain, since they go to others too.
 // The path and query of its address often are the secret that opens it.
 type EventEndpoint struct {
 	ID   string `json:"id"`
 	Host string `json:"host"`
 }
 
-// apiVersion is the one all payloads have.
+// apiVersion is the version of all payloads.
 const apiVersion = "v1"
 
 // DeliveryEvent renders an event of a delivery.

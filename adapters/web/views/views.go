@@ -1,7 +1,6 @@
-// Package views is the JSON that callers see: one struct per resource, and
-// the only place that turns a domain record into it. Optional fields are
-// absent where there is nothing to say; fields that may be null are pointers
-// without omitempty.
+// Package views defines the JSON that clients see: one struct per resource, and the only place
+// that converts a domain record into it. Optional fields are absent when they have no value.
+// Fields that may be null are pointers without omitempty.
 package views
 
 import (
@@ -13,7 +12,7 @@ import (
 // Amount is a JSON number with at most two decimals, made without a float.
 type Amount string
 
-// MarshalJSON writes the number as it stands.
+// MarshalJSON writes the number unchanged.
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a), nil }
 
 func amount(m *domain.Money) *Amount {
@@ -24,7 +23,7 @@ func amount(m *domain.Money) *Amount {
 	return &a
 }
 
-// Time is a time, or null.
+// Time formats a time, or returns nil for null.
 func Time(t *time.Time) *string {
 	if t == nil {
 		return nil
@@ -33,7 +32,7 @@ func Time(t *time.Time) *string {
 	return &s
 }
 
-// Quote is the answer of POST /quotes.
+// Quote is the response of POST /quotes.
 type Quote struct {
 	Environment         string  `json:"environment"`
 	Simulated           bool    `json:"simulated"`
@@ -45,7 +44,7 @@ type Quote struct {
 	RequiresCustomQuote bool    `json:"requires_custom_quote"`
 }
 
-// NewQuote shows a quote given in an environment for a vehicle.
+// NewQuote converts a quote given in an environment for a vehicle.
 func NewQuote(e domain.Environment, v domain.VehicleType, q domain.Quote) Quote {
 	return Quote{
 		Environment: string(e), Simulated: e == domain.Sandbox, VehicleType: string(v), Currency: q.Currency,
@@ -63,7 +62,7 @@ type Recipient struct {
 	UpdatedAt   string `json:"updated_at"`
 }
 
-// NewRecipient shows a recipient.
+// NewRecipient converts a recipient.
 func NewRecipient(r domain.Recipient) Recipient {
 	return Recipient{
 		ID: string(r.ID), PhoneNumber: string(r.PhoneNumber), Name: r.Name,
@@ -71,7 +70,7 @@ func NewRecipient(r domain.Recipient) Recipient {
 	}
 }
 
-// Address is one place of a recipient.
+// Address is one address of a recipient.
 type Address struct {
 	ID            string  `json:"id"`
 	RecipientID   string  `json:"recipient_id"`
@@ -84,7 +83,7 @@ type Address struct {
 	CreatedAt     string  `json:"created_at"`
 }
 
-// NewAddress shows an address.
+// NewAddress converts an address.
 func NewAddress(a domain.Address) Address {
 	return Address{
 		ID: string(a.ID), RecipientID: string(a.RecipientID), Label: a.Label, Address: a.Text,
@@ -93,7 +92,7 @@ func NewAddress(a domain.Address) Address {
 	}
 }
 
-// PickupLocation is a saved place to collect from.
+// PickupLocation is a saved place for pickups.
 type PickupLocation struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
@@ -107,7 +106,7 @@ type PickupLocation struct {
 	UpdatedAt string   `json:"updated_at"`
 }
 
-// NewPickupLocation shows a pickup location.
+// NewPickupLocation converts a pickup location.
 func NewPickupLocation(p domain.PickupLocation) PickupLocation {
 	v := PickupLocation{
 		ID: string(p.ID), Name: p.Name, Address: p.Address, Active: p.Active, Complete: p.Complete(),

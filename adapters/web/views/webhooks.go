@@ -6,7 +6,7 @@ import (
 	"waybill/domain"
 )
 
-// WebhookEndpoint is where an application wants its events sent.
+// WebhookEndpoint is the URL that receives the events of an application.
 type WebhookEndpoint struct {
 	ID             string   `json:"id"`
 	URL            string   `json:"url"`
@@ -23,7 +23,7 @@ type WebhookEndpoint struct {
 	UpdatedAt      string   `json:"updated_at"`
 }
 
-// NewWebhookEndpoint shows an endpoint.
+// NewWebhookEndpoint converts an endpoint.
 func NewWebhookEndpoint(e domain.WebhookEndpoint) WebhookEndpoint {
 	var previous *time.Time
 	if len(e.Secrets) > 1 {
@@ -39,8 +39,8 @@ func NewWebhookEndpoint(e domain.WebhookEndpoint) WebhookEndpoint {
 	}
 }
 
-// WebhookEndpointSecret is an endpoint together with its signing secret, which is
-// shown when it is made and never again.
+// WebhookEndpointSecret is an endpoint with its signing secret. It is shown only when it is
+// created.
 type WebhookEndpointSecret struct {
 	WebhookEndpoint
 	Secret string `json:"secret"`
@@ -60,7 +60,7 @@ type WebhookDelivery struct {
 	CreatedAt     string  `json:"created_at"`
 }
 
-// NewWebhookDelivery shows how it stands with one event for one endpoint.
+// NewWebhookDelivery converts the state of one event for one endpoint.
 func NewWebhookDelivery(d domain.WebhookDelivery) WebhookDelivery {
 	return WebhookDelivery{
 		ID: string(d.ID), EndpointID: string(d.EndpointID), EventID: string(d.EventID), EventType: string(d.EventType),
@@ -69,7 +69,7 @@ func NewWebhookDelivery(d domain.WebhookDelivery) WebhookDelivery {
 	}
 }
 
-// WebhookAttempt is one try to send it.
+// WebhookAttempt is one attempt to send it.
 type WebhookAttempt struct {
 	ID              string  `json:"id"`
 	Attempt         int     `json:"attempt"`
@@ -82,7 +82,7 @@ type WebhookAttempt struct {
 	StartedAt       string  `json:"started_at"`
 }
 
-// NewWebhookAttempt shows an attempt.
+// NewWebhookAttempt converts an attempt.
 func NewWebhookAttempt(a domain.WebhookAttempt) WebhookAttempt {
 	return WebhookAttempt{
 		ID: string(a.ID), Attempt: a.Number, Trigger: string(a.Trigger), StatusCode: a.Result.StatusCode,
@@ -106,7 +106,7 @@ type WebhookListener struct {
 	ExpiresAt   string   `json:"expires_at"` // unless it fetches before
 }
 
-// NewWebhookListener shows a listener that gave its last sign of life then.
+// NewWebhookListener converts a listener. alive is when it was last seen.
 func NewWebhookListener(e domain.WebhookEndpoint, alive time.Time) WebhookListener {
 	return WebhookListener{
 		ID: string(e.ID), EventTypes: e.EventTypes, Environment: string(e.Tenant.Environment),
@@ -120,7 +120,7 @@ type WebhookListenerSecret struct {
 	Secret string `json:"secret"`
 }
 
-// FetchedWebhooks are the webhooks that a listener has to forward.
+// FetchedWebhooks lists the webhooks that a listener has to forward.
 type FetchedWebhooks struct {
 	Webhooks []FetchedWebhook `json:"webhooks"`
 }

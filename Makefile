@@ -28,10 +28,6 @@ export FUZZTIME
 # needs cgo.
 export CGO_ENABLED := 0
 
-# gin would bring a codec of MessagePack, which no call uses. What debuggers read is a
-# seventh of the time of a build, and not in the program, which is stripped.
-export GOFLAGS := $(GOFLAGS) -tags=nomsgpack -gcflags=all=-dwarf=false
-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run day build packages test check long long-folders race pgbouncer citus fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
@@ -67,7 +63,7 @@ long-folders: $(GOTESTSUM) ## run the folders of tests that `make test` leaves o
 
 race: export CGO_ENABLED := 1
 # The engine of SQLite is translated from C: to watch it too finds nothing of ours and doubles the time.
-race: export GOFLAGS := $(GOFLAGS) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false'
+race: export GOFLAGS := $(GOFLAGS) -gcflags=modernc.org/sqlite/lib=-race=false
 race: $(GOTESTSUM) ## run the tests of `make test` under the race detector; needs gcc
 	$(QUICKLY) -race -skip '^Test(Long|AWalkInABrowser|SQLiteConforms$$)' -timeout 25m $(QUICK) # plain Postgres takes the same exam
 

@@ -1,7 +1,6 @@
 package packaging
 
 import (
-	"debug/buildinfo"
 	"debug/elf"
 	"encoding/json"
 	"fmt"
@@ -111,7 +110,7 @@ func followDockerfile(dir string) (string, error) {
 // compiled lists the files of which the program is made, by package. Where one that
 // is embedded is missing there is an error.
 func compiled(dir string) (string, error) {
-	cmd := exec.Command("go", "list", "-tags=nomsgpack", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}} {{.GoFiles}} {{.EmbedFiles}}{{end}}",
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}} {{.GoFiles}} {{.EmbedFiles}}{{end}}",
 		"./cmd/waybill")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
@@ -190,29 +189,6 @@ func TestTheProgramOfTheImageIsStaticAndNamesItsVersion(t *testing.T) {
 	t.Logf("the program is %.1f MB", float64(info.Size())/1e6)
 	if program.Section(".symtab") != nil || program.Section(".debug_info") != nil {
 		t.Error("the program holds what only debuggers read")
-	}
-}
-
-// What gin brings for MessagePack is 9 MB that no call uses.
-func TestTheImageAndMakeBuildTheSameProgram(t *testing.T) {
-	t.Parallel()
-	built, err := buildinfo.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, module := range built.Deps {
-		if module.Path == "github.com/ugorji/go/codec" {
-			t.Error("the image holds the codec of MessagePack")
-		}
-	}
-	made, err := exec.Command("make", "-C", root, "-pn", "build").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, flags := range []string{`(?m)^GOFLAGS := .*-tags=nomsgpack -gcflags=all=-dwarf=false$`, `go build -ldflags '-s -w' -o .bin/waybill`} {
-		if !regexp.MustCompile(flags).Match(made) {
-			t.Errorf("make build has no %s", flags)
-		}
 	}
 }
 

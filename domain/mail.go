@@ -89,7 +89,7 @@ type Notice struct {
 	Cause      ID
 	BusinessID ID    // empty: of the staff's console, or of none
 	PersonID   ID    // empty: not to one person
-	Email      Email // a link was asked for by this address; there may be no such person
+	Email      Email // a link was asked for by this address; there may be no such person, and BusinessID only says in whose turn it is sent
 	About      ID    // the key, or the webhook endpoint
 	// Facts are values for the text that no record has. Never a secret.
 	Facts  map[string]string

@@ -23,16 +23,27 @@ type MailStore interface {
 
 // MailOutbox is the pending mails of all businesses, as the senders see them.
 type MailOutbox interface {
-	// Lease takes up to limit mails that wait and are due, those first that are due
-	// longest, counts an attempt for each and makes them due again at until, for when
-	// the sender dies. Of senders at once each gets others.
-	Lease(ctx context.Context, now, until time.Time, limit int) ([]domain.Mail, error)
+	// Lease takes mails that wait and are due, counts an attempt for each and makes them due
+	// again at Until, for when the sender dies. Of senders at once each gets others. Sign-in
+	// links come first, and businesses take turns: each gets its oldest mail before another
+	// one gets its second.
+	Lease(ctx context.Context, l MailLease) ([]domain.Mail, error)
 	// Settle stores what became of a leased mail: State, DueAt, SettledAt and
 	// LastError. Of a mail that waits no more, the e-mail address is not kept. It is
 	// domain.ErrNotFound where another sender has leased or settled it since.
 	Settle(ctx context.Context, m domain.Mail) error
 	// Waiting counts the mails that wait and tells since when the oldest does.
 	Waiting(ctx context.Context) (n int, since time.Time, err error)
+}
+
+// MailLease says which mails a sender takes. The delivery company counts as a business with an
+// empty ID.
+type MailLease struct {
+	Now, Until time.Time
+	Limit      int         // takes at most so many mails
+	OfOne      int         // takes at most so many of one business; 0: any number
+	Busy       []domain.ID // takes none of these businesses
+	Served     []domain.ID // takes mails of these businesses after those of others, apart from sign-in links
 }
 
 // DeviceReader recognizes the browsers in which persons signed in.

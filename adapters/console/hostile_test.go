@@ -31,7 +31,7 @@ func TestALinkForAPersonIsMailedAndLeadsToTheCustomerOnWhosePageItIsMade(t *test
 		t.Errorf("%d %s", made.status, made.body)
 	}
 	due := s.Clock.Now().Add(time.Hour)
-	sent := slices.DeleteFunc(must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), due, due, 100)), func(m domain.Mail) bool {
+	sent := slices.DeleteFunc(must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), ports.MailLease{Now: due, Until: due, Limit: 100})), func(m domain.Mail) bool {
 		return m.Kind != domain.MailSignInLink
 	})
 	if len(sent) != 1 || sent[0].PersonID != efua || sent[0].BusinessID != other.ID {

@@ -111,7 +111,7 @@ func furnishMachinery(t *testing.T, s *scene) {
 	s.ids[":endpoint"] = string(e.ID)
 	s.ids[":sent"] = string(must[[]ports.OutgoingWebhook](t)(s.Store.Outbox().Due(t.Context(), e.ID, s.Clock.Now(), 1))[0].ID)
 	now := s.Clock.Now()
-	for _, m := range must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), now, now.Add(time.Minute), 100)) {
+	for _, m := range must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), ports.MailLease{Now: now, Until: now.Add(time.Minute), Limit: 100})) {
 		m.State, m.SettledAt, m.LastError = domain.MailDropped, &now, ""
 		if m.PersonID == s.owner.ID && m.Kind == domain.MailNewDevice {
 			m.State, m.LastError = domain.MailGivenUp, "550 no such mailbox"
@@ -256,7 +256,7 @@ func TestAMailThatWasGivenUpGoesOutAgain(t *testing.T) {
 	}
 	s.wantAuditedBy(t, domain.ActionMailRetry)
 	now := s.Clock.Now()
-	due := must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), now, now.Add(time.Minute), 100))
+	due := must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), ports.MailLease{Now: now, Until: now.Add(time.Minute), Limit: 100}))
 	if !slices.ContainsFunc(due, func(m domain.Mail) bool { return string(m.ID) == s.ids[":mail"] }) {
 		t.Errorf("it is not among %d mails that are due", len(due))
 	}

@@ -15,22 +15,16 @@ const (
 	warnLimit = 5 * time.Minute
 )
 
-// sender sends some of what is due.
+// sender sends what is due.
 type sender interface {
-	Send(ctx context.Context) (more bool, err error)
+	Send(ctx context.Context) error
 }
 
 // Mails sends mails that are due. A mail server that does not answer is no failure of
 // the job: it is logged with each mail, and metrics tell.
 func Mails(s sender) Job {
 	return Job{Name: "mails", Every: mailEvery, Limit: mailLimit, Level: slog.LevelWarn, AtOnce: true,
-		Do: func(ctx context.Context) (time.Duration, error) {
-			more, err := s.Send(ctx)
-			if more && err == nil {
-				return 1, nil
-			}
-			return 0, err
-		}}
+		Do: func(ctx context.Context) (time.Duration, error) { return 0, s.Send(ctx) }}
 }
 
 // watch tells people of what is to come.

@@ -18,7 +18,8 @@ import (
 // mails empties the outbox, and tells which kinds it held of those of sign-ins.
 func (s *scene) mails(t *testing.T) (kinds []string) {
 	t.Helper()
-	for _, m := range must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), s.Clock.Now(), s.Clock.Now().Add(domain.MailKept), 1000)) {
+	due := ports.MailLease{Now: s.Clock.Now(), Until: s.Clock.Now().Add(domain.MailKept), Limit: 1000}
+	for _, m := range must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), due)) {
 		if m.Kind == domain.MailNewDevice || m.Kind == domain.MailSignInLink {
 			kinds = append(kinds, fmt.Sprint(m.Kind, " ", m.Email, m.PersonID))
 		}

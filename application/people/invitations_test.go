@@ -228,7 +228,8 @@ func TestNobodyIsShownTheLinkOfAnotherPersonWhereEmailsAreSent(t *testing.T) {
 	s.enter(t, s.other, "boss@example.com", domain.RoleOwner)
 	told := func() (kinds []domain.MailKind) {
 		t.Helper()
-		mails, err := s.stage.Store.Mails().Lease(t.Context(), s.stage.Clock.Now(), s.stage.Clock.Now().Add(domain.MailKept), 100)
+		mails, err := s.stage.Store.Mails().Lease(t.Context(), ports.MailLease{Now: s.stage.Clock.Now(),
+			Until: s.stage.Clock.Now().Add(domain.MailKept), Limit: 100})
 		wantCode(t, "mails", err, "")
 		for _, m := range mails {
 			kinds = append(kinds, m.Kind)

@@ -282,14 +282,19 @@ func (a *Access) arrive(ctx context.Context, tx ports.Stores, p *domain.Person, 
 
 // SendLink queues a mail with a link for signing in to an e-mail address, if a person
 // with that address may sign in there. The sender of the mail checks that: for any
-// address the answer here is the same and takes the same work, one stored row.
+// address the answer here is the same and takes the same work, two reads and one stored row.
+// The mail takes its turn among those of the business that the person would sign in to.
 func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, email string) error {
 	folded, err := domain.ParseEmail(email)
 	if err != nil {
 		return err
 	}
+	_, member, err := a.candidate(ctx, site, folded, false)
+	if err != nil {
+		return err
+	}
 	return a.mailLink(ctx, b, site, domain.Notice{
-		Kind: domain.MailSignInLink, Email: folded, Facts: map[string]string{domain.FactSite: string(site)},
+		Kind: domain.MailSignInLink, Email: folded, BusinessID: member.BusinessID, Facts: map[string]string{domain.FactSite: string(site)},
 	}, folded)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"waybill/application/people"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // mails takes all mails that wait.
@@ -16,7 +17,7 @@ func (s *scene) mails(t *testing.T) (all []domain.Mail) {
 	t.Helper()
 	due := s.stage.Clock.Now().Add(24 * time.Hour)
 	for {
-		some, err := s.stage.Store.Mails().Lease(t.Context(), due, due.Add(time.Hour), 100)
+		some, err := s.stage.Store.Mails().Lease(t.Context(), ports.MailLease{Now: due, Until: due.Add(time.Hour), Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,8 +15,10 @@ import (
 )
 
 const (
-	// atOnce is how many mails are sent at a time.
+	// atOnce is how many mails are sent at a time, each of another business.
 	atOnce = 4
+	// lookAgain is how long Send waits for the end of a mail before it returns.
+	lookAgain = time.Second
 	// leaseFor is how long a sender has a mail: longer than storing the link, sending
 	// and storing the outcome may take together.
 	leaseFor = 2 * time.Minute
@@ -38,7 +42,8 @@ const (
 // MailObserver hears of attempts.
 type MailObserver func(kind domain.MailKind, outcome string)
 
-// MailSender sends what is due.
+// MailSender sends what is due. A business has one mail sent at a time by a process, so that a
+// mail server which is slow for one business holds up nobody else.
 type MailSender struct {
 	storage  ports.Storage
 	outbox   ports.MailOutbox
@@ -49,6 +54,12 @@ type MailSender struct {
 	sites    MailSites
 	observe  MailObserver
 	log      *slog.Logger
+
+	sending sync.WaitGroup
+	ended   chan struct{} // gets a value when a mail was sent
+	mu      sync.Mutex
+	busy    map[domain.ID]bool // the businesses of which a mail is being sent
+	served  map[domain.ID]bool // the businesses that have had their turn in this round
 }
 
 // MailSites are the addresses under which people open the sites, without a slash at the end;
@@ -67,24 +78,69 @@ func (s MailSites) of(business domain.ID) string {
 func NewMailSender(s ports.Storage, o ports.MailOutbox, m ports.Mailer, r ports.MailRenderer, c ports.Clock, ids ports.Identifiers,
 	sites MailSites, observe MailObserver, log *slog.Logger,
 ) *MailSender {
-	return &MailSender{storage: s, outbox: o, mailer: m, renderer: r, clock: c, ids: ids, sites: sites, observe: observe, log: log}
+	return &MailSender{storage: s, outbox: o, mailer: m, renderer: r, clock: c, ids: ids, sites: sites, observe: observe, log: log,
+		ended: make(chan struct{}, 1), busy: map[domain.ID]bool{}, served: map[domain.ID]bool{}}
 }
 
-// Send sends some of the due mails, and tells whether there may be more. A mail that
-// is being sent is finished even where ctx ends: one that is cut off may have been
-// sent.
-func (s *MailSender) Send(ctx context.Context) (more bool, err error) {
-	now := s.clock.Now()
-	leased, err := s.outbox.Lease(ctx, now, now.Add(leaseFor), atOnce)
-	if err != nil {
-		return false, err
+// Send sends the mails that are due. It returns when none is left, or when those that are being
+// sent take long: they go on, and the next call uses the other places. A mail that is being sent
+// is finished even where ctx ends: one that is cut off may have been sent. One call at a time.
+func (s *MailSender) Send(ctx context.Context) error {
+	for {
+		atWork, err := s.start(ctx)
+		if err != nil || atWork == 0 {
+			return err
+		}
+		select {
+		case <-s.ended:
+		case <-time.After(lookAgain):
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	var sending sync.WaitGroup
-	for _, m := range leased {
-		sending.Go(func() { s.one(context.WithoutCancel(ctx), m) })
+}
+
+// Wait waits until the mails that are being sent are finished.
+func (s *MailSender) Wait() { s.sending.Wait() }
+
+// start begins to send mails in the free places, and returns how many are being sent then.
+func (s *MailSender) start(ctx context.Context) (atWork int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if free := atOnce - len(s.busy); free > 0 {
+		now := s.clock.Now()
+		leased, err := s.outbox.Lease(ctx, ports.MailLease{Now: now, Until: now.Add(leaseFor), Limit: free, OfOne: 1,
+			Busy: slices.Collect(maps.Keys(s.busy)), Served: slices.Collect(maps.Keys(s.served))})
+		if err != nil {
+			return len(s.busy), err
+		}
+		if len(leased) < free {
+			clear(s.served) // nobody else waits for a turn
+		}
+		for _, m := range leased {
+			if s.served[m.BusinessID] && m.Kind != domain.MailSignInLink {
+				clear(s.served) // all had their turn
+			}
+			s.served[m.BusinessID], s.busy[m.BusinessID] = true, true
+			s.sending.Go(func() {
+				defer s.end(m.BusinessID)
+				s.one(context.WithoutCancel(ctx), m)
+			})
+		}
 	}
-	sending.Wait()
-	return len(leased) == atOnce, nil
+	return len(s.busy), nil
+}
+
+// end gives the place of a business back.
+func (s *MailSender) end(business domain.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.busy, business)
+	select {
+	case s.ended <- struct{}{}:
+	default: // there is one already, which Send has yet to see
+	}
 }
 
 // one makes one attempt and stores what became of it.

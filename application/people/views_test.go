@@ -106,7 +106,7 @@ func TestAViewShowsInTheAuditLogAndNowhereElse(t *testing.T) {
 		}
 	}
 	due := s.stage.Clock.Now().Add(time.Hour)
-	mails, err := s.stage.Store.Mails().Lease(t.Context(), due, due, 100)
+	mails, err := s.stage.Store.Mails().Lease(t.Context(), ports.MailLease{Now: due, Until: due, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

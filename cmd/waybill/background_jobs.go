@@ -40,7 +40,10 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 	looking.Go(func() { e.scheduler.Run(ctx) })
 	looking.Go(func() { e.sweeper.Run(ctx) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Check("webhook_leases", e.drainer.RenewalsFailed)) })
-	looking.Go(func() { e.jobs.Run(ctx, periodic.Mails(e.mails)) })
+	looking.Go(func() {
+		e.jobs.Run(ctx, periodic.Mails(e.mails))
+		e.mails.Wait()
+	})
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Warnings(e.mails)) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Moves(e.moves)) })
 	looking.Go(func() { e.drainer.Run(ctx) }) // closed at the end, while the queue lets its handlers end

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,9 @@ type post struct {
 	sent   []ports.Letter
 	tried  []ports.Letter
 	drawn  map[domain.ID]ports.Letter
+
+	tarpit chan struct{}     // holds mails up to tarpit.example until it is closed; nil: none
+	begun  chan domain.Email // gets the recipient of each mail; nil: nobody looks
 }
 
 func (p *post) Render(l ports.Letter) (ports.MailMessage, error) {
@@ -39,6 +43,15 @@ func (p *post) Render(l ports.Letter) (ports.MailMessage, error) {
 }
 
 func (p *post) Send(_ context.Context, m ports.MailMessage) error {
+	p.mu.Lock()
+	to := p.drawn[m.ID].To
+	p.mu.Unlock()
+	if p.begun != nil {
+		p.begun <- to
+	}
+	if p.tarpit != nil && strings.HasSuffix(string(to), "@tarpit.example") {
+		<-p.tarpit
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.panics {
@@ -110,7 +123,7 @@ func (s *scene) shop(t *testing.T) (*access.Tenants, domain.ID) {
 
 func (s *scene) run(t *testing.T) {
 	t.Helper()
-	if _, err := s.sender.Send(t.Context()); err != nil {
+	if err := s.sender.Send(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -144,6 +157,52 @@ func TestAPanicOverAMailFailsThatAttemptAlone(t *testing.T) {
 	s.run(t)
 	if len(s.sent) != 1 {
 		t.Errorf("%d sent a minute later; %s", len(s.sent), s.log.String())
+	}
+}
+
+func TestASlowMailServerOfOneBusinessHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	other, err := s.directory.Invite(t.Context(), command, people.Invitation{BusinessID: s.NewTenant(t).BusinessID,
+		Email: "kofi@example.com", Name: "Kofi", Role: "owner"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.access.Enter(t.Context(), people.Browser{}, other.Secret); err != nil {
+		t.Fatal(err)
+	}
+	s.all(t)
+	for i := range 6 {
+		s.invite(t, fmt.Sprintf("%d@tarpit.example", i))
+	}
+	s.Clock.GoOn(time.Second)
+	for range 5 {
+		if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, "kofi@example.com"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.tarpit, s.begun = make(chan struct{}), make(chan domain.Email, 11)
+	sent := make(chan error)
+	go func() { sent <- s.sender.Send(t.Context()) }()
+	var begun []string
+	for range 6 {
+		select {
+		case to := <-s.begun:
+			begun = append(begun, string(to))
+		case <-time.After(30 * time.Second):
+			t.Fatalf("begun: %v, and nothing more while one mail takes long", begun)
+		}
+	}
+	if slices.Sort(begun); begun[0] == "kofi@example.com" || begun[1] != "kofi@example.com" {
+		t.Errorf("begun: %v, want one mail of the slow business and the links of the other one", begun)
+	}
+	close(s.tarpit)
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	s.sender.Wait()
+	if s.all(t); len(s.begun) != 5 {
+		t.Errorf("%d mails were sent afterwards, want 5", len(s.begun))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sort"
 	"time"
 
@@ -137,15 +138,25 @@ func (s mails) recipients(ctx context.Context, n domain.Notice) ([]domain.ID, er
 	return all(rows, func(r *rowID) domain.ID { return r.as(domain.PrefixPerson) }), s.dialect.failed("look for those to tell", err)
 }
 
-func (s mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]domain.Mail, error) {
+// mailsConsidered bounds the work of a lease where very many mails are due.
+const mailsConsidered = 1000
+
+func (s mails) Lease(ctx context.Context, l ports.MailLease) ([]domain.Mail, error) {
 	lock := ""
 	if s.dialect.locksRows {
-		lock = " FOR UPDATE SKIP LOCKED"
+		lock = " FOR UPDATE OF m SKIP LOCKED"
 	}
+	now, busy, served := instantOf(l.Now), s.among(l.Busy), s.among(l.Served)
+	// A mail is judged again where it is locked: another sender may have leased it meanwhile.
 	var rows []mailRow
-	err := s.with(ctx).Raw("WITH due AS (SELECT id FROM mails WHERE state = 'waiting' AND due_at <= ? ORDER BY due_at, id LIMIT ?"+lock+")"+
-		" UPDATE mails SET attempts = attempts + 1, due_at = ? WHERE id IN (SELECT id FROM due) RETURNING "+mailTable.list(),
-		instantOf(now), limit, instantOf(until)).Scan(&rows).Error
+	err := s.with(ctx).Raw("WITH due AS (SELECT id, business_id, due_at, CASE kind WHEN 'sign_in_link' THEN 0 ELSE 1 END AS class,"+
+		" "+served+" AS served FROM mails WHERE state = 'waiting' AND due_at <= ? AND "+busy+" = 0 ORDER BY class, due_at, id LIMIT ?),"+
+		" ranked AS (SELECT id, due_at, class, served, row_number() OVER (PARTITION BY business_id ORDER BY class, due_at, id) AS turn FROM due),"+
+		" chosen AS (SELECT m.id FROM mails m JOIN ranked r ON r.id = m.id WHERE r.turn <= ? AND m.state = 'waiting' AND m.due_at <= ?"+
+		" ORDER BY r.class, CASE r.class WHEN 0 THEN 0 ELSE r.served END, r.turn, r.due_at, r.id LIMIT ?"+lock+")"+
+		" UPDATE mails SET attempts = attempts + 1, due_at = ? WHERE id IN (SELECT id FROM chosen) RETURNING "+mailTable.list(),
+		s.dialect.idList(withoutCompany(l.Served)), now, s.dialect.idList(withoutCompany(l.Busy)), mailsConsidered,
+		cmp.Or(l.OfOne, mailsConsidered), now, l.Limit, instantOf(l.Until)).Scan(&rows).Error
 	if err != nil {
 		return nil, s.dialect.failed("lease mails", err)
 	}
@@ -159,6 +170,20 @@ func (s mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]do
 		return cmp.Or(leased[i].At.Compare(leased[j].At), cmp.Compare(leased[i].ID, leased[j].ID)) < 0
 	})
 	return leased, nil
+}
+
+// among is 1 where a mail is of one of the businesses, else 0. Its parameter is their idList.
+func (s mails) among(businesses []domain.ID) string {
+	company := "0"
+	if slices.Contains(businesses, "") {
+		company = "1"
+	}
+	return "CASE WHEN business_id IS NULL THEN " + company + " WHEN " + s.dialect.notAmong("business_id") + " THEN 0 ELSE 1 END"
+}
+
+// withoutCompany leaves out the delivery company, which has no ID.
+func withoutCompany(all []domain.ID) []domain.ID {
+	return slices.DeleteFunc(slices.Clone(all), func(id domain.ID) bool { return id == "" })
 }
 
 func (s mails) Settle(ctx context.Context, m domain.Mail) error {

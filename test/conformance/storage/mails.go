@@ -29,7 +29,7 @@ func tell(t testing.TB, b ports.Database, all ...domain.Notice) {
 func leaseAll(t testing.TB, b ports.Database, now time.Time) (all []domain.Mail) {
 	t.Helper()
 	for {
-		some := must(b.Mails().Lease(t.Context(), now, now.Add(time.Minute), 3))(t)
+		some := must(b.Mails().Lease(t.Context(), ports.MailLease{Now: now, Until: now.Add(time.Minute), Limit: 3}))(t)
 		if all = append(all, some...); len(some) < 3 {
 			return all
 		}
@@ -155,6 +155,40 @@ func testMails(t *testing.T, b ports.Database) {
 		wantEqual(t, "mails", len(drop(t, b)), 0)
 	})
 
+	t.Run("links come first, and businesses take turns", func(t *testing.T) {
+		patient, busy, new := sample.ID(domain.PrefixBusiness), sample.ID(domain.PrefixBusiness), sample.ID(domain.PrefixBusiness)
+		of := func(kind domain.MailKind, business domain.ID, after time.Duration) domain.ID {
+			n := aNotice(func(n *domain.Notice) { n.Kind, n.BusinessID, n.At = kind, business, sample.Now.Add(after) })
+			tell(t, b, n)
+			return domain.MailTo(n, n.PersonID).ID
+		}
+		first, second := of(domain.MailInvitation, busy, 0), of(domain.MailInvitation, busy, time.Second)
+		company, later := of(domain.MailNewDevice, "", 2*time.Second), of(domain.MailNewDevice, patient, 3*time.Second)
+		link := of(domain.MailSignInLink, busy, 4*time.Second)
+		due := sample.Now.Add(time.Minute)
+		lease := func(l ports.MailLease) (ids []domain.ID) {
+			t.Helper()
+			l.Now, l.Until = due, due.Add(time.Minute)
+			for _, m := range must(b.Mails().Lease(t.Context(), l))(t) {
+				m.DueAt = m.At
+				wantError(t, "Settle", b.Mails().Settle(t.Context(), m), nil) // due again as before
+				ids = append(ids, m.ID)
+			}
+			return ids
+		}
+		wantEqual(t, "the first", lease(ports.MailLease{Limit: 1}), []domain.ID{link})
+		wantEqual(t, "one of each", lease(ports.MailLease{Limit: 9, OfOne: 1}), []domain.ID{company, later, link})
+		wantEqual(t, "of one who is busy", lease(ports.MailLease{Limit: 9, Busy: []domain.ID{busy, new}}), []domain.ID{company, later})
+		wantEqual(t, "while the company is busy", lease(ports.MailLease{Limit: 2, Busy: []domain.ID{""}}), []domain.ID{later, link})
+		wantEqual(t, "a link of one who was served", lease(ports.MailLease{Limit: 1, Served: []domain.ID{busy, ""}}), []domain.ID{link})
+		settle(t, b, must(b.Mails().Lease(t.Context(), ports.MailLease{Now: due, Until: due.Add(time.Minute), Limit: 1}))(t)[0], domain.MailSent)
+		wantEqual(t, "in turn", lease(ports.MailLease{Limit: 3}), []domain.ID{first, company, later})
+		wantEqual(t, "after one who was served", lease(ports.MailLease{Limit: 2, Served: []domain.ID{busy}}), []domain.ID{company, later})
+		wantEqual(t, "after the company", lease(ports.MailLease{Limit: 2, Served: []domain.ID{"", new}}), []domain.ID{first, later})
+		wantEqual(t, "all in all", lease(ports.MailLease{Limit: 9, Served: []domain.ID{busy, ""}}), []domain.ID{first, second, company, later})
+		drop(t, b)
+	})
+
 	t.Run("of senders at once each gets other mails", func(t *testing.T) {
 		for range 40 {
 			tell(t, b, aNotice())
@@ -165,7 +199,7 @@ func testMails(t *testing.T, b ports.Database) {
 		for range 4 {
 			senders.Go(func() {
 				for {
-					some, err := b.Mails().Lease(t.Context(), sample.Now, sample.Now.Add(time.Hour), 3)
+					some, err := b.Mails().Lease(t.Context(), ports.MailLease{Now: sample.Now, Until: sample.Now.Add(time.Hour), Limit: 3})
 					if err != nil {
 						t.Error(err)
 					}

@@ -12,13 +12,13 @@ var ErrPasswordsBusy = errors.New("too many passwords are being checked")
 // Caller says for whom a password is hashed, so that callers share the turns. Neither
 // field has to be proved.
 type Caller struct {
-	Address string // of the client; empty: the request has a session
-	Person  string // who it is said to be
+	Line   string // the address of the client, or the business of a session; empty: a session of the staff
+	Person string // who it is said to be
 }
 
 // Passwords hash and verify passwords. Both cost processor and memory on purpose,
-// and only so many run at a time. The others wait for their turn: addresses take turns, and
-// the persons of one address do.
+// and only so many run at a time. The others wait for their turn: lines take turns, and
+// the persons of one line do.
 type Passwords interface {
 	// Hash makes what is stored of a password. Two hashes of one password differ.
 	Hash(ctx context.Context, c Caller, password string) (string, error)

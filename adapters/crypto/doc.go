@@ -34,9 +34,9 @@
 // At most two hashes run at a time in a process, 38 MiB in all, and on a machine with
 // fewer than four processors one: a flood of sign-ins takes half of a machine away
 // from deliveries and not all of it. The next caller waits for up to five seconds and
-// then gets ports.ErrPasswordsBusy. Client addresses take turns, and so do the persons of one
-// address: a flood makes itself wait, and another caller only for one hash of each address
-// that takes part.
+// then gets ports.ErrPasswordsBusy. Client addresses and, within sessions, businesses take
+// turns, and so do the persons of each: a flood makes itself wait, and another caller only for one
+// hash of each address and business that takes part.
 //
 // # Secrets of webhooks
 //

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
 
+	"waybill/adapters/turns"
 	"waybill/ports"
 )
 
@@ -42,7 +43,7 @@ type PasswordParameters struct {
 type PasswordHasher struct {
 	parameters PasswordParameters
 	patience   time.Duration
-	turns      *turns
+	turns      *turns.Turns
 }
 
 // New makes a hasher with the parameters of the package comment.
@@ -54,7 +55,7 @@ func NewPasswordHasher() *PasswordHasher {
 func atOnce(processors int) int { return min(2, max(1, processors/2)) }
 
 func newHasher(p PasswordParameters, places int, patience time.Duration) *PasswordHasher {
-	return &PasswordHasher{parameters: p, patience: patience, turns: newTurns(places)}
+	return &PasswordHasher{parameters: p, patience: patience, turns: turns.New(places, places)}
 }
 
 // Hash draws a salt of its own for each hash.
@@ -92,10 +93,10 @@ func (h *PasswordHasher) Verify(ctx context.Context, c ports.Caller, hash, passw
 func (h *PasswordHasher) derive(ctx context.Context, c ports.Caller, password string, salt []byte, p PasswordParameters, size uint32) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.patience, ports.ErrPasswordsBusy)
 	defer cancel()
-	if err := h.turns.take(ctx, c); err != nil {
+	if err := h.turns.Take(ctx, c.Line, c.Person); err != nil {
 		return nil, err
 	}
-	defer h.turns.give()
+	defer h.turns.Give(c.Line)
 	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, p.Passes, p.Memory, p.Parallelism, size), nil
 }
 

@@ -3,11 +3,9 @@ package crypto
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"waybill/ports"
@@ -71,7 +69,7 @@ func TestHashesLeaveHalfOfTheProcessorsToOthers(t *testing.T) {
 func TestMoreThanTheFirstTwoWaitAndThenGiveUp(t *testing.T) {
 	t.Parallel()
 	h := newHasher(PasswordParameters{Memory: 64, Passes: 1, Parallelism: 1}, 2, 20*time.Millisecond)
-	hold := func() { _ = h.turns.take(t.Context(), ports.Caller{}) }
+	hold := func() { _ = h.turns.Take(t.Context(), "", "") }
 	hold()
 	if _, err := h.Hash(t.Context(), ports.Caller{}, "one place is left"); err != nil {
 		t.Error(err)
@@ -85,51 +83,14 @@ func TestMoreThanTheFirstTwoWaitAndThenGiveUp(t *testing.T) {
 	if _, _, err := h.Verify(gone, ports.Caller{}, "", "the caller has gone"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	h.turns.give()
-	h.turns.give()
+	h.turns.Give("")
+	h.turns.Give("")
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() { _, _ = h.Hash(t.Context(), ports.Caller{}, "at once") })
 	}
 	wg.Wait()
-	if h.turns.free != 2 || len(h.turns.lines)+len(h.turns.next) != 0 {
-		t.Errorf("%d places are free, %d addresses wait", h.turns.free, len(h.turns.lines))
+	if !h.turns.Idle() {
+		t.Error("a place is held, or somebody waits")
 	}
-}
-
-func TestAddressesTakeTurnsAndTheirPersonsDo(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(1)
-		_ = turns.take(t.Context(), ports.Caller{})
-		var order []string
-		wait := func(ctx context.Context, address, person string) {
-			go func() {
-				if turns.take(ctx, ports.Caller{Address: address, Person: person}) == nil {
-					order = append(order, address+" "+person)
-					turns.give()
-				}
-			}()
-			synctest.Wait() // they join one after the other
-		}
-		for range 3 { // a flood of two persons of one address
-			wait(t.Context(), "flood", "a")
-			wait(t.Context(), "flood", "b")
-		}
-		gone, leave := context.WithCancel(t.Context())
-		wait(gone, "gone", "c")
-		wait(t.Context(), "office", "d")
-		wait(t.Context(), "flood", "e")
-		leave()
-		synctest.Wait()
-		turns.give()
-		synctest.Wait()
-		want := []string{"flood a", "office d", "flood b", "flood e", "flood a", "flood b", "flood a", "flood b"}
-		if !slices.Equal(order, want) {
-			t.Errorf("%q, want %q", order, want)
-		}
-		if turns.free != 1 || len(turns.lines)+len(turns.next) != 0 {
-			t.Errorf("%d places are free, %d addresses wait", turns.free, len(turns.lines))
-		}
-	})
 }

@@ -192,7 +192,7 @@ func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, passwo
 		if err := a.maySignIn(ctx, link.Site(), person.ID); err != nil {
 			return err
 		}
-		if _, err := a.verify(ctx, ports.Caller{Address: b.Address, Person: named}, person.PasswordHash, password); err != nil {
+		if _, err := a.verify(ctx, ports.Caller{Line: b.Address, Person: named}, person.PasswordHash, password); err != nil {
 			return err
 		}
 		return a.succeed(ctx, signedIn(bySelf, link.Site(), person.ID), func() error {

@@ -26,7 +26,7 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 		if err := a.maySignIn(ctx, site, person.ID); err != nil {
 			return err
 		}
-		caller := ports.Caller{Address: b.Address, Person: namedBy(folded, email)}
+		caller := ports.Caller{Line: b.Address, Person: namedBy(folded, email)}
 		outdated, err := a.verify(ctx, caller, person.PasswordHash, password)
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 		if err != nil {
 			return err
 		}
-		if _, err := a.verify(ctx, ports.Caller{Person: string(person.ID)}, person.PasswordHash, password); err != nil {
+		if _, err := a.verify(ctx, ports.Caller{Line: string(p.Session.BusinessID), Person: string(person.ID)}, person.PasswordHash, password); err != nil {
 			return err
 		}
 		change := func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
@@ -205,7 +205,7 @@ func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID,
 	if err := domain.CheckPassword(password, p.Person); err != nil {
 		return err
 	}
-	hash, err := a.passwords.Hash(ctx, ports.Caller{Person: string(p.Person.ID)}, password)
+	hash, err := a.passwords.Hash(ctx, ports.Caller{Line: string(p.Session.BusinessID), Person: string(p.Person.ID)}, password)
 	if errors.Is(err, ports.ErrPasswordsBusy) {
 		return passwordsBusy(err)
 	}

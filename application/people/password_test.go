@@ -58,6 +58,22 @@ func TestASignInByPasswordTellsNothingOfWhyItIsRefused(t *testing.T) {
 	}
 }
 
+// People of one business who set passwords make nobody of another one wait.
+func TestAPasswordOfASessionWaitsInTheLineOfItsBusiness(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, ama.Principal)
+	if line := s.hasher.line.Load(); line != string(s.mine) {
+		t.Errorf("a new password waits in the line %q", line)
+	}
+	s.hasher.line.Store("")
+	wantCode(t, "confirm", s.Confirm(t.Context(), browser, ama.Principal, password), "")
+	if line := s.hasher.line.Load(); line != string(s.mine) {
+		t.Errorf("a confirmation waits in the line %q", line)
+	}
+}
+
 // guess tries a wrong password so many times.
 func (s *scene) guess(t *testing.T, b people.Browser, email string, n int, code string) {
 	t.Helper()

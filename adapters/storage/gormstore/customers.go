@@ -38,7 +38,7 @@ func (s platform) Customers(ctx context.Context, f domain.CustomerSearch, now ti
 	if !storable(f.Text) {
 		return nil, nil
 	}
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, domain.Tenant{})
 	defer done()
 	q := &condition{}
 	q.customers(f)
@@ -96,7 +96,7 @@ func (s platform) Footprint(ctx context.Context, business, application domain.ID
 	if err != nil {
 		return f, nil // no such business, so it has nothing
 	}
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, domain.Tenant{})
 	defer done()
 	open := make([]string, 0, len(domain.OpenStatuses()))
 	for _, status := range domain.OpenStatuses() {

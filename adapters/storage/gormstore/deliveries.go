@@ -69,7 +69,7 @@ func (s deliveries) take(query *gorm.DB) (*domain.Delivery, error) {
 }
 
 func (s deliveries) List(ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, p domain.PageRequest) ([]*domain.Delivery, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, t)
 	defer done()
 	if !storable(f.ExternalID, string(f.Status)) {
 		return nil, nil

@@ -38,6 +38,13 @@ func (s *Store) URL() string { return s.url }
 // ListPool are those of lists.
 func (s *Store) ListPool() *sql.DB { return s.pools.lists }
 
+// TakeListTurn takes a place among the pages of lists that are read, until the function is called.
+func (s *Store) TakeListTurn(business domain.ID) (give func()) {
+	turns := s.readers.Deliveries.(deliveries).listTurns
+	_ = turns.Take(context.Background(), string(business), "")
+	return func() { turns.Give(string(business)) }
+}
+
 // ReplicaPool are those of lists to the first replica.
 func (s *Store) ReplicaPool() *sql.DB { return s.pools.replicas.pools[0].db }
 

@@ -23,6 +23,7 @@ const feedWindow = 5000
 func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage,
 	error) {
 	of := feedOf{
+		tenant:     t,
 		which:      "business_id = ? AND application_id = ? AND environment = ?",
 		values:     []any{rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment)},
 		deliveryID: f.DeliveryID, createdAfter: f.CreatedAfter,
@@ -54,7 +55,8 @@ func (s feed) OfAll(ctx context.Context, f domain.PlatformFeedFilter, after *dom
 // feedOf is what a reader of the feed asks for: which events are in its feed at all,
 // and a filter of those.
 type feedOf struct {
-	which  string // a condition on the columns of both feed_events and feed_horizons
+	tenant domain.Tenant // whose turn it is read in; empty: the delivery company's
+	which  string        // a condition on the columns of both feed_events and feed_horizons
 	values []any
 
 	types        []domain.EventType
@@ -92,7 +94,7 @@ func (f *feedOf) narrow(query *gorm.DB) *gorm.DB {
 
 func (s feed) read(ctx context.Context, of feedOf, after *domain.FeedPosition, limit int) (rows []feedEventRow, page domain.FeedPage,
 	err error) {
-	ctx, done := s.forPrimaryList(ctx)
+	ctx, done := s.forPrimaryList(ctx, of.tenant)
 	defer done()
 	rows, page, err = s.page(ctx, of, after, limit)
 	if err == nil && after != nil {

@@ -45,7 +45,7 @@ type shownRow struct {
 
 func (s machinery) Endpoints(ctx context.Context, f domain.EndpointFilter, now time.Time, after *domain.EndpointPlace,
 	limit int) ([]domain.EndpointShown, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, domain.Tenant{})
 	defer done()
 	standings := domain.EndpointStandings()
 	q := &condition{}
@@ -180,7 +180,7 @@ const stepWork = `SELECT count(*) AS waiting, COALESCE(sum(CASE WHEN simulation_
 	min(CASE WHEN simulation_next_at <= ? THEN simulation_next_at END) AS oldest FROM deliveries WHERE ` + running
 
 func (s machinery) Work(ctx context.Context, now time.Time) ([]domain.Work, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, domain.Tenant{})
 	defer done()
 	type row struct {
 		Environment  string
@@ -223,7 +223,7 @@ func (s machinery) Work(ctx context.Context, now time.Time) ([]domain.Work, erro
 }
 
 func (s machinery) GivenUpMails(ctx context.Context, limit int) ([]domain.Mail, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, domain.Tenant{})
 	defer done()
 	var rows []mailRow
 	err := s.with(ctx).Where("settled_at IS NOT NULL AND state = ?", string(domain.MailGivenUp)).Order("settled_at DESC, id").Limit(limit).
@@ -274,7 +274,7 @@ func (s machinery) settledMail(ctx context.Context, id domain.ID) (domain.Mail, 
 }
 
 func (s machinery) Processes(ctx context.Context, since time.Time) ([]domain.Process, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, domain.Tenant{})
 	defer done()
 	var rows []struct {
 		ID                rowID

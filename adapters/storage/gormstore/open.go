@@ -179,6 +179,7 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 			return nil, err
 		}
 		reads.listTime = o.ListTimeout
+		reads.listTurns = newListTurns(cmp.Or(o.ListPoolSize, o.PoolSize), 1+len(o.ReplicaURLs))
 		if e.limitsStatements {
 			reads.listTime += listWait
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"gorm.io/gorm"
-
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -79,24 +77,29 @@ func (s audit) Append(ctx context.Context, e domain.AuditEntry) error {
 }
 
 func (s audit) List(ctx context.Context, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
-	return listAudit(s.with(ctx), s.dialect, f, p)
+	return s.list(ctx, "", f, p)
 }
 
 func (s audit) ListOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry,
 	error) {
-	key, _ := lookup(domain.PrefixBusiness, business)
-	if key == "" {
+	if key, _ := lookup(domain.PrefixBusiness, business); key == "" {
 		return nil, nil // no such business, so no records
 	}
-	return listAudit(s.with(ctx).Where("business_id = ?", key), s.dialect, f, p)
+	return s.list(ctx, business, f, p)
 }
 
-// listAudit narrows a query on the audit log, newest first.
-func listAudit(query *gorm.DB, e *dialect, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+// list returns entries newest first, of one business or of all. It asks no replica: mails are
+// composed of entries that were just stored.
+func (s audit) list(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
 	if !storable(string(f.Action), string(f.Target)) {
 		return nil, nil
 	}
-	query = query.Order("id DESC").Limit(p.Limit + 1)
+	ctx, done := s.forPrimaryList(ctx, domain.Tenant{BusinessID: business})
+	defer done()
+	query := s.with(ctx).Order("id DESC").Limit(p.Limit + 1)
+	if business != "" {
+		query = query.Where("business_id = ?", rowIDOf(business))
+	}
 	if f.ActorID != "" {
 		operator, _ := lookup(domain.PrefixOperatorToken, f.ActorID)
 		person, _ := lookup(domain.PrefixPerson, f.ActorID)
@@ -126,7 +129,7 @@ func listAudit(query *gorm.DB, e *dialect, f domain.AuditFilter, p domain.PageRe
 	}
 	var rows []auditRow
 	if err := query.Find(&rows).Error; err != nil {
-		return nil, e.failed("list audit entries", err)
+		return nil, s.listFailed(ctx, "list audit entries", err)
 	}
 	entries := make([]domain.AuditEntry, len(rows))
 	for i := range rows {

@@ -59,7 +59,7 @@ func (s pickupLocations) take(query *gorm.DB, id domain.ID) (domain.PickupLocati
 
 func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.PickupLocationFilter,
 	p domain.PageRequest) ([]domain.PickupLocation, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, t)
 	defer done()
 	if !storable(f.Search) {
 		return nil, nil

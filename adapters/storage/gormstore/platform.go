@@ -27,7 +27,7 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 	if !storable(string(f.Reference), f.ExternalID, string(f.Phone), string(f.Status), string(f.Environment)) {
 		return nil, nil
 	}
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, domain.Tenant{BusinessID: f.BusinessID, ApplicationID: f.ApplicationID})
 	defer done()
 	q := &condition{}
 	if f.ExternalID != "" {

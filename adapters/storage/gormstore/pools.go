@@ -11,6 +11,8 @@ import (
 
 	"gorm.io/gorm"
 
+	"waybill/adapters/turns"
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -54,24 +56,37 @@ const listWait = 2 * time.Second
 var errListTime = errors.New("the time of a list is over")
 
 // forList moves a session onto the connections of lists, those of a replica where one
-// may be read, and bounds how long a page may take there. In a transaction both stay as
-// they are.
-func (s *session) forList(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := s.forPrimaryList(ctx)
+// may be read, and bounds how long a page may take there. Businesses take turns, and so do the
+// applications of one; the empty tenant is the delivery company. Where the time ends before the
+// turn comes, the context that is returned has ended, and so what is read by it fails. In a
+// transaction all stays as it is.
+func (s *session) forList(ctx context.Context, of domain.Tenant) (context.Context, context.CancelFunc) {
+	ctx, cancel := s.forPrimaryList(ctx, of)
 	if s.replicas == nil || s.lists == nil {
 		return ctx, cancel
 	}
 	end := s.onReplica(ctx)
-	return ctx, func() { cancel(); end() }
+	return ctx, func() { end(); cancel() }
 }
 
 // forPrimaryList is forList for a page that no replica has.
-func (s *session) forPrimaryList(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *session) forPrimaryList(ctx context.Context, of domain.Tenant) (context.Context, context.CancelFunc) {
 	if s.lists == nil {
 		return ctx, func() {}
 	}
 	s.db = s.lists
-	return context.WithTimeoutCause(ctx, s.listTime, errListTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.listTime, errListTime)
+	business := string(of.BusinessID)
+	if s.listTurns.Take(ctx, business, string(of.ApplicationID)) != nil {
+		return ctx, cancel
+	}
+	return ctx, func() { s.listTurns.Give(business); cancel() }
+}
+
+// newListTurns shares out connections of lists: of those of one server a business has at most
+// half, so that its slow pages leave some to the others.
+func newListTurns(connections, servers int) *turns.Turns {
+	return turns.New(connections*servers, (connections+1)/2)
 }
 
 // listFailed is failed for a page that was read by the context of forList.

@@ -137,6 +137,31 @@ func TestNothingButListsWaitsForListsThatHoldTheirConnections(t *testing.T) {
 	})
 }
 
+// A business that holds as many places as one may have makes itself wait, and nobody else.
+func TestOneBusinessLeavesConnectionsOfListsToTheOthers(t *testing.T) {
+	everyWay(t, func(t *testing.T, url string, o gormstore.Options) {
+		s := openShares(t, url, o)
+		mine, other := newTenant(t, s.background), newTenant(t, s.background)
+		defer s.live.TakeListTurn(mine.BusinessID)()
+		for what, list := range listsOf(mine) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			if err := list(ctx, s.live.Read()); err == nil {
+				t.Errorf("%s: a business has all connections", what)
+			}
+			cancel()
+		}
+		for range 2 { // each gives its turn back
+			for what, list := range listsOf(other) {
+				ctx, cancel := context.WithTimeout(t.Context(), holdPatience)
+				if err := list(ctx, s.live.Read()); err != nil {
+					t.Errorf("%s of another business: %v", what, err)
+				}
+				cancel()
+			}
+		}
+	})
+}
+
 // listsOf are all pages that wait for connections of lists.
 func listsOf(tenant domain.Tenant) map[string]func(context.Context, ports.Readers) error {
 	p := domain.PageRequest{Limit: 1}
@@ -159,6 +184,14 @@ func listsOf(tenant domain.Tenant) map[string]func(context.Context, ports.Reader
 		},
 		"webhook endpoints": func(ctx context.Context, r ports.Readers) error {
 			_, err := r.Webhooks.Endpoints(ctx, tenant, p)
+			return err
+		},
+		"audit log": func(ctx context.Context, r ports.Readers) error {
+			_, err := r.Audit.ListOfBusiness(ctx, tenant.BusinessID, domain.AuditFilter{}, p)
+			return err
+		},
+		"requests": func(ctx context.Context, r ports.Readers) error {
+			_, err := r.Requests.List(ctx, domain.RequestFilter{BusinessID: tenant.BusinessID, ApplicationID: tenant.ApplicationID}, p)
 			return err
 		},
 		"webhook deliveries": func(ctx context.Context, r ports.Readers) error {

@@ -50,7 +50,7 @@ func (s recipients) take(query *gorm.DB) (domain.Recipient, error) {
 }
 
 func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.RecipientFilter, p domain.PageRequest) ([]domain.Recipient, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, t)
 	defer done()
 	if !storable(f.Search, f.SearchPhone, string(f.PhoneNumber)) {
 		return nil, nil

@@ -24,7 +24,7 @@ const (
 type reports struct{ session }
 
 func (s reports) Lines(ctx context.Context, q domain.ReportQuery) ([]domain.ReportLine, error) {
-	ctx, cancel := s.forPrimaryList(ctx)
+	ctx, cancel := s.forPrimaryList(ctx, domain.Tenant{})
 	defer cancel()
 	c := &condition{}
 	if !storable(string(q.Environment), string(q.Vehicle), q.Municipality) {
@@ -104,7 +104,7 @@ func (s reports) Lines(ctx context.Context, q domain.ReportQuery) ([]domain.Repo
 }
 
 func (s reports) Progress(ctx context.Context) (p domain.ReportProgress, err error) {
-	ctx, cancel := s.forList(ctx)
+	ctx, cancel := s.forList(ctx, domain.Tenant{})
 	defer cancel()
 	var streams []reportProgressRow
 	if err := s.with(ctx).Where("stream <> ?", streamMonths).Find(&streams).Error; err != nil {
@@ -133,7 +133,7 @@ func (s reports) Progress(ctx context.Context) (p domain.ReportProgress, err err
 
 // Open has the condition of the index of open deliveries, which is in the order of IDs.
 func (s reports) Open(ctx context.Context, e domain.Environment, limit int) ([]domain.OpenDelivery, error) {
-	ctx, cancel := s.forList(ctx)
+	ctx, cancel := s.forList(ctx, domain.Tenant{})
 	defer cancel()
 	var rows []deliveryRow
 	err := s.with(ctx).Raw("SELECT id, business_id, reference, dropoff_municipality, status, updated_at, pickup_latitude, pickup_longitude,"+

@@ -123,7 +123,7 @@ func keptFor(keep domain.RequestLogKeeping) map[string]time.Duration {
 type requests struct{ session }
 
 func (s requests) List(ctx context.Context, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord, error) {
-	ctx, cancel := s.forList(ctx)
+	ctx, cancel := s.forList(ctx, domain.Tenant{BusinessID: f.BusinessID, ApplicationID: f.ApplicationID})
 	defer cancel()
 	query, possible := s.narrowed(ctx, f)
 	if !possible {
@@ -231,7 +231,7 @@ func withIDs(query *gorm.DB, ids map[string]domain.ID) (_ *gorm.DB, possible boo
 
 func (s requests) Look(ctx context.Context, f domain.RequestFilter, p domain.PageRequest, most int) (found []domain.RequestRecord,
 	further domain.ID, err error) {
-	ctx, cancel := s.forList(ctx)
+	ctx, cancel := s.forList(ctx, domain.Tenant{BusinessID: f.BusinessID, ApplicationID: f.ApplicationID})
 	defer cancel()
 	looked := func(columns string) (*gorm.DB, bool) {
 		query, possible := s.indexed(ctx, f)
@@ -283,7 +283,7 @@ func (r *failureSum) domain() domain.FailureSum {
 
 func (s requests) Failures(ctx context.Context, f domain.RequestFilter, most, kinds int) (sums []domain.FailureSum, since time.Time,
 	err error) {
-	ctx, cancel := s.forList(ctx)
+	ctx, cancel := s.forList(ctx, domain.Tenant{BusinessID: f.BusinessID, ApplicationID: f.ApplicationID})
 	defer cancel()
 	f.Failed = new(true)
 	if f.CreatedAfter != nil {
@@ -339,7 +339,7 @@ func (s requests) Get(ctx context.Context, business, id domain.ID) (domain.Reque
 }
 
 func (s requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usage, error) {
-	ctx, cancel := s.forList(ctx)
+	ctx, cancel := s.forList(ctx, domain.Tenant{BusinessID: q.BusinessID, ApplicationID: q.ApplicationID})
 	defer cancel()
 	business, err := lookup(domain.PrefixBusiness, q.BusinessID)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"waybill/adapters/batch"
+	"waybill/adapters/turns"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -185,9 +186,10 @@ type session struct {
 	dialect *dialect
 	lookups *lookups // nil in a transaction
 
-	lists    *gorm.DB      // for forList; nil: db, in a transaction above all
-	listTime time.Duration // of a page, with its wait for a connection
-	replicas *replicaReads // that lists may be read from; nil: none
+	lists     *gorm.DB      // for forList; nil: db, in a transaction above all
+	listTime  time.Duration // of a page, with its wait for a turn and a connection
+	listTurns *turns.Turns  // in which pages are read
+	replicas  *replicaReads // that lists may be read from; nil: none
 
 	// Nil outside a transaction.
 	fanned *fanned

@@ -42,7 +42,7 @@ func (s webhooks) Unhealthy(ctx context.Context, business domain.ID, since time.
 const failuresSought = 50
 
 func (s webhooks) Summary(ctx context.Context, t domain.Tenant, endpoint domain.ID) (domain.WebhookSummary, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, t)
 	defer done()
 	var sum domain.WebhookSummary
 	e, err := s.Endpoint(ctx, t, endpoint)
@@ -118,7 +118,7 @@ func (s webhooks) toRecover(ctx context.Context, endpoint rowID, r domain.Recove
 }
 
 func (s webhooks) Recoverable(ctx context.Context, t domain.Tenant, endpoint domain.ID, r domain.Recovery, limit int) (int, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, t)
 	defer done()
 	e, err := s.Endpoint(ctx, t, endpoint)
 	if err != nil {

@@ -56,7 +56,7 @@ func (s webhooks) takeEndpoint(query *gorm.DB, id domain.ID) (domain.WebhookEndp
 }
 
 func (s webhooks) Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, t)
 	defer done()
 	var rows []webhookEndpointRow
 	err := page(s.endpoints(ctx, t), p, false).Where("NOT listener").Find(&rows).Error
@@ -74,7 +74,7 @@ WHERE d.business_id = ? AND d.endpoint_id = ? AND d.created_at >= ? ORDER BY d.c
 
 func (s webhooks) Recent(ctx context.Context, t domain.Tenant, endpoint domain.ID, since time.Time,
 	limit int) (recent []ports.OutgoingWebhook, err error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, t)
 	defer done()
 	e, err := s.Endpoint(ctx, t, endpoint)
 	if domain.HasCode(err, domain.CodeNotFound) {
@@ -130,7 +130,7 @@ func (s webhooks) takeDelivery(query *gorm.DB, id domain.ID) (domain.WebhookDeli
 
 func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter,
 	p domain.PageRequest) ([]domain.WebhookDelivery, error) {
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, t)
 	defer done()
 	if !storable(string(f.Status), string(f.EventType)) {
 		return nil, nil

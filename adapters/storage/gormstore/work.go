@@ -47,7 +47,7 @@ func (s platform) Work(ctx context.Context, e domain.Environment, at time.Time) 
 	if !storable(string(e)) {
 		return nil, nil
 	}
-	ctx, done := s.forList(ctx)
+	ctx, done := s.forList(ctx, domain.Tenant{})
 	defer done()
 	query, values := work(e, at)
 	rows, err := s.with(ctx).Raw(query, values...).Rows()

@@ -3,6 +3,7 @@ package pages
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -12,11 +13,13 @@ import (
 )
 
 // How many pages are made at a time, in one process, and for how long the next one waits: a
-// browser that opens all its windows again asks for dozens at once. Streams and tables that
-// are sent as they are read count until they begin, and have bounds of their own.
+// browser that opens all its windows again asks for dozens at once. They are few, so that the
+// people of one business take neither the processors nor the connections of the database from
+// the others. Streams and tables that are sent as they are read count until they begin, and have
+// bounds of their own. So has heavy work: one file or preview of a business at a time.
 const (
-	pagesPerPerson   = 16
-	pagesPerBusiness = 48
+	pagesPerPerson   = 4
+	pagesPerBusiness = 8
 	pagePatience     = 2 * time.Second
 )
 
@@ -68,6 +71,17 @@ func (f *inFlight) enterUpload(ctx context.Context, p domain.Principal) (leave f
 		return nil, crowded
 	}
 	return func() { leaveProcess(); leaveBusiness() }, nil
+}
+
+// Alone waits until no other file or preview of the business is being made, or of the person
+// where the session is of the staff; leave must be called.
+func (c *Call) Alone() (leave func(), err error) {
+	leave, err = c.site.heavy.take(c.Ctx(), cmp.Or(c.Principal.Session.BusinessID, c.Principal.Reader()), 1, pagePatience)
+	var e *domain.Error
+	if errors.As(err, &e) {
+		e.Message = "Another file or preview of yours, or of your business, is being made at this moment. Ask for this one again in a few seconds."
+	}
+	return leave, err
 }
 
 func (f *inFlight) take(ctx context.Context, id domain.ID, most int64, patience time.Duration) (leave func(), err error) {

@@ -3,9 +3,13 @@ package pages
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gin-gonic/gin"
 
 	"waybill/domain"
 )
@@ -104,6 +108,35 @@ func TestLargeFormsAreTakenOneAtATimeFromABusiness(t *testing.T) {
 		}
 		if len(f.of) != 0 {
 			t.Errorf("%d are remembered", len(f.of))
+		}
+	})
+}
+
+func TestABusinessHasOneFileMadeAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		site := &Site{}
+		file := func(business domain.ID, during func()) error {
+			g, _ := gin.CreateTestContext(httptest.NewRecorder())
+			g.Request = httptest.NewRequest(http.MethodGet, "/audit.csv", nil)
+			c := &Call{Context: g, site: site, Principal: domain.Principal{Session: domain.Session{BusinessID: business}}}
+			return c.CSV("audit.csv", func(func(...string) error) error {
+				during()
+				return nil
+			})
+		}
+		none := func() {}
+		err := file("biz_1", func() {
+			begun := time.Now()
+			if err := file("biz_1", none); !domain.HasCode(err, domain.CodeTooManyPages) || time.Since(begun) != pagePatience {
+				t.Errorf("a second one: %v after %v", err, time.Since(begun))
+			}
+			if err := file("biz_2", none); err != nil {
+				t.Errorf("of another business: %v", err)
+			}
+		})
+		if err != nil || file("biz_1", none) != nil || len(site.heavy.of) != 0 {
+			t.Errorf("%v; %d are remembered", err, len(site.heavy.of))
 		}
 	})
 }

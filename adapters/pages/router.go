@@ -132,15 +132,13 @@ func (s *Site) answer(r Route) gin.HandlerFunc {
 	}
 }
 
-// bound counts a page that is read, and waits for a place to make it.
+// bound counts a page that is read or sent, and waits for a place to make it.
 func (s *Site) bound(c *Call, r Route) (err error) {
 	if r.Part {
 		return nil
 	}
-	if r.Method == http.MethodGet {
-		if err := s.o.Access.AdmitRead(c.Ctx(), c.Principal); err != nil {
-			return err
-		}
+	if err := s.o.Access.AdmitPage(c.Ctx(), c.Principal); err != nil {
+		return err
 	}
 	if c.leave, err = s.inFlight.enter(c.Ctx(), c.Principal); err != nil || !c.large() {
 		return err

@@ -78,6 +78,7 @@ type Site struct {
 
 	inFlight inFlight          // pages that are being made
 	uploads  inFlight          // large forms that are being read and answered
+	heavy    inFlight          // files and previews that are being made
 	tables   chan struct{}     // a place for each table that is being sent
 	tablesOf inFlight          // the same, of each person
 	done     map[string]string // texts for the parameter of the same name

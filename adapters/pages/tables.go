@@ -6,8 +6,14 @@ import (
 	"unicode"
 )
 
-// CSV answers with a table as a file.
+// CSV answers with a table as a file. One is made at a time for a business.
 func (c *Call) CSV(name string, rows func(write func(cells ...string) error) error) error {
+	c.goesOn() // a file that waits takes no place from pages
+	leave, err := c.Alone()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	var b strings.Builder
 	if err := rows(func(cells ...string) error {
 		b.WriteString(csvLine(cells))

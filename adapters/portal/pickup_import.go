@@ -156,12 +156,18 @@ func (p *Portal) sent(c *call) (text string, rows []domain.PickupLocationRow, re
 	return text, rows, refused, wrong
 }
 
-// previewImport tells what would become of each row, and writes nothing.
+// previewImport tells what would become of each row, and writes nothing. One is made at a time
+// for a business.
 func (p *Portal) previewImport(c *call) error {
 	t, err := pickupTenant(c)
 	if err != nil {
 		return err
 	}
+	leave, err := c.Alone()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	text, rows, refused, wrong := p.sent(c)
 	if wrong != "" {
 		return p.importPage(c, http.StatusUnprocessableEntity, nil, wrong, nil)

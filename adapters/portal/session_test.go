@@ -383,6 +383,9 @@ func TestWhoReadsTooManyPagesIsToldToWait(t *testing.T) {
 			t.Errorf("%s: %d, again after %q", path, p.status, p.header.Get("Retry-After"))
 		}
 	}
+	if p := r.post("/webhooks/verify", nil); p.status != http.StatusTooManyRequests {
+		t.Errorf("a form: %d", p.status)
+	}
 	if p := r.post("/signout", nil); p.status != http.StatusOK {
 		t.Errorf("signing out: %d", p.status)
 	}

@@ -8,19 +8,20 @@ import (
 	"waybill/ports"
 )
 
-// pagesPerPerson is more than anybody reads, also with a page that reloads itself.
+// pagesPerPerson is more than anybody reads and sends, also with a page that reloads itself.
 var pagesPerPerson = domain.RateLimit{Limit: 300, Window: time.Minute}
 
-// AdmitRead counts a page that a person reads at a site, or answers TOO_MANY_PAGES.
-func (a *Access) AdmitRead(ctx context.Context, p domain.Principal) error {
+// AdmitPage counts a page that a person reads at a site, or a form that they send, or answers
+// TOO_MANY_PAGES.
+func (a *Access) AdmitPage(ctx context.Context, p domain.Principal) error {
 	allowance, err := a.limiter.Take(ctx, ports.Bucket{Scope: "pages", Name: at(p.Site(), string(p.Reader())), Limit: pagesPerPerson})
 	if err != nil {
 		return domain.Internal(err)
 	}
 	if !allowance.Admitted {
 		return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManyPages, RetryAfter: max(allowance.RetryAfter, time.Second),
-			Message: "You have read 300 pages within a minute, the most there may be. Wait a few seconds, then reload this page. A program " +
-				"reads faster by the API."}
+			Message: "You have opened 300 pages or sent 300 forms within a minute, counted together, the most there may be. Wait a few seconds, " +
+				"then do this again. A program works faster by the API."}
 	}
 	return nil
 }

@@ -20,9 +20,11 @@ type TextRule struct {
 
 // The kinds of texts.
 var (
-	// NameRule is for the name of a person, a business, an application, a pickup
+	// NameRule is for the name of a business, an application, a pickup
 	// location or an operator's token: other people are shown it.
 	NameRule = TextRule{Least: 1, Most: 128, Fault: TextFault}
+	// PersonNameRule is for the name of a person, who must not pass for the delivery company.
+	PersonNameRule = TextRule{Least: 1, Most: 128, Fault: PersonNameFault}
 	// AddressRule is for an address as people write it.
 	AddressRule = TextRule{Least: 2, Most: 500, Multiline: true}
 	// MunicipalityRule is narrow: the public tracking page shows it.

@@ -140,10 +140,13 @@ func inMinutes(d time.Duration) string {
 }
 
 // Mailbox returns the address without what follows a plus sign: ama+1@ and ama+2@ arrive in
-// one mailbox.
+// one mailbox. At Gmail, which has two names, dots make no difference either.
 func (e Email) Mailbox() string {
 	local, host, _ := strings.Cut(string(e), "@")
 	local, _, _ = strings.Cut(local, "+")
+	if host == "gmail.com" || host == "googlemail.com" {
+		local, host = strings.ReplaceAll(local, ".", ""), "gmail.com"
+	}
 	return local + "@" + host
 }
 

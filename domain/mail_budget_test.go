@@ -19,6 +19,18 @@ func sentMails(n int, b domain.MailBudget, email domain.Email, lastAgo time.Dura
 	return past
 }
 
+func TestAddressesOfOneMailbox(t *testing.T) {
+	t.Parallel()
+	for email, want := range map[domain.Email]string{
+		"ama@example.com": "ama@example.com", "ama+1@example.com": "ama@example.com", "a.ma@example.com": "a.ma@example.com",
+		"a.m.a@gmail.com": "ama@gmail.com", "am.a+1@googlemail.com": "ama@gmail.com",
+	} {
+		if got := email.Mailbox(); got != want {
+			t.Errorf("%s is of the mailbox %s, want %s", email, got, want)
+		}
+	}
+}
+
 func TestInvitationsAreRefusedUntilThereIsRoomInTheirBudget(t *testing.T) {
 	t.Parallel()
 	const mine, staff, victim = domain.BudgetInvitations, domain.BudgetStaffInvitations, "victim@example.com"

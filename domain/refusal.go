@@ -16,13 +16,14 @@ const (
 	RefusedRole       RefusalOutcome = "role"       // does not include the act
 	RefusedView       RefusalOutcome = "view"       // of a customer's portal by staff, which is read-only
 	RefusedForgedForm RefusalOutcome = "cross_site" // a page of another site sent the form
+	RefusedMails      RefusalOutcome = "too_many_mails"
 )
 
 // RefusalOutcomes are all of them.
 func RefusalOutcomes() []RefusalOutcome {
 	return []RefusalOutcome{
 		RefusedPassword, RefusedPasskey, RefusedLink, RefusedEndedLink, RefusedIdentity, RefusedTooMany, RefusedBusy, RefusedDisabled,
-		RefusedRole, RefusedView, RefusedForgedForm,
+		RefusedRole, RefusedView, RefusedForgedForm, RefusedMails,
 	}
 }
 

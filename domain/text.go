@@ -30,6 +30,33 @@ func TextFault(text string) string {
 	return ""
 }
 
+// CompanyName is what pages call the delivery company where they tell who did something.
+const CompanyName = "Delivery company"
+
+// lookalikes are letters of other scripts that look like those of CompanyName.
+var lookalikes = strings.NewReplacer("а", "a", "с", "c", "ԁ", "d", "е", "e", "і", "i", "ӏ", "l", "м", "m", "о", "o", "ο", "o", "р", "p",
+	"ν", "v", "ѵ", "v", "у", "y")
+
+// PersonNameFault is TextFault for the name of a person. It refuses what passes for CompanyName,
+// in whatever case and with whatever between its letters.
+func PersonNameFault(text string) string {
+	if fault := TextFault(text); fault != "" {
+		return fault
+	}
+	letters := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if !unicode.IsLetter(r) {
+				return -1
+			}
+			return r
+		}, lookalikes.Replace(strings.ToLower(s)))
+	}
+	if strings.Contains(letters(text), letters(CompanyName)) {
+		return "must not be that of the delivery company, which pages and emails name so"
+	}
+	return ""
+}
+
 // MunicipalityFault is TextFault for a municipality, which the public tracking
 // page shows: letters, their marks, digits, spaces and -'.() are all it may have.
 func MunicipalityFault(text string) string {

@@ -106,3 +106,17 @@ func TestAMunicipalityHasLettersDigitsAndLittleElse(t *testing.T) {
 		}
 	}
 }
+
+func TestNobodyPassesForTheDeliveryCompany(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"Delivery company", "the DELIVERY  COMPANY", "Support of the delivery company", "Delivery-company.", "Dеlivery соmpany"} {
+		if code, _ := domain.PersonNameRule.Judge(name); code != domain.FieldInvalidFormat {
+			t.Errorf("%q: %q", name, code)
+		}
+	}
+	for _, name := range []string{"Ama Mensah", "Kofi, deliveries", "Ама"} {
+		if code, fault := domain.PersonNameRule.Judge(name); code != "" {
+			t.Errorf("%q: %s", name, fault)
+		}
+	}
+}

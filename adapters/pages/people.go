@@ -200,6 +200,7 @@ func (s *Site) peopleConflict(c *Call, err error) error {
 	case c.Wrong(err):
 		return s.peoplePage(c, http.StatusUnprocessableEntity, peopleView{})
 	case errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Code == domain.CodeTooManyMails):
+		s.noteRefusal(c, err)
 		c.RetryAfter(err)
 		return s.peoplePage(c, StatusOf(err),
 			peopleView{Notice: &Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}}})

@@ -43,6 +43,7 @@ var outcomes = map[string]domain.RefusalOutcome{
 	domain.CodeIdentityRefused: domain.RefusedIdentity, domain.CodeIdentityTaken: domain.RefusedIdentity,
 	domain.CodeTooManySignIns: domain.RefusedTooMany, domain.CodeBusinessDisabled: domain.RefusedDisabled,
 	domain.CodeRoleRefused: domain.RefusedRole, domain.CodeOwnSignInNeeded: domain.RefusedRole, domain.CodeViewReadOnly: domain.RefusedView,
+	domain.CodeTooManyMails: domain.RefusedMails,
 }
 
 // noteRefusal leaves a trace of an error that refuses an attempt of a person: once for a
@@ -93,6 +94,8 @@ func refusalText(o domain.RefusalOutcome) string {
 	switch o {
 	case domain.RefusedRole, domain.RefusedView:
 		return "an act was refused: the role does not include it"
+	case domain.RefusedMails:
+		return "an invitation or link was refused: too many emails were sent"
 	case domain.RefusedForgedForm:
 		return "a form of another site was refused"
 	}

@@ -219,7 +219,7 @@ func actorName(a domain.AuditActor) string {
 	if a.Kind() == domain.ActorPerson {
 		return a.Name
 	}
-	return "Delivery company"
+	return domain.CompanyName
 }
 
 // scopesField ticks nothing for live: what a program needs there is chosen, not what it does not.

@@ -44,6 +44,12 @@ func TestWhatIsRefusedLeavesATrace(t *testing.T) {
 		{domain.RefusedPassword, "", func() page {
 			return s.reader(t).post("/signin", url.Values{"email": {"nobody@adom.example"}, "password": {secret}})
 		}},
+		{domain.RefusedMails, ownerID, func() (p page) {
+			for range domain.MailsAnHourToOne + 1 {
+				p = owner.post("/people", url.Values{"email": {"ama@adom.example"}, "name": {"Ama"}, "role": {"viewer"}})
+			}
+			return p
+		}},
 		{domain.RefusedPasskey, "", func() page {
 			return s.reader(t).post("/signin", url.Values{"passkey": {secret}, "ceremony": {secret}})
 		}},
@@ -109,7 +115,7 @@ func TestWhatIsRefusedLeavesATrace(t *testing.T) {
 		t.Errorf("what the browser chose is logged as ours: %s", line)
 	}
 	// A wrong password in a session is counted apart from one without.
-	if told[ownerID] != "cross_site wrong_password wrong_password " || told[viewerID] != "role " {
+	if told[ownerID] != "cross_site wrong_password too_many_mails wrong_password " || told[viewerID] != "role " {
 		t.Errorf("the audit log tells of %q", told)
 	}
 }

@@ -475,7 +475,7 @@ func memberRecord(a domain.Action, m domain.Member) domain.AuditRecord {
 
 func properName(name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if code, fault := domain.NameRule.Judge(name); code != "" {
+	if code, fault := domain.PersonNameRule.Judge(name); code != "" {
 		return "", domain.Invalid(domain.FieldError{Field: "name", Code: code, Message: fault})
 	}
 	return name, nil

@@ -105,7 +105,7 @@ func (l *loader) addFile(path string, byFlag bool) {
 			if near := nearest(name, names()); near != "" {
 				fix = "did you mean " + near + "?"
 			}
-			l.problem("unknown setting "+quoted(name), path, fix)
+			l.problem("unknown setting "+Quoted(name), path, fix)
 		case value != nil:
 			known[name] = value
 		}

@@ -36,7 +36,7 @@ func (f field) problem(value any, source string, cause error) Problem {
 	}
 	shown := " "
 	if s, ok := value.(string); ok && f.secret == "" && s != "" {
-		shown = " is " + quoted(s) + " and "
+		shown = " is " + Quoted(s) + " and "
 	}
 	var bad *badValue
 	if !errors.As(cause, &bad) {

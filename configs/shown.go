@@ -53,8 +53,8 @@ func withoutSecrets(s string) string {
 // isPath reports whether a text is plainly the path of a file.
 func isPath(s string) bool { return path.MatchString(s) && !longName.MatchString(s) }
 
-// quoted returns a text as messages show it: short, in quotes and without secrets.
-func quoted(s string) string {
+// Quoted returns a text as messages show it: short, in quotes and without secrets.
+func Quoted(s string) string {
 	const most = 80
 	s = withoutSecrets(s)
 	if r := []rune(s); len(r) > most {
@@ -69,7 +69,7 @@ func quotedPart(list, part string) string {
 	if withoutSecrets(list) != list {
 		return redacted
 	}
-	return quoted(part)
+	return Quoted(part)
 }
 
 // pathShown returns a path after a colon, or nothing where the text may be a secret that was

@@ -46,7 +46,7 @@ func parseTariff(value any) (Tariff, error) {
 	table, _ := value.(map[string]any)
 	for name := range table {
 		if name != "step" && name != "vehicles" {
-			return Tariff{}, bad("has an unknown entry "+quoted(name), "the entries are step and vehicles")
+			return Tariff{}, bad("has an unknown entry "+Quoted(name), "the entries are step and vehicles")
 		}
 	}
 	if step, given := table["step"]; given {
@@ -63,7 +63,7 @@ func parseTariff(value any) (Tariff, error) {
 	for _, vehicle := range slices.Sorted(maps.Keys(vehicles)) {
 		columns, ok := vehicles[vehicle].(map[string]any)
 		if !ok {
-			return Tariff{}, bad("has no table for "+quoted(vehicle), "{base: 10, per_km: 2.50, minimum: 15, range_km: 30}")
+			return Tariff{}, bad("has no table for "+Quoted(vehicle), "{base: 10, per_km: 2.50, minimum: 15, range_km: 30}")
 		}
 		row, err := parseTariffRow(vehicle, columns)
 		if err != nil {
@@ -77,7 +77,7 @@ func parseTariff(value any) (Tariff, error) {
 func parseTariffRow(vehicle string, columns map[string]any) (TariffRow, error) {
 	for name := range columns {
 		if !slices.Contains(tariffColumns, name) {
-			return TariffRow{}, bad("has an unknown column "+quoted(vehicle+"."+name), "the columns are "+strings.Join(tariffColumns, ", "))
+			return TariffRow{}, bad("has an unknown column "+Quoted(vehicle+"."+name), "the columns are "+strings.Join(tariffColumns, ", "))
 		}
 	}
 	var amounts [3]int64

@@ -183,6 +183,7 @@ func TestCommandLinesThatCannotBeMeantExitWith2(t *testing.T) {
 		{"business create --name", "flag needs an argument"},
 		{"business create --name x --rate-limit 600", "600/60s"},
 		{"business create x", "takes no arguments"},
+		{"serve postgres://u:hunter22@db/w", `there is "postgres://[redacted]@db/w"`},
 		{"app create --business app_" + id + " --name x", "is no ID of a business: one is biz_"},
 		{"app create", "needs --business and --name"},
 		{"app disable", "takes ID"},

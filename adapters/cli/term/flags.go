@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/configs"
 	"waybill/domain"
 )
 
@@ -21,7 +22,7 @@ func Takes(names ...string) cobra.PositionalArgs {
 		case len(args) == len(names):
 			return nil
 		case len(names) == 0:
-			return Usagef(cmd, "%s takes no arguments, only flags; there is %q", cmd.CommandPath(), args[0])
+			return Usagef(cmd, "%s takes no arguments, only flags; there is %s", cmd.CommandPath(), configs.Quoted(args[0]))
 		}
 		return Usagef(cmd, "%s takes %s; there are %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
 	}

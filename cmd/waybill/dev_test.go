@@ -70,7 +70,8 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 	}
 
 	shown := r.stdout.String()
-	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"],
+	docs := strings.TrimSuffix(vars["WAYBILL_SANDBOX_URL"], "/v1") + "/docs"
+	for _, want := range []string{"waybill 1.0.0", "  Docs           " + docs + "\n", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"],
 		vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_OPS_TOKEN"], vars["WAYBILL_PORTAL_LINK"], vars["WAYBILL_CONSOLE_LINK"],
 		"Adom Foods", "dev.env",
 		"  Mails          in the log below, with their links",

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/test/devserver"
+	"waybill/test/program"
 )
 
 // The collection is played as by a person who clicks from top to bottom: each
@@ -17,7 +17,7 @@ import (
 func TestTheBrunoCollectionPlaysFromTopToBottom(t *testing.T) {
 	t.Parallel()
 	modules := filepath.Join(tools(t), "node_modules")
-	s := devserver.For(t)
+	s := program.Shared(t)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer receiver.Close()
 	told := output(t, "", []string{"WEBHOOK_URL=" + receiver.URL, "BASE_URL=" + s.Vars["WAYBILL_SANDBOX_URL"],

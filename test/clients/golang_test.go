@@ -15,7 +15,7 @@ import (
 
 	"waybill/adapters/clients/go/waybillapi"
 	"waybill/test/contract"
-	"waybill/test/devserver"
+	"waybill/test/program"
 )
 
 // seen notes which operations were answered with a success.
@@ -52,7 +52,7 @@ func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-func client(t *testing.T, s *devserver.Server, transport http.RoundTripper) *waybillapi.Client {
+func client(t *testing.T, s *program.Process, transport http.RoundTripper) *waybillapi.Client {
 	t.Helper()
 	c, err := waybillapi.New(waybillapi.WithBaseURL(s.Vars["WAYBILL_SANDBOX_URL"]), waybillapi.WithAPIKey(s.Vars["WAYBILL_TEST_KEY"]),
 		waybillapi.WithHTTPClient(&http.Client{Transport: transport, Timeout: patience}))
@@ -90,7 +90,7 @@ func key() string { return waybillapi.NewIdempotencyKey() }
 
 func TestEveryOperationIsCalledByTheClientInGo(t *testing.T) {
 	t.Parallel()
-	s := devserver.For(t)
+	s := program.Shared(t)
 	seen := watch(t)
 	c, ctx := client(t, s, seen), t.Context()
 

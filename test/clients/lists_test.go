@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"waybill/adapters/clients/go/waybillapi"
-	"waybill/test/devserver"
+	"waybill/test/program"
 )
 
 func asError(err error) *waybillapi.Error {
@@ -15,7 +15,7 @@ func asError(err error) *waybillapi.Error {
 
 func TestTheIteratorWalksEveryPageOnce(t *testing.T) {
 	t.Parallel()
-	s := devserver.For(t)
+	s := program.Shared(t)
 	c, ctx := client(t, s, nil), t.Context()
 	first := must(c.CreateDelivery(ctx, key(), anOrder()))(t)
 	booked := map[string]int{first.ID: 0}
@@ -63,7 +63,7 @@ func TestTheIteratorWalksEveryPageOnce(t *testing.T) {
 // The errors that the sandbox makes on demand come typed, with what they carry.
 func TestErrorsComeWithWhatTheyCarry(t *testing.T) {
 	t.Parallel()
-	s := devserver.For(t)
+	s := program.Shared(t)
 	c, err := waybillapi.New(waybillapi.WithBaseURL(s.Vars["WAYBILL_SANDBOX_URL"]), waybillapi.WithAPIKey(s.Vars["WAYBILL_TEST_KEY"]),
 		waybillapi.WithRetries(waybillapi.NoRetries()))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"waybill/adapters/httpapi"
-	"waybill/test/devserver"
+	"waybill/test/program"
 )
 
 // patience is how long a test waits for what should take moments.
@@ -22,7 +22,7 @@ const patience = time.Minute
 // adapters is the folder of the clients.
 const adapters = "../../adapters/clients"
 
-func TestMain(m *testing.M) { os.Exit(devserver.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(program.Run(m)) }
 
 // operation is one of the description.
 type operation struct {

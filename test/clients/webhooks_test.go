@@ -14,7 +14,7 @@ import (
 
 	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
-	"waybill/test/devserver"
+	"waybill/test/program"
 	"waybill/test/sample"
 )
 
@@ -57,14 +57,14 @@ func TestTheClientInTypeScriptBelievesWhatIsSignedAndNothingElse(t *testing.T) {
 
 func TestTheClientInTypeScriptBooksAndVerifiesTheWebhook(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(compiled(t), "test", "clients", "typescript", "book.mjs")
-	s := devserver.For(t)
+	script := filepath.Join(compiled(t), "test", "clients", "typescript", "book.mjs")
+	s := program.Shared(t)
 	var got struct {
 		Delivery, Status, Code, Event, Of, First string
 		Same, Replayed, RefusedSpoilt            bool
 		Listed                                   int
 	}
-	told := output(t, "", []string{"BASE_URL=" + s.Vars["WAYBILL_SANDBOX_URL"], "API_KEY=" + s.Vars["WAYBILL_TEST_KEY"]}, "node", program)
+	told := output(t, "", []string{"BASE_URL=" + s.Vars["WAYBILL_SANDBOX_URL"], "API_KEY=" + s.Vars["WAYBILL_TEST_KEY"]}, "node", script)
 	if err := json.Unmarshal([]byte(told), &got); err != nil {
 		t.Fatalf("%v\n%s", err, told)
 	}
@@ -86,7 +86,7 @@ func compiled(t *testing.T) string {
 	modules := filepath.Join(tools(t), "node_modules")
 	compile.Lock()
 	defer compile.Unlock()
-	out := filepath.Join(devserver.Home, "compiled")
+	out := filepath.Join(program.Home, "compiled")
 	done := filepath.Join(out, "package.json")
 	if _, err := os.Stat(done); err == nil {
 		return out

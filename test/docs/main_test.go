@@ -14,24 +14,24 @@ import (
 	"testing"
 	"time"
 
-	"waybill/test/devserver"
+	"waybill/test/program"
 )
 
 // patience is how long a test waits for what should take moments.
 const patience = time.Minute
 
-func TestMain(m *testing.M) { os.Exit(devserver.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(program.Run(m)) }
 
 // server is a running `waybill dev`.
 type server struct {
-	*devserver.Server
+	*program.Process
 	site string // address of the documentation
 }
 
 // serve is the server of all tests.
 func serve(t *testing.T) *server {
 	t.Helper()
-	s := devserver.For(t)
+	s := program.Shared(t)
 	return &server{s, strings.TrimSuffix(s.Vars["WAYBILL_SANDBOX_URL"], "/v1") + "/docs"}
 }
 

@@ -73,7 +73,7 @@ func TestACollectorSeesOneCreateFromRequestToWebhook(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"http.request.method": "POST", "http.route": "/v1/deliveries", "http.response.status_code": "201",
-		"waybill.environment": "sandbox", "waybill.application_id": s.vars["WAYBILL_APP_ID"],
+		"waybill.environment": "sandbox", "waybill.application_id": s.Vars["WAYBILL_APP_ID"],
 	} {
 		if got := request.attributes[name]; got != want {
 			t.Fatalf("%s: %q, want %q", name, got, want)
@@ -142,7 +142,7 @@ func TestACollectorSeesOneCreateFromRequestToWebhook(t *testing.T) {
 	all := c.bytes.String()
 	for _, secret := range []string{
 		"Ama Mensah", "Mensah", "244123456", "412 3456", "Independence", "order-of-ama", "5.6037", "secret-path",
-		s.vars["WAYBILL_TEST_KEY"], s.vars["WAYBILL_LIVE_KEY"], "key-of-create-1", strings.TrimPrefix(receiver.URL, "http://"),
+		s.Vars["WAYBILL_TEST_KEY"], s.Vars["WAYBILL_LIVE_KEY"], "key-of-create-1", strings.TrimPrefix(receiver.URL, "http://"),
 	} {
 		if strings.Contains(all, secret) {
 			t.Fatalf("a span names what it must not: %q has %q", all, secret)

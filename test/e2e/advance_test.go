@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,43 +88,6 @@ func timeline(t testing.TB, c *client, id string) []string {
 		statuses = append(statuses, status)
 	}
 	return statuses
-}
-
-func TestADeliveryIsCancelledFromEveryStatusBeforePickup(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		c := s.caller(t, live)
-		for _, way := range [][]string{{"assigned"}, {"outsourced"}, {"assigned", "outsourced"}, {"assigned", "failed", "assigned"},
-			{"assigned", "failed"}, {"outsourced", "failed"}} {
-			id := c.post("/deliveries", anOrder()).is(201).id()
-			for _, status := range way {
-				s.advance(t, id, status)
-			}
-			c.send("POST", "/deliveries/"+id+"/cancel", nil).is(200).has("data.status", "cancelled")
-			if got, want := timeline(t, c, id), append(append([]string{"booked"}, way...), "cancelled"); !slices.Equal(got, want) {
-				t.Errorf("the timeline is %v, want %v", got, want)
-			}
-		}
-		id := c.post("/deliveries", anOrder()).is(201).id()
-		s.command(t, "delivery", "advance", id, "cancelled", "--reason", "cancelled_by_platform")
-		c.get("/deliveries/"+id+"/events").is(200).has("data.1.reason_code", "cancelled_by_platform")
-		c.send("POST", "/deliveries/"+id+"/cancel", nil).is(200).has("data.status", "cancelled")
-		c.get("/deliveries/" + id + "/events").is(200).lacks("data.2")
-		for _, args := range [][]string{
-			{"dlv_" + strings.Repeat("0", 32), "assigned"}, {"dlv_x", "assigned"}, {id, "assigned"}, {id, ""}, {},
-		} {
-			if _, _, err := s.tryCommand(append([]string{"delivery", "advance"}, args...)...); err == nil {
-				t.Errorf("advance %v succeeded", args)
-			}
-		}
-		booked := c.post("/deliveries", anOrder()).is(201).id()
-		if _, _, err := s.tryCommand("delivery", "advance", booked, "assigned", "--reason", "other"); err == nil {
-			t.Error("a reason went with assigned")
-		}
-		if _, _, err := s.tryCommand("delivery", "advance", booked, "cancelled", "--reason", "rain"); err == nil {
-			t.Error("an unknown reason was taken")
-		}
-		c.get("/deliveries/"+booked).has("data.status", "booked")
-	})
 }
 
 func TestOfACancelAndAPickupOneWins(t *testing.T) {

@@ -7,9 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -137,33 +135,6 @@ func TestAnItemWithoutAPriceFailsAlone(t *testing.T) {
 			}
 		}
 	})
-}
-
-// One customer alone does not find out that a service is gone: each item is asked
-// for, and the answer comes with the first request all the same.
-func TestLongABulkWhosePricesNeverComeIsAnsweredAtOnce(t *testing.T) {
-	priced(t, func(t *testing.T, s *server, p *prices) {
-		c := s.loner(t, live)
-		p.delay.Store(int64(time.Minute))
-		begun := time.Now()
-		a := c.post("/deliveries/bulk", aBulk(manyOrders(100)...)).outcomes(times("QUOTE_UNAVAILABLE", 100)...)
-		if took := time.Since(begun); took > 25*time.Second { // 3.5 s on an idle machine
-			t.Errorf("it took %s to say that there are no prices", took)
-		}
-		if asked := p.asked.Load(); asked != 100 {
-			t.Errorf("%d prices were asked for, want that of each item", asked)
-		}
-		if n := len(c.get("/deliveries").ids()); n != 0 {
-			t.Errorf("there are %d deliveries without a price", n)
-		}
-		log, err := os.ReadFile(s.logs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(string(log), `"dependency unavailable","request_id":"`+a.header.Get("X-Request-ID")+`"`); n != 1 {
-			t.Errorf("the log tells %d times that there are no prices, want once", n)
-		}
-	}, "WAYBILL_PRICING_TIMEOUT=500ms")
 }
 
 func TestAClientThatHangsUpFindsItsBulkOnTheNextTry(t *testing.T) {

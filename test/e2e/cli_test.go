@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waybill/test/program"
 )
 
 // m is a JSON object.
@@ -16,7 +18,7 @@ type m = map[string]any
 func (s *server) tryCommand(args ...string) (stdout, stderr []byte, err error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.Command(binary, append(slices.Clone(args), "--data-dir", s.dir, "--json")...)
-	cmd.Env = environment(s.env...)
+	cmd.Env = program.Environment(s.env...)
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	err = cmd.Run()
 	return out.Bytes(), complaint.Bytes(), err
@@ -41,7 +43,7 @@ func (s *server) command(t testing.TB, args ...string) m {
 func (s *server) admin(t testing.TB) *operator {
 	t.Helper()
 	s.tokenOnce.Do(func() {
-		if s.token = s.vars["WAYBILL_OPS_TOKEN"]; s.token == "" {
+		if s.token = s.Vars["WAYBILL_OPS_TOKEN"]; s.token == "" {
 			s.token = s.command(t, "operator", "create", "--name", "Tests")["token"].(string)
 		}
 	})

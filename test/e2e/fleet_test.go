@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"path/filepath"
 	"testing"
 
 	"waybill/test/backend"
@@ -19,12 +18,10 @@ func startFleet(t *testing.T, settings ...string) *fleet {
 	s := prepare(t, postgres, append(settings, "WAYBILL_REDIS_URL="+backend.OwnRedis(t).URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s",
 		"WAYBILL_KEY_PEPPER=the-pepper-of-a-whole-fleet-in-a-test", "WAYBILL_SECRET_KEY=the-secret-of-a-whole-fleet-in-a-test")...)
 	s.hide("the-pepper-of-a-whole-fleet-in-a-test", "the-secret-of-a-whole-fleet-in-a-test")
-	s.args = []string{"serve", "--json"}
+	s.args = []string{"serve"}
 	s.launch(t)
 	t.Cleanup(func() { s.stop(t) })
-	w := &server{dialect: s.dialect, args: []string{"worker", "--json"}, dir: t.TempDir(), env: s.env, secrets: s.secrets,
-		connections: s.connections}
-	w.logs = filepath.Join(w.dir, "worker.log")
+	w := &server{dialect: s.dialect, args: []string{"worker"}, dir: t.TempDir(), env: s.env, secrets: s.secrets, connections: s.connections}
 	return &fleet{s, w}
 }
 

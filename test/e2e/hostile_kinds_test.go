@@ -140,58 +140,27 @@ func (g *siege) inBulk(t *testing.T, name, want, order string) {
 func (g *siege) numbers(t *testing.T) {
 	digits := strings.Repeat("7", 10_000)
 	for raw, want := range map[string]string{
-		"1e400": wrongValue, "-1e400": wrongValue, "1e999999999": wrongValue, "-1e999999999": wrongValue,
-		"1e99999999999999999999999999": wrongValue, "90.0000000000001": wrongValue, "-90.0000000000001": wrongValue,
-		"9007199254740993": wrongValue, "18446744073709551616": wrongValue, "1.7976931348623157e309": wrongValue,
-		digits: wrongValue, "-" + digits: wrongValue, digits + "." + digits: wrongValue, "1e" + digits: wrongValue,
-		"1e-999999999": "2xx", "-0": "2xx", "-0.0e-0": "2xx", "0e999999999": "2xx", "4.9e-324": "2xx", "1e-400": "2xx",
-		"0." + digits: "2xx", "5." + digits + "e0": "2xx", "0." + strings.Repeat("0", 60_000) + "1": "2xx",
-		"5.5" + strings.Repeat("0", 60_000): "2xx", "1e-" + digits: "2xx", "0.000000000000000000000000009e27": "2xx",
+		"1e400": wrongValue, "1e99999999999999999999999999": wrongValue, "90.0000000000001": wrongValue, "9007199254740993": wrongValue,
+		digits: wrongValue, "1e" + digits: wrongValue, "1e-999999999": "2xx", "-0.0e-0": "2xx", "0." + digits: "2xx", "1e-" + digits: "2xx",
 	} {
 		g.hit(t, "latitude of "+brief(raw), want, "POST", "/recipients/"+g.name["{rcp}"]+"/addresses", rawField(anAddress(), "latitude", raw))
 	}
-	g.hit(t, "a number of a million digits", "413 PAYLOAD_TOO_LARGE", "POST", "/quotes",
-		rawField(aTrip(), "dropoff.latitude", strings.Repeat("7", 1_000_000)))
-	const lacks = "422 COD_GOODS_VALUE_REQUIRED"
-	for raw, want := range map[string]string{
-		"0": lacks, "-0": lacks, "0.00": lacks, "0e9": lacks, "-1": lacks, "-1e999999999": lacks, "null": lacks,
-		"1e400": wrongValue, "1e999999999": wrongValue, "1e-999999999": wrongValue, "0.001": wrongValue, "12.345": wrongValue,
-		"1000000.01": wrongValue, "1000000.001": wrongValue, "9007199254740993": wrongValue, digits: wrongValue, "0." + digits: wrongValue,
-		`"12.50"`: wrongValue, `""`: wrongValue, "true": wrongValue, "[1]": wrongValue, `{"amount":1}`: wrongValue,
-		"1000000": "201", "1000000.000": "201", "0.01": "201", "12.500": "201", "1.25e1": "201", "125e-1": "201",
-		"1" + strings.Repeat("0", 1_000) + "e-1000": "201", "1." + strings.Repeat("0", 10_000): "201",
-	} {
-		g.hit(t, "goods_value of "+brief(raw), want, "POST", "/deliveries", rawField(anOrder(set("payment", m{"type": "cod"})),
-			"payment.goods_value", raw))
-	}
-	g.hit(t, "goods_value without cash on delivery", wrongValue, "POST", "/deliveries", rawField(anOrder(), "payment.goods_value",
-		"1e999999999"))
-	for _, raw := range []string{"0", "-1", "301", "1.5", "1e400", "1e999999999", "1e-999999999", "9223372036854775808", digits} {
-		g.hit(t, "step_seconds of "+brief(raw), wrongSandbox, "POST", "/deliveries",
+	for _, raw := range []string{"0", "301", "1.5", "1e999999999", "1e-999999999", "9223372036854775808"} {
+		g.hit(t, "step_seconds of "+raw, wrongSandbox, "POST", "/deliveries",
 			rawField(anOrder(set("sandbox", m{"scenario": "manual"})), "sandbox.step_seconds", raw))
-		g.hit(t, "step_seconds of "+brief(raw)+" for a start", g.helped(wrongValue), "POST", g.fill(helperPath+"/simulation"),
+		g.hit(t, "step_seconds of "+raw+" for a start", g.helped(wrongValue), "POST", g.fill(helperPath+"/simulation"),
 			rawField(m{"scenario": "delivered"}, "step_seconds", raw))
 	}
-	for _, raw := range []string{`"DELIVERED"`, `" delivered"`, `"delivered "`, `"delivered,stalled"`, `""`, `"running"`, `"__proto__"`,
-		`"delivered\u200b"`,
-		`"dеlivered"`, `"../delivered"`, `"` + strings.Repeat("delayed", 5_000) + `"`} {
-		g.hit(t, "scenario of "+brief(raw), wrongSandbox, "POST", "/deliveries", rawField(anOrder(set("sandbox", m{})), "sandbox.scenario", raw))
-		g.hit(t, "scenario of "+brief(raw)+" for a start", g.helped(wrongValue), "POST", g.fill(helperPath+"/simulation"),
-			rawField(m{}, "scenario", raw))
+	for _, raw := range []string{`"DELIVERED"`, `" delivered"`, `"running"`, `"dеlivered"`} { // the last has a Cyrillic e
+		g.hit(t, "scenario of "+raw, wrongSandbox, "POST", "/deliveries", rawField(anOrder(set("sandbox", m{})), "sandbox.scenario", raw))
+		g.hit(t, "status of "+raw, g.helped(wrongValue), "POST", g.fill(helperPath+"/transition"), rawField(m{}, "status", raw))
 	}
-	for _, raw := range []string{`"booked"`, `"ASSIGNED"`, `" assigned"`, `"assigned "`, `"in-transit"`, `"inTransit"`, `""`,
-		`"delivered,failed"`, `"created"`,
-		`"delivery.assigned"`, `"assigned\u0085"`, `"аssigned"`, `"constructor"`, `"` + strings.Repeat("assigned", 5_000) + `"`} {
-		g.hit(t, "status of "+brief(raw), g.helped(wrongValue), "POST", g.fill(helperPath+"/transition"), rawField(m{}, "status", raw))
+	for _, raw := range []string{`"BIKE"`, `" bike"`, `""`, `"bike,car"`} {
+		g.hit(t, "vehicle_type of "+raw, wrongValue, "POST", "/quotes", rawField(aTrip(), "vehicle_type", raw))
 	}
-	for _, raw := range []string{`"BIKE"`, `" bike"`, `"bike\u0000"`, `"bicycle"`, `""`, `"bike,car"`, `"ｂｉｋｅ"`,
-		`"` + strings.Repeat("bike", 9_000) + `"`} {
-		g.hit(t, "vehicle_type of "+brief(raw), wrongValue+"|"+invalidRequest, "POST", "/quotes", rawField(aTrip(), "vehicle_type", raw))
-	}
-	for _, raw := range []string{`""`, `"rcp_"`, `"{rcp}"`, `"RCP_1"`, `"../../recipients"`, `"rcp_%00"`, `"` + strings.Repeat("rcp_", 9_000) +
-		`"`, `"\n"`, `"rcp_\ufffd"`} {
+	for _, raw := range []string{`""`, `"RCP_1"`, `"../../recipients"`, `"rcp_\u0001"`, `"rcp_\u202e"`, `"` + strings.Repeat("rcp_", 9_000) + `"`} {
 		body := anOrder(drop("recipient"), set("recipient_address_id", g.name["{adr}"]))
-		g.hit(t, "recipient_id of "+brief(raw), "404 NOT_FOUND", "POST", "/deliveries", rawField(body, "recipient_id", raw))
+		g.hit(t, "recipient_id of "+brief(raw), nowhere, "POST", "/deliveries", rawField(body, "recipient_id", raw))
 	}
 }
 

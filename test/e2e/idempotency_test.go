@@ -134,38 +134,6 @@ func TestAKeyBelongsToTheApplicationInOneEnvironment(t *testing.T) {
 	})
 }
 
-func TestEveryCreateIsReplayed(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *server, env string) {
-		c := s.caller(t, env)
-		person := c.post("/recipients", m{"phone_number": newPhone()}).is(201)
-		place := c.post("/pickup-locations", aPlace()).is(201)
-		for _, call := range []struct {
-			method, path string
-			body         any
-			status       int
-		}{
-			{"POST", "/recipients", m{"phone_number": newPhone(), "name": "Esi Boateng"}, 201},
-			{"POST", "/recipients", m{"phone_number": person.text("data.phone_number")}, 200},
-			{"POST", "/recipients/" + person.id() + "/addresses", anAddress(), 201},
-			{"POST", "/recipients/" + person.id() + "/addresses", anAddress(set("label", "again")), 200},
-			{"POST", "/pickup-locations", aPlace(), 201},
-			{"PATCH", "/pickup-locations/" + place.id(), m{"name": "Renamed depot"}, 200},
-			{"POST", "/deliveries", anOrder(), 201},
-			{"POST", "/webhook-endpoints", anEndpoint(), 201},
-		} {
-			key := newKeyText()
-			first := c.send(call.method, call.path, call.body, idem(key)).is(call.status).replayed(false)
-			replay := c.send(call.method, call.path, call.body, idem(key)).is(call.status).replayed(true)
-			if !bytes.Equal(first.body, replay.body) || first.header.Get("Location") != replay.header.Get("Location") {
-				t.Errorf("%s %s: first %s, replay %s", call.method, call.path, first.body, replay.body)
-			}
-			if got := first.header.Get("Location") != ""; got != (call.status == 201) {
-				t.Errorf("%s %s: %d with Location %q", call.method, call.path, call.status, first.header.Get("Location"))
-			}
-		}
-	})
-}
-
 func TestFiftyRequestsWithOneKeyMakeOneDelivery(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		c := s.caller(t, env)

@@ -5,15 +5,10 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"waybill/domain"
 )
-
-// noticed is how long a server may take to see what a command changed.
-const noticed = 2 * time.Second
 
 // unknownKey has the right form and opens nothing.
 func unknownKey(env string) string {
@@ -109,105 +104,6 @@ func TestARevokedKeyStops(t *testing.T) {
 		next.get("/api-key").is(200)
 		s.command(t, "key", "revoke", old.id) // again: nothing new
 		c.get("/api-key").refused(401, "API_KEY_REVOKED")
-	})
-}
-
-// Clients go on calling while a command, which is a process of its own, takes
-// their key away.
-func TestLongAKeyInUseStopsWithinTwoSeconds(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		for verb, command := range map[string]func(app string, k key) []string{
-			"revoke":  func(_ string, k key) []string { return []string{"key", "revoke", k.id} },
-			"disable": func(app string, _ key) []string { return []string{"app", "disable", app} },
-		} {
-			t.Run(verb, func(t *testing.T) {
-				t.Parallel()
-				app := s.newApp(t, s.commonBusiness(t))
-				k := s.newKey(t, app, live, "all")
-				c := s.newClient(t, live, k.secret)
-				c.get("/api-key").is(200)
-
-				var mu sync.Mutex
-				var served int
-				var last, refused time.Time // when the last request was sent that was let in; when the first one was refused
-				var callers sync.WaitGroup
-				defer callers.Wait()
-				end := make(chan struct{})
-				defer close(end)
-				for range 4 {
-					callers.Go(func() {
-						for {
-							select {
-							case <-end:
-								return
-							case <-time.After(5 * time.Millisecond):
-							}
-							sent := time.Now()
-							a, err := c.try(http.MethodGet, "/api-key", nil)
-							mu.Lock()
-							switch {
-							case err != nil:
-								t.Error(err)
-							case a.status == http.StatusOK:
-								served++
-								if sent.After(last) {
-									last = sent
-								}
-							case refused.IsZero():
-								refused = time.Now()
-							}
-							mu.Unlock()
-						}
-					})
-				}
-				eventually(t, "the key is in use", func() bool {
-					mu.Lock()
-					defer mu.Unlock()
-					return served > 20
-				})
-				s.command(t, command(app, k)...)
-				made := time.Now()
-				eventually(t, "the key is refused", func() bool {
-					mu.Lock()
-					defer mu.Unlock()
-					return !refused.IsZero()
-				})
-				<-time.After(time.Until(made.Add(noticed + 200*time.Millisecond)))
-				mu.Lock()
-				defer mu.Unlock()
-				t.Logf("%d requests were let in, the last one %s after the command; the first one was refused %s after it",
-					served, last.Sub(made), refused.Sub(made))
-				if refused.IsZero() || last.Sub(made) > noticed || last.After(refused) {
-					t.Errorf("refused at %s, and still let in at %s, after the command", refused.Sub(made), last.Sub(made))
-				}
-			})
-		}
-	})
-}
-
-func TestAKeyExpires(t *testing.T) {
-	// The server reads the database's clock once a second, and knows it as exactly as that answer was quick.
-	const exact = time.Second
-	both(t, func(t *testing.T, s *server) {
-		app := s.newApp(t, s.commonBusiness(t))
-		c := s.newClient(t, sandbox, s.newKey(t, app, sandbox, "all", "3s").secret)
-		var answered time.Time
-		expires := time.Now().Add(time.Minute)
-		eventually(t, "the key has expired", func() bool {
-			asked := time.Now()
-			a := c.get("/api-key")
-			if answered = time.Now(); a.status != http.StatusOK {
-				a.refused(401, "API_KEY_EXPIRED")
-				return true
-			}
-			if expires = a.instant("data.key.expires_at"); asked.After(expires.Add(exact)) {
-				t.Errorf("the key works %s after it expired", asked.Sub(expires))
-			}
-			return false
-		})
-		if answered.Before(expires.Add(-exact)) {
-			t.Errorf("the key stopped %s early", expires.Sub(answered))
-		}
 	})
 }
 

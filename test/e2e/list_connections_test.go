@@ -84,7 +84,7 @@ func TestLongListsOfTheSandboxThatHoldTheirConnectionsHoldUpNothingElse(t *testi
 // rewrite changes the database of a server as a careless operator would.
 func rewrite(t *testing.T, s *server, statements ...string) {
 	t.Helper()
-	db, err := pgx.Connect(t.Context(), s.vars["WAYBILL_DATABASE_URL"])
+	db, err := pgx.Connect(t.Context(), s.Vars["WAYBILL_DATABASE_URL"])
 	if err != nil {
 		t.Fatal(err)
 	}

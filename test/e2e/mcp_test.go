@@ -3,18 +3,17 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"waybill/test/program"
 )
 
 // agent is a client of the protocol with a `waybill mcp` of its own.
@@ -26,10 +25,10 @@ type agent struct {
 // mcpCommand is `waybill mcp` with a key of an environment.
 func (s *server) mcpCommand(env, secret string, more ...string) *exec.Cmd {
 	cmd := exec.Command(binary, append([]string{"mcp", "--url", s.base(env)}, more...)...)
-	cmd.Env = environment("WAYBILL_TEST_KEY=" + secret)
+	cmd.Env = program.Environment("WAYBILL_TEST_KEY=" + secret)
 	if env == live {
 		cmd.Args = append(cmd.Args, "--live")
-		cmd.Env = environment("WAYBILL_LIVE_KEY=" + secret)
+		cmd.Env = program.Environment("WAYBILL_LIVE_KEY=" + secret)
 	}
 	return cmd
 }
@@ -180,133 +179,5 @@ func TestAnAgentPricesBooksOnceSimulatesAndReads(t *testing.T) {
 			}
 			return false
 		})
-	})
-}
-
-func TestAnAgentMayDoWhatItsKeyMay(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		app := s.newApp(t, s.newBusiness(t))
-		a := s.agent(t, sandbox, s.newKey(t, app, sandbox, "quotes:read").secret)
-		if got := a.tools(t); !slices.Equal(got, []string{"explain_error", "quote", "search_docs", "why_did_this_request_fail"}) {
-			t.Errorf("a key that may price has %q", got)
-		}
-		if result, text := a.try(t, "book_delivery", agentOrder("agent-3")); result != nil || !strings.Contains(text, "INSUFFICIENT_SCOPE") ||
-			!strings.Contains(text, "deliveries:write") {
-			t.Errorf("a tool that is not listed: %s", text)
-		}
-	})
-}
-
-func TestAnAgentOnLiveOnlyReadsUnlessItMayWrite(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		secret := s.newKey(t, s.newApp(t, s.newBusiness(t)), live, "all").secret
-		reader := s.agent(t, live, secret)
-		if slices.Contains(reader.tools(t), "simulate") {
-			t.Error("live offers to simulate")
-		}
-		if result, text := reader.try(t, "book_delivery", agentOrder("agent-4")); result != nil ||
-			!strings.Contains(text, "LIVE_WRITES_NOT_ALLOWED") {
-			t.Errorf("a booking on live: %s", text)
-		}
-		if _, text := reader.try(t, "get_delivery", m{"external_id": "agent-4"}); !strings.Contains(text, "no delivery has external_id") {
-			t.Errorf("after a booking that was refused: %s", text)
-		}
-		if found := reader.use(t, "search_docs", m{"query": "going live checklist"})["results"].([]any); len(found) == 0 ||
-			!strings.HasPrefix(found[0].(m)["url"].(string), strings.TrimSuffix(s.base(sandbox), "/v1")+"/docs/") {
-			t.Errorf("the documentation from live: %v", found)
-		}
-		booked := s.agent(t, live, secret, "--allow-live-writes").use(t, "book_delivery", agentOrder("agent-4"))["delivery"].(m)
-		if booked["simulated"] != false || reader.use(t, "get_delivery", m{"external_id": "agent-4"})["delivery"].(m)["id"] != booked["id"] {
-			t.Errorf("booked on live: %v", booked)
-		}
-	})
-}
-
-func TestAnAgentIsToldAboutEveryErrorCode(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		a := s.agent(t, sandbox, s.newKey(t, s.newApp(t, s.newBusiness(t)), sandbox, "quotes:read").secret)
-		_, text := a.try(t, "explain_error", m{"code": "NO_SUCH_CODE"})
-		_, list, _ := strings.Cut(text, "There are: ")
-		codes := strings.Split(list, ", ")
-		if len(codes) < 35 {
-			t.Fatalf("it knows %d codes: %s", len(codes), text)
-		}
-		for _, code := range codes {
-			e := a.use(t, "explain_error", m{"code": code})
-			if e["code"] != code || e["status"].(float64) < 400 || len(e["causes"].([]any)) == 0 || len(e["what_to_do"].([]any)) == 0 ||
-				e["meaning"] == "" || e["retry"] == "" {
-				t.Errorf("%s: %v", code, e)
-			}
-			if page, err := http.Get(e["page"].(string)); err != nil || page.StatusCode != http.StatusOK {
-				t.Errorf("%s has its page at %s: %v", code, e["page"], err)
-			} else {
-				page.Body.Close()
-			}
-		}
-		for question, want := range map[string]string{
-			"verify webhook signature": "Verify the signature", "what does an Idempotency-Key promise": "What a key does",
-			"rate limits per key": "Limits", "POST /deliveries/bulk": "POST /deliveries/bulk", "DeliveryRequest fields": "DeliveryRequest",
-			"scenarios in the sandbox": "Scenarios",
-		} {
-			var sections []string
-			for _, r := range a.use(t, "search_docs", m{"query": question})["results"].([]any) {
-				section, _ := r.(m)["section"].(string)
-				sections = append(sections, section)
-			}
-			if !slices.Contains(sections, want) {
-				t.Errorf("%q finds %q, and not %q", question, sections, want)
-			}
-		}
-	})
-}
-
-func TestTheServerOfAnAgentEndsWhenItIsLeftOrAsked(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		secret := s.newKey(t, s.newApp(t, s.newBusiness(t)), sandbox, "all").secret
-		for name, end := range map[string]func(in io.Closer, cmd *exec.Cmd) error{
-			"the end of its input": func(in io.Closer, _ *exec.Cmd) error { return in.Close() },
-			"SIGTERM":              func(_ io.Closer, cmd *exec.Cmd) error { return cmd.Process.Signal(syscall.SIGTERM) },
-		} {
-			cmd := s.mcpCommand(sandbox, secret)
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			_, _ = io.WriteString(in, "no message\n")
-			var answer m
-			decoder := json.NewDecoder(out)
-			if err := decoder.Decode(&answer); err != nil || answer["error"].(m)["code"].(float64) != -32700 {
-				t.Errorf("a line that is no message: %v, %v", answer, err)
-			}
-			if err := end(in, cmd); err != nil {
-				t.Fatal(err)
-			}
-			kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-			if rest, err := io.ReadAll(io.MultiReader(decoder.Buffered(), out)); err != nil || len(bytes.TrimSpace(rest)) > 0 {
-				t.Errorf("%s: it goes on with %q, %v", name, rest, err)
-			}
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("%s: it ends with %v", name, err)
-			}
-			kill.Stop()
-		}
-		for want, cmd := range map[string]*exec.Cmd{
-			"--allow-live-writes is for --live": s.mcpCommand(sandbox, secret, "--allow-live-writes"),
-			"--live works on live":              s.mcpCommand(live, secret),
-		} {
-			var said, complaint bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &said, &complaint
-			if err := cmd.Run(); err == nil || said.Len() > 0 || !strings.Contains(complaint.String(), want) ||
-				strings.Contains(complaint.String(), secret) {
-				t.Errorf("want a complaint with %q: %v, stdout %q, stderr %q", want, err, said.String(), complaint.String())
-			}
-		}
 	})
 }

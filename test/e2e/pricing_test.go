@@ -1,20 +1,18 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os/exec"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"waybill/test/backend"
+	"waybill/test/program"
 )
 
 // priceService is `waybill pricing serve` in a process of its own.
@@ -26,7 +24,7 @@ type priceService struct {
 func startPricing(t testing.TB, address string) *priceService {
 	t.Helper()
 	p := &priceService{address: address, cmd: exec.Command(binary, "pricing", "serve", "--addr", address)}
-	p.cmd.Env = environment()
+	p.cmd.Env = program.Environment()
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -98,87 +96,6 @@ func unavailable(t testing.TB, ask func() *answer) {
 	}
 	a.number(t, "Retry-After")
 	a.lacks("error.details")
-}
-
-// Nothing that a pricing service can answer makes us invent a price.
-func TestAWrongPriceIsNoPrice(t *testing.T) {
-	t.Parallel()
-	var answerWith atomic.Pointer[http.HandlerFunc]
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*answerWith.Load())(w, r) }))
-	defer service.Close()
-	s := start(t, sqlite, "WAYBILL_PRICING_URL="+service.URL)
-	c := s.loner(t, live)
-
-	says := func(status int, body string) {
-		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
-			_, _ = io.WriteString(w, body)
-		})
-		answerWith.Store(&h)
-	}
-	price := func(more string) string {
-		return `{"currency":"GHS","distance_km":5.3,"distance_source":"road","requires_custom_quote":false` + more + `}`
-	}
-	works := func(body, fee string) {
-		t.Helper()
-		says(200, body)
-		eventually(t, "the price "+body+" is taken", func() bool { // the breaker may have to close first
-			a := c.send("POST", "/quotes", aTrip())
-			return a.status == 200 && a.text("data.fee") == fee
-		})
-	}
-	works(price(`,"fee":24.5`), "24.5")
-	works(price(`,"fee":0`), "0")
-	c.send("POST", "/quotes", aTrip()).is(200).has("data.distance_source", "road", "data.distance_km", "5.3")
-	for what, body := range map[string]string{
-		"negative": price(`,"fee":-1`), "three decimals": price(`,"fee":1.001`), "a text": price(`,"fee":"5"`), "NaN": price(`,"fee":NaN`),
-		"no fee": price(``), "another currency": strings.Replace(price(`,"fee":5`), "GHS", "USD", 1), "not JSON": "<html>",
-		"too long": price(`,"fee":5,"pad":"` + long(65<<10) + `"`), "a fee beside a custom quote": strings.Replace(price(`,"fee":5`), "false",
-			"true", 1),
-		"no distance": strings.Replace(price(`,"fee":5`), `"distance_km":5.3,`, "", 1), "empty": "", "enormous": price(`,"fee":1e300`),
-	} {
-		t.Log(what)
-		says(200, body)
-		unavailable(t, func() *answer { return c.send("POST", "/quotes", aTrip()) })
-		unavailable(t, func() *answer { return c.post("/deliveries", anOrder()) })
-	}
-	for _, status := range []int{201, 204, 302, 400, 404, 500, 503} {
-		says(status, map[bool]string{true: "", false: price(`,"fee":5`)}[status == 204])
-		unavailable(t, func() *answer { return c.send("POST", "/quotes", aTrip()) })
-	}
-	works(price(`,"fee":7`), "7")
-	says(422, `{"code":"OUTSIDE_SERVICE_AREA","field":"dropoff"}`)
-	c.send("POST", "/quotes", aTrip()).invalid("dropoff out_of_range")
-	c.post("/deliveries", anOrder()).refused(422, "VALIDATION_ERROR")
-
-	// A service that hangs costs no more than the time agreed, and a client
-	// that leaves meanwhile leaves nothing behind.
-	works(price(`,"fee":8`), "8")
-	hung := make(chan struct{})
-	hang := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-hung:
-		case <-r.Context().Done():
-		}
-	})
-	answerWith.Store(&hang)
-	unavailable(t, func() *answer { return c.send("POST", "/quotes", aTrip()) })
-	key, order := newKeyText(), anOrder()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if a, err := c.try("POST", "/deliveries", order, idem(key), within(ctx)); err == nil {
-		t.Errorf("a client that hung up was answered %d", a.status)
-	}
-	close(hung)
-	works(price(`,"fee":9`), "9")
-	eventually(t, "the retry is answered", func() bool {
-		a := c.post("/deliveries", order, idem(key))
-		return a.status == 201 && a.text("data.delivery_fee") == "9"
-	})
-	if n := len(c.get("/deliveries").ids()); n != 1 {
-		t.Errorf("there are %d deliveries, want 1", n)
-	}
 }
 
 func TestThePricingServiceStopsCleanly(t *testing.T) {

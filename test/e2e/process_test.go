@@ -21,9 +21,9 @@ func TestARestartKeepsDataAndKeys(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, dialect)
-			c := s.newClient(t, sandbox, s.vars["WAYBILL_TEST_KEY"])
+			c := s.newClient(t, sandbox, s.Vars["WAYBILL_TEST_KEY"])
 			key, order := newKeyText(), anOrder()
-			order["pickup_location_id"] = s.vars["WAYBILL_PICKUP_ID"]
+			order["pickup_location_id"] = s.Vars["WAYBILL_PICKUP_ID"]
 			delete(order, "pickup")
 			booked := c.post("/deliveries", order, idem(key)).is(201)
 			c.post("/deliveries", anOrder()).is(201)
@@ -34,15 +34,15 @@ func TestARestartKeepsDataAndKeys(t *testing.T) {
 					t.Errorf("%s: %v %v, want mode 0600", file, info, err)
 				}
 			}
-			before := maps.Clone(s.vars)
+			before := maps.Clone(s.Vars)
 			for _, end := range []func(testing.TB){s.terminate, s.kill} {
 				end(t)
 				s.connections.CloseIdleConnections()
 				s.launch(t)
 				for _, name := range []string{"WAYBILL_LIVE_KEY", "WAYBILL_TEST_KEY", "WAYBILL_BUSINESS_ID", "WAYBILL_APP_ID", "WAYBILL_PICKUP_ID",
 					"WAYBILL_PICKUP_INACTIVE_ID", "WAYBILL_PICKUP_INCOMPLETE_ID", "WAYBILL_LIVE_PICKUP_ID"} {
-					if before[name] == "" || s.vars[name] != before[name] {
-						t.Errorf("%s is %q after the restart, was %q", name, s.vars[name], before[name])
+					if before[name] == "" || s.Vars[name] != before[name] {
+						t.Errorf("%s is %q after the restart, was %q", name, s.Vars[name], before[name])
 					}
 				}
 				if a := c.post("/deliveries", order, idem(key)).is(201).replayed(true); !bytes.Equal(a.body, booked.body) {
@@ -98,7 +98,7 @@ func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
 			for range requests {
 				<-asked
 			}
-			s.askToStop(t)
+			_ = s.Terminate() // fails only where it has ended
 			eventually(t, "nobody listens", func() bool {
 				conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(s.base(live), "http://"), "/v1"))
 				return err != nil || conn.Close() != nil

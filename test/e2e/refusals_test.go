@@ -34,24 +34,6 @@ func TestAQueryIsRefusedBeforeTheBody(t *testing.T) {
 	})
 }
 
-func TestAnIDOfOddCharactersNamesNothing(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		c := s.caller(t, sandbox)
-		person := c.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
-		home := c.post("/recipients/"+person+"/addresses", anAddress()).is(201).id()
-		unknown := c.get("/deliveries/dlv_"+strings.Repeat("0", 32)).refused(404, "NOT_FOUND")
-		for _, odd := range []string{"rcp_\u0001", person + "\u007f", "\u0085", "rcp_\u202e"} {
-			a := c.post("/deliveries", anOrder(drop("recipient"), set("recipient_id", odd), set("recipient_address_id", home))).
-				refused(404, "NOT_FOUND")
-			if string(a.body) != string(unknown.body) {
-				t.Errorf("%q: %s", odd, a.body)
-			}
-			c.post("/deliveries", anOrder(drop("pickup"), set("pickup_location_id", odd))).refused(422, "PICKUP_LOCATION_NOT_FOUND")
-			c.send(http.MethodPost, "/quotes", aTrip(drop("pickup"), set("pickup_location_id", odd))).refused(422, "PICKUP_LOCATION_NOT_FOUND")
-		}
-	})
-}
-
 func TestTheDescriptionTakesNoParametersAndNoBody(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		c := s.caller(t, live).withKey("")
@@ -60,20 +42,6 @@ func TestTheDescriptionTakesNoParametersAndNoBody(t *testing.T) {
 			c.get(path+"?v=1").refused(400, "INVALID_REQUEST").has("error.details.field", "v")
 			c.send(http.MethodGet, path, m{"a": 1}).refused(400, "INVALID_REQUEST")
 			c.send(http.MethodGet, path, m{}).is(200)
-		}
-	})
-}
-
-func TestAKeyOnTheWrongHostIsToldTheRightOne(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		for env, other := range map[string]string{live: sandbox, sandbox: live} {
-			c := s.caller(t, env)
-			stray := s.newClient(t, other, c.key)
-			a := stray.get("/api-key").refused(401, "ENVIRONMENT_MISMATCH").
-				has("error.details.key_environment", env, "error.details.host_environment", other)
-			if !strings.HasSuffix(a.text("message"), "or call "+s.base(env)+".") {
-				t.Errorf("%s key: %s", env, a.text("message"))
-			}
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,32 +106,6 @@ type watch struct {
 	events       *answer
 }
 
-// look asks for the delivery as a client should, and holds what has changed
-// against the script. It reports whether the scenario is at its end.
-func (w *watch) look() (done bool) {
-	w.t.Helper()
-	last := w.seen[len(w.seen)-1]
-	now := w.get("/deliveries/"+w.id, with("If-None-Match", last.header.Get("ETag")))
-	if now.status == 304 {
-		return last.text("data.simulation.status") != "running"
-	}
-	now.is(200)
-	was, step := w.step(last), w.step(now)
-	if step <= was || !now.instant("data.updated_at").After(last.instant("data.updated_at")) {
-		w.t.Errorf("%s: %s is followed by %s", w.scenario, last.body, now.body)
-	}
-	w.check(now)
-	events := w.get("/deliveries/"+w.id+"/events", with("If-None-Match", w.events.header.Get("ETag")))
-	if events.status == 200 {
-		w.events = events
-	}
-	if w.events.count("data") < step+1 {
-		w.t.Errorf("%s: after %d steps the timeline is %d %s", w.scenario, step, events.status, events.body)
-	}
-	w.seen = append(w.seen, now)
-	return now.text("data.simulation.status") != "running"
-}
-
 func (w *watch) step(a *answer) int {
 	w.t.Helper()
 	n, err := strconv.Atoi(a.text("data.simulation.step"))
@@ -186,71 +158,6 @@ func (w *watch) finished() {
 	}
 	for _, a := range w.seen {
 		a.has("data.updated_at", list.text(at(w.step(a))+".occurred_at"))
-	}
-}
-
-// A server plays all scenarios at the same time.
-func TestLongSandboxScenariosPlayAsTheyAreWritten(t *testing.T) { both(t, playedAsWritten) }
-
-func playedAsWritten(t *testing.T, s *server) {
-	t.Helper()
-	c := s.caller(t, sandbox)
-	var orders []m
-	names := slices.Sorted(maps.Keys(scripts))
-	for _, scenario := range names {
-		orders = append(orders, anOrder(simulated(scenario, 1)))
-	}
-	booked := c.post("/deliveries/bulk", aBulk(orders...)).outcomes(times("created", len(orders))...)
-	watches := make([]*watch, len(names))
-	for i, id := range booked.booked() {
-		// A bulk shows a delivery as a read of it does.
-		booked.has(fmt.Sprintf("data.results.%d.delivery.simulation.status", i), "running")
-		w := &watch{client: c, id: id, scenario: names[i], script: scripts[names[i]]}
-		w.seen = append(w.seen, c.get("/deliveries/"+id).is(200))
-		w.events = c.get("/deliveries/" + id + "/events").is(200)
-		w.check(w.seen[0])
-		watches[i] = w
-	}
-	eventually(t, "all scenarios have ended", func() bool {
-		done := true
-		for _, w := range watches {
-			done = w.look() && done
-		}
-		return done || t.Failed()
-	})
-	if t.Failed() {
-		return
-	}
-	for _, w := range watches {
-		w.finished()
-		if len(w.seen) < len(w.script.statuses) { // on a busy machine a state may pass unseen
-			t.Logf("%s: %d of %d states were seen", w.scenario, len(w.seen), len(w.script.statuses)+1)
-		}
-	}
-
-	// What has ended stays: nothing more comes, a stop changes nothing, and
-	// what the state machine allows is done by hand again.
-	for _, w := range watches {
-		last := w.seen[len(w.seen)-1]
-		if a := c.stop(w.id).is(200); a.text("data") != last.text("data") {
-			t.Errorf("%s: a stop after the end left %s, was %s", w.scenario, a.body, last.body)
-		}
-		c.simulate(w.id, "delivered", 1).refused(409, "SIMULATION_NOT_APPLICABLE")
-		total := len(w.script.statuses)
-		switch w.scenario {
-		case "stalled":
-			c.move(w.id, "delivered").is(200).has("data.status", "delivered").simulation(w.scenario, "completed", total, total)
-		case "failed_at_pickup":
-			c.move(w.id, "assigned").is(200).has("data.status", "assigned").simulation(w.scenario, "completed", total, total)
-		case "cod_refused", "failed_at_dropoff":
-			c.move(w.id, "assigned").is(200)
-			c.move(w.id, "cancelled").refused(409, "SANDBOX_TRANSITION_INVALID").has("error.details.allowed_statuses",
-				"[picked_up outsourced failed]")
-		case "no_rider_found", "cancelled_by_platform":
-			if a := c.send("POST", "/deliveries/"+w.id+"/cancel", nil).is(200); a.text("data") != last.text("data") {
-				t.Errorf("%s: a cancel after the end left %s, was %s", w.scenario, a.body, last.body)
-			}
-		}
 	}
 }
 

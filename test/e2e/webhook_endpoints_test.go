@@ -126,7 +126,7 @@ func TestAReplayShowsTheSecretAndTheDatabaseDoesNot(t *testing.T) {
 		}
 
 		store, err := gormstore.Open(t.Context(), s.database(),
-			gormstore.Options{TransactionPooler: s.vars["WAYBILL_DATABASE_POOLER"] == "transaction"})
+			gormstore.Options{TransactionPooler: s.Vars["WAYBILL_DATABASE_POOLER"] == "transaction"})
 		if err != nil {
 			t.Fatal(err)
 		}

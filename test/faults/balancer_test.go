@@ -9,11 +9,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"waybill/test/program"
 )
 
 // balancer leads requests to servers that say they are ready, as a load balancer does. It
@@ -28,16 +29,8 @@ type balancer struct {
 	behind   []*victim
 	ready    map[*victim]bool
 	refused  int            // connections
-	repeated int            // creates that were sent again right after their answer
-	failures map[string]int // 5xx, requests that were cut off, repeats with another answer
-	kept     []exchange     // creates, to be sent again at the end
+	failures map[string]int // 5xx, and requests that were cut off
 }
-
-// exchange is a create and its answer.
-type exchange struct{ path, authorization, key, body, answer string }
-
-// repeatOneIn of the creates are sent again at once, and once more at the end.
-const repeatOneIn = 5
 
 func newBalancer(t *testing.T, lookEvery time.Duration, servers ...*victim) *balancer {
 	t.Helper()
@@ -78,7 +71,7 @@ func (b *balancer) add(t *testing.T, v *victim) {
 	b.mu.Lock()
 	b.behind = append(b.behind[:len(b.behind):len(b.behind)], v)
 	b.mu.Unlock()
-	until(t, "a server is ready", startPatience, func() bool { return b.leadsTo(v) })
+	until(t, "a server is ready", program.Patience, func() bool { return b.leadsTo(v) })
 }
 
 func (b *balancer) leadsTo(v *victim) bool {
@@ -128,30 +121,12 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		_ = r.Body.Close() // it was read
 	}
-	res, err := b.pass(r, body)
-	creates := r.Method == http.MethodPost && (strings.HasSuffix(r.URL.Path, singlePath) || strings.HasSuffix(r.URL.Path, bulkPath))
-	if err != nil || !creates || res.StatusCode != http.StatusCreated || rand.IntN(repeatOneIn) > 0 {
-		return res, err
-	}
-	answer, err := io.ReadAll(res.Body)
-	_ = res.Body.Close() // it was read
-	res.Body = io.NopCloser(bytes.NewReader(answer))
-	if err != nil {
-		b.fail("cut off in its answer: " + err.Error())
-		return nil, err
-	}
-	e := exchange{path: r.URL.Path, authorization: r.Header.Get("Authorization"), key: r.Header["Idempotency-Key"][0], body: string(body),
-		answer: string(answer)}
-	b.repeat(r.Context(), e)
-	b.mu.Lock()
-	b.kept, b.repeated = append(b.kept, e), b.repeated+1
-	b.mu.Unlock()
-	return res, nil
+	return b.pass(r, body)
 }
 
 // pass sends the request to one server after the other until one does not refuse.
 func (b *balancer) pass(r *http.Request, body []byte) (*http.Response, error) {
-	for deadline := time.Now().Add(startPatience); ; {
+	for deadline := time.Now().Add(program.Patience); ; {
 		v := b.choose()
 		if v == nil {
 			if r.Context().Err() != nil || time.Now().After(deadline) {
@@ -188,55 +163,4 @@ func plainly(err error) string {
 		return plainly(cause)
 	}
 	return err.Error()
-}
-
-// repeat sends a create again, which has to have the same answer.
-func (b *balancer) repeat(ctx context.Context, e exchange) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://any"+e.path, http.NoBody)
-	if err != nil {
-		b.fail(err.Error())
-		return
-	}
-	req.Header.Set("Authorization", e.authorization)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header["Idempotency-Key"] = []string{e.key}
-	res, err := b.pass(sized(req, e.body), []byte(e.body))
-	if err != nil {
-		return // it was counted
-	}
-	defer res.Body.Close()
-	switch answer, err := io.ReadAll(res.Body); {
-	case err != nil:
-		b.fail("cut off in its answer: " + err.Error())
-	case res.StatusCode == http.StatusTooManyRequests: // an application has so many bulks in flight at a server
-		time.Sleep(refusedPause)
-		b.repeat(ctx, e)
-	case res.StatusCode != http.StatusCreated || res.Header.Get("Idempotent-Replayed") != "true":
-		b.fail(fmt.Sprintf("a repeat was answered %d: %s", res.StatusCode, answer))
-	case string(answer) != e.answer:
-		b.fail("a repeat was answered with other bytes")
-	}
-}
-
-func sized(r *http.Request, body string) *http.Request {
-	r.ContentLength = int64(len(body))
-	return r
-}
-
-// repeatAll sends every create that was kept once more.
-func (b *balancer) repeatAll(ctx context.Context) {
-	work := make(chan exchange)
-	var group sync.WaitGroup
-	for range clients {
-		group.Go(func() {
-			for e := range work {
-				b.repeat(ctx, e)
-			}
-		})
-	}
-	for _, e := range b.kept {
-		work <- e
-	}
-	close(work)
-	group.Wait()
 }

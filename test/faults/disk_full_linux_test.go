@@ -11,65 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"waybill/adapters/storage/gormstore"
 )
-
-// fullWithin is how long a create may take to fail on a full disk: waiting for
-// room is for the caller to do.
-const fullWithin = 30 * time.Second
-
-func TestAFullDiskCostsNoOrderAndStopsNoReads(t *testing.T) {
-	alongside(t)
-	disk := smallDisk(t, t.TempDir(), 24)
-	url := "sqlite://" + filepath.Join(disk, "waybill.db")
-	if err := gormstore.Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	shop := serve(t, url, 1)
-	shop.may = append(shop.may, away)
-	post := func(j *job) reply {
-		t.Helper()
-		r, err := shop.sender.post(t.Context(), j, shop.sender.targets[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if shop.sender.judge(j, r); r.status != http.StatusCreated && r.String() != away {
-			t.Fatalf("a create was answered %s", r)
-		}
-		return r
-	}
-
-	_, jobs := demand{singles: 300, shared: 50}.jobs()
-	shop.remember(jobs...)
-	ballast := fill(t, disk)
-	next, refused := 0, 0
-	for ; next < 100 && refused < 3; next++ { // what is written already has room for some
-		if post(jobs[next]).status != http.StatusCreated {
-			refused++
-		}
-	}
-	if refused < 3 {
-		t.Fatalf("%d creates found room on a full disk", next)
-	}
-	if slowest := shop.watch.slowest(); slowest > fullWithin {
-		t.Errorf("a create took %s to fail, want at most %s", slowest, fullWithin)
-	}
-	if r, err := shop.list(t.Context()); err != nil || r.status != http.StatusOK {
-		t.Errorf("a list is answered %s (error %v) on a full disk", r, err)
-	}
-
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	for _, j := range jobs { // those that were refused too, under the same keys
-		if r := post(j); r.status != http.StatusCreated {
-			t.Errorf("with room again: %s", r)
-		}
-	}
-	shop.settle(t, "SQLite on a disk that was full", openDatabase(t, url), SQLite)
-}
 
 func TestAFullDiskOfPostgresCostsNoOrderAndStopsNoReads(t *testing.T) {
 	database := ownPostgres(t)

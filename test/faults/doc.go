@@ -5,8 +5,7 @@
 // to receivers that fail and hang too; their database crashed, gone, silent or
 // out of room; their Redis gone, hung, slow or forgetful; the network between them
 // cut, by a proxy or, as root, by a firewall in a network namespace; and all of it
-// back again. live_test.go has a whole company of ten processes, with prices by road,
-// an operator and a recipient, in which every part dies in its turn.
+// back again.
 //
 // Afterwards Check, one SQL program for both engines, tells every breach of
 // what must hold in a database that nothing is writing to; other tests may

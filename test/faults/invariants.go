@@ -21,15 +21,6 @@ func (b Breach) String() string {
 	return fmt.Sprintf("%s: %d, for example %s", b.Rule, b.Count, b.Example)
 }
 
-// Rules names what Check looks at.
-func Rules() []string {
-	names := make([]string, len(invariants))
-	for i, v := range invariants {
-		names[i] = v.rule
-	}
-	return names
-}
-
 // Querier is a *sql.DB, or a *sql.Tx or *sql.Conn.
 type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row

@@ -6,8 +6,11 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"waybill/test/program"
 )
 
 // Statements by which a bulk is followed.
@@ -37,12 +40,12 @@ var moments = []moment{
 
 func TestABulkIsResumedWhereverItsProcessDies(t *testing.T) {
 	t.Parallel()
-	newScene(t, program, moments).survive(t, func(owner *life, _ func()) { owner.kill() })
+	newScene(t, moments).survive(t, func(owner *program.Process, _ func()) { owner.Kill() })
 }
 
 func TestABulkIsResumedWhereverItsProcessStalls(t *testing.T) {
 	t.Parallel()
-	newScene(t, program, moments).survive(t, stall)
+	newScene(t, moments).survive(t, stall)
 }
 
 // starved is how often an owner is sent its bulk until it comes to its moment.
@@ -50,10 +53,10 @@ const starved = 20
 
 // stall an owner until another process has finished the bulk. Then it goes on
 // with what it was at.
-func stall(owner *life, finished func()) {
-	_ = owner.stop() // it fails only where the process is gone
+func stall(owner *program.Process, finished func()) {
+	_ = owner.Signal(syscall.SIGSTOP) // it fails only where the process is gone
 	finished()
-	_ = owner.resume()
+	_ = owner.Signal(syscall.SIGCONT)
 }
 
 // scene is a process that lasts, and for every moment one that does not: each
@@ -68,39 +71,35 @@ type scene struct {
 
 // owner is a process on a wire of its own, and the bulk that it is sent first.
 type owner struct {
-	*life
+	*program.Process
 	*sender
 	wire  *wire
 	bulk  *job
 	meets moment
 }
 
-func newScene(t *testing.T, program func() (string, error), moments []moment, with ...string) *scene {
+func newScene(t *testing.T, moments []moment) *scene {
 	t.Helper()
-	binary, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &scene{database: freshDatabase(t, Postgres)}
-	env := append(settings(s.database), with...)
-	heir := newVictim(t, binary, env)
+	env := settings(s.database)
+	heir := newVictim(t, env)
 	heir.start(t)
-	c := enroll(t, binary, env, noLimit)
+	c := enroll(t, env, noLimit)
 	s.heir = newSender(c, []*victim{heir})
 	var taken string
 	s.rival, taken = newClerk(0, 0).rival()
 	s.heir.send(t.Context(), s.rival)
 	for _, at := range moments {
 		w := newWire(t, s.database)
-		v := newVictim(t, binary, append(slices.Clone(env), "WAYBILL_DATABASE_URL="+w.url))
+		v := newVictim(t, append(slices.Clone(env), "WAYBILL_DATABASE_URL="+w.url))
 		s.owners = append(s.owners, &owner{
-			life: v.start(t), sender: newSender(c, []*victim{v}), wire: w, bulk: fourItems(taken), meets: at,
+			Process: v.start(t), sender: newSender(c, []*victim{v}), wire: w, bulk: fourItems(taken), meets: at,
 		})
 	}
 	return s
 }
 
-func (s *scene) survive(t *testing.T, fate func(of *life, finished func())) {
+func (s *scene) survive(t *testing.T, fate func(of *program.Process, finished func())) {
 	t.Helper()
 	o := s.play(t, fate)
 	t.Log(o)
@@ -110,7 +109,7 @@ func (s *scene) survive(t *testing.T, fate func(of *life, finished func())) {
 }
 
 // play lets every owner meet its fate at its moment, all at a time.
-func (s *scene) play(t *testing.T, fate func(of *life, finished func())) outcome {
+func (s *scene) play(t *testing.T, fate func(of *program.Process, finished func())) outcome {
 	t.Helper()
 	begun := time.Now()
 	var group sync.WaitGroup
@@ -133,13 +132,13 @@ func (s *scene) play(t *testing.T, fate func(of *life, finished func())) outcome
 }
 
 // vanish sends a bulk to its owner, and when that has met its fate to the heir.
-func (s *scene) vanish(ctx context.Context, o *owner, fate func(of *life, finished func())) error {
+func (s *scene) vanish(ctx context.Context, o *owner, fate func(of *program.Process, finished func())) error {
 	caught, finished := make(chan struct{}), make(chan struct{})
 	o.wire.set(o.meets, func() (goOn bool) {
 		close(caught)
-		fate(o.life, func() { <-finished })
+		fate(o.Process, func() { <-finished })
 		select {
-		case <-o.over:
+		case <-o.Exited:
 			s.deaths.Add(1)
 			return false
 		default:

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"waybill/test/program"
 )
 
 // manyMoves is as many deliveries as one request moves.
@@ -45,28 +47,21 @@ func TestAMoveOfManySurvivesTheDeathOfItsProcesses(t *testing.T) {
 
 func stormOnMoves(t *testing.T, dialect Dialect) {
 	url := freshDatabase(t, dialect)
-	binary, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	env := settings(url)
 	var made struct{ Token string }
-	err = command(t.Context(), binary, env, &made, "operator", "create", "--name", "Dispatch", "--kind", "dispatcher", "--json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := newVictim(t, binary, env)
-	customer := newSender(enroll(t, binary, env, noLimit), []*victim{v})
+	command(t, env, &made, "operator", "create", "--name", "Dispatch", "--kind", "dispatcher")
+	v := newVictim(t, env)
+	customer := newSender(enroll(t, env, noLimit), []*victim{v})
 	life := v.start(t)
-	t.Cleanup(func() { life.kill() })
-	worker := newVictimOf(t, binary, env, "worker")
+	t.Cleanup(func() { life.Kill() })
+	worker := newVictimOf(t, env, "worker")
 	helper := worker.start(t)
-	t.Cleanup(func() { helper.kill() })
+	t.Cleanup(func() { helper.Kill() })
 
 	clerk, db := newClerk(0, 0), openDatabase(t, url)
 	for range manyMoves / 100 {
 		j := clerk.bulk(100, nil)
-		until(t, "a hundred deliveries are booked", startPatience, func() bool { return customer.try(t.Context(), j, v.url()) })
+		until(t, "a hundred deliveries are booked", program.Patience, func() bool { return customer.try(t.Context(), j, v.url()) })
 	}
 	ids := referencesOf(t, db)
 	items := make([]m, len(ids))
@@ -93,9 +88,9 @@ func stormOnMoves(t *testing.T, dialect Dialect) {
 		if n%2 == 0 { // the caller does not come back
 			go func() { _, _ = ask(t.Context()) }()
 			until(t, "the run has begun", time.Minute, func() bool { return scan(t, db, "SELECT count(*) FROM move_runs") == n+1 })
-			life.kill()
+			life.Kill()
 			leftToWorker += scan(t, db, "SELECT count(*) FROM move_run_items WHERE outcome = 'pending'")
-			helper.kill()
+			helper.Kill()
 			helper = worker.start(t)
 			deaths += 2
 			until(t, "the worker made the end", time.Minute, func() bool {
@@ -116,15 +111,15 @@ func stormOnMoves(t *testing.T, dialect Dialect) {
 			}()
 			for range blows {
 				time.Sleep(time.Duration(20+rand.IntN(180)) * time.Millisecond)
-				life.kill()
-				helper.kill()
+				life.Kill()
+				helper.Kill()
 				helper, life = worker.start(t), v.start(t)
 				deaths += 2
 			}
 			select {
 			case answer = <-done:
 			case <-time.After(time.Minute):
-				t.Fatalf("no answer to %s after %d deaths; %s", key, deaths, v.tail())
+				t.Fatalf("no answer to %s after %d deaths; %s", key, deaths, life.Tail())
 			}
 		}
 		again, code := ask(t.Context())

@@ -3,12 +3,11 @@ package faults
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"waybill/test/backend"
 )
 
 // everything is what a database holds, as text.
@@ -107,7 +106,7 @@ func TestAKeyIsMadeUsedRotatedAndRevokedAtTwoServersAndIsNowhereAfterItsOneAnswe
 	cookie := ama.client.Jar.Cookies(mustParse(t, ama.at))[0].Value
 	places := map[string]string{"the database": everything(t, url)}
 	for i, v := range s.servers {
-		text, err := os.ReadFile(v.logs)
+		text, err := os.ReadFile(filepath.Join(v.dir, "serve.log"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,42 +128,4 @@ func TestAKeyIsMadeUsedRotatedAndRevokedAtTwoServersAndIsNowhereAfterItsOneAnswe
 	if !strings.Contains(places["the database"], person) { // the search finds what is there
 		t.Error("the dump of the database is empty")
 	}
-}
-
-func TestTheWholePortalWorksWithoutRedis(t *testing.T) {
-	server := backend.OwnRedis(t)
-	t.Parallel()
-	s := serve(t, freshDatabase(t, Postgres), 1, "WAYBILL_REDIS_URL="+server.URL)
-	t.Cleanup(s.close)
-	ama := newVisitor(t, s.portal(0))
-	s.invites(t, ama, "ama@stormy.example", "owner")
-	all := func(how string) {
-		begun := time.Now()
-		other := newVisitor(t, s.portal(0))
-		other.post("/signin", "email", "ama@stormy.example", "password", "something else, long").is(t, http.StatusUnauthorized,
-			"You are not signed in")
-		other.post("/signin", "email", "ama@stormy.example", "password", sesame).is(t, http.StatusOK, "Hello, Ama Mensah")
-		s.makesKey(t, other, "live")
-		at := other.get(s.keys("live")).keyAt(t, "")
-		other.post(at+"/rotate", "once", drawn("key_")).is(t, http.StatusOK, "works on until you revoke it")
-		other.post(at+"/revoke").is(t, http.StatusOK, "The key was revoked")
-		other.post("/people", "email", "efua@stormy.example", "name", "Efua", "role", "viewer").is(t, http.StatusOK, "Efua is invited")
-		for _, path := range []string{"/", "/apps", "/people", "/audit", "/account", s.keys("sandbox")} {
-			if p := other.get(path).is(t, http.StatusOK, "<h1>"); p.took > 30*time.Second {
-				t.Errorf("Redis %s: %s took %s", how, path, p.took)
-			}
-		}
-		other.post("/signout").is(t, http.StatusOK, "You are signed out")
-		t.Logf("Redis %s: all of it took %s", how, time.Since(begun))
-	}
-	all("there")
-	if err := server.Pause(); err != nil {
-		t.Fatal(err)
-	}
-	all("hung")
-	if err := server.Resume(); err != nil {
-		t.Fatal(err)
-	}
-	server.Kill()
-	all("gone")
 }

@@ -1,8 +1,6 @@
 package faults
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"html"
 	"io"
 	"net/http"
@@ -143,10 +141,8 @@ func (s *shop) portal(n int) string { return "http://" + s.servers[n].portal }
 func (s *shop) invites(t *testing.T, v *visitor, email, role string) (id, link string) {
 	t.Helper()
 	var person struct{ ID, Link string }
-	if err := command(t.Context(), s.binary, s.env, &person, "person", "invite", "--business", s.sender.customer.BusinessID,
-		"--email", email, "--name", "Ama Mensah", "--role", role, "--json"); err != nil {
-		t.Fatal(err)
-	}
+	command(t, s.env, &person, "person", "invite", "--business", s.sender.customer.BusinessID,
+		"--email", email, "--name", "Ama Mensah", "--role", role)
 	_, secret, _ := strings.Cut(person.Link, "/enter/")
 	v.post("/enter/"+secret).is(t, http.StatusOK, "Hello, Ama Mensah")
 	v.post("/account/password", "password", sesame).is(t, http.StatusOK, "The password was saved")
@@ -168,11 +164,4 @@ func (s *shop) makesKey(t *testing.T, v *visitor, env string) string {
 		t.Fatalf("no key is shown:\n%s", made.body)
 	}
 	return made.secret()
-}
-
-// drawn is an ID that nothing has.
-func drawn(prefix string) string {
-	random := make([]byte, 16)
-	_, _ = rand.Read(random) // never fails
-	return prefix + hex.EncodeToString(random)
 }

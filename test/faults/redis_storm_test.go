@@ -71,7 +71,7 @@ func TestStormOnRedisFailsNoCall(t *testing.T) {
 // joinLate starts one more server while Redis is unwell.
 func (s *shop) joinLate(t *testing.T, while string) {
 	t.Helper()
-	late := newVictim(t, s.binary, s.env)
+	late := newVictim(t, s.env)
 	begun := time.Now()
 	late.start(t)
 	t.Logf("with Redis %s a server answers %s after its start", while, time.Since(begun).Round(time.Millisecond))

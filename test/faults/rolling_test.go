@@ -12,11 +12,10 @@ import (
 	"time"
 
 	"waybill/test/backend"
+	"waybill/test/program"
 )
 
 const (
-	// endsWithin is how long a process may take to end once it takes no requests any more.
-	endsWithin = time.Minute
 	// takesOn is how long a server that was told to end takes requests: several looks of the balancer.
 	takesOn = 3 * time.Second
 	// crowded is the answer to a bulk of an application that waits too long for others at one server, restart or not.
@@ -77,7 +76,6 @@ func TestARollingRestartFailsNothing(t *testing.T) {
 	r.drain(t, time.Minute)
 	close(calm)
 	beside.Wait()
-	r.repeatAll(t.Context())
 	r.tell(t, took, slowest, reader)
 }
 
@@ -89,19 +87,12 @@ func newRollout(t *testing.T, lookEvery time.Duration) *rollout {
 	}
 	p := newPost(t, setting{dialect: Postgres, redis: backend.OwnRedis(t).URL, servers: servers, workers: workers, apps: 2,
 		with: []string{"WAYBILL_SHUTDOWN_DELAY=" + takesOn.String()}})
-	binary, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rollout{post: p, balancer: newBalancer(t, lookEvery, p.servers...), shop: &shop{binary: binary, env: p.servers[0].env}}
+	r := &rollout{post: p, balancer: newBalancer(t, lookEvery, p.servers...), shop: &shop{env: p.servers[0].env}}
 	var quiet struct{ ID string }
 	business := p.apps[0].customer.BusinessID
-	if err := command(t.Context(), binary, r.shop.env, &quiet, "app", "create", "--business", business, "--name",
-		"Quiet", "--json"); err != nil {
-		t.Fatal(err)
-	}
+	command(t, r.shop.env, &quiet, "app", "create", "--business", business, "--name", "Quiet")
 	r.shop.sender = &sender{customer: customer{BusinessID: business, AppID: quiet.ID}}
-	until(t, "all servers are ready", startPatience, func() bool {
+	until(t, "all servers are ready", program.Patience, func() bool {
 		for _, v := range p.servers {
 			if !r.leadsTo(v) {
 				return false
@@ -120,7 +111,7 @@ func newRollout(t *testing.T, lookEvery time.Duration) *rollout {
 // successor is a process of the same kind at addresses of its own.
 func successor(t *testing.T, v *victim) *victim {
 	t.Helper()
-	return newVictimOf(t, v.binary, v.env, v.command...)
+	return newVictimOf(t, v.env, v.command...)
 }
 
 // replaceServer ends a server, and starts its successor before that or, at the same addresses,
@@ -135,8 +126,8 @@ func (r *rollout) replaceServer(t *testing.T, n int, before bool) (ended time.Du
 	}
 	streams := r.openStreams(t, old)
 	begun := time.Now()
-	if err := life.quit(takesOn + endsWithin); err != nil {
-		t.Errorf("server %d: %v; its log ends with:\n%s", n, err, old.tail())
+	if err := life.Stop(); err != nil {
+		t.Errorf("server %d: %v", n, err)
 	}
 	ended = time.Since(begun)
 	streams.Wait()
@@ -145,7 +136,7 @@ func (r *rollout) replaceServer(t *testing.T, n int, before bool) (ended time.Du
 		return ended
 	}
 	r.serving[n] = old.start(t)
-	until(t, "a server is ready again", startPatience, func() bool { return r.leadsTo(old) })
+	until(t, "a server is ready again", program.Patience, func() bool { return r.leadsTo(old) })
 	return ended
 }
 
@@ -157,8 +148,8 @@ func (r *rollout) replaceWorker(t *testing.T, n int, before bool) (ended time.Du
 		r.lives[n] = r.workers[n].start(t)
 	}
 	begun := time.Now()
-	if err := life.quit(endsWithin); err != nil {
-		t.Errorf("worker %d: %v; its log ends with:\n%s", n, err, old.tail())
+	if err := life.Stop(); err != nil {
+		t.Errorf("worker %d: %v", n, err)
 	}
 	ended = time.Since(begun)
 	if !before {
@@ -201,7 +192,7 @@ func (r *rollout) openStreams(t *testing.T, at *victim) *sync.WaitGroup {
 	r.shop.invites(t, person, fmt.Sprintf("ama%d@stormy.example", r.written.Load()), "owner")
 	stream("the tracking page", &http.Client{}, "http://"+at.sandbox+"/track/"+reference+"/stream")
 	stream("the inbox", &http.Client{Jar: person.client.Jar}, "http://"+at.portal+"/sandbox/inbox?application="+r.shop.sender.customer.AppID)
-	until(t, "the streams are open", startPatience, func() bool {
+	until(t, "the streams are open", program.Patience, func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return open.Load() == 2 || len(r.broken) > 0
@@ -237,8 +228,8 @@ func (r *rollout) tell(t *testing.T, took, slowest time.Duration, reader *feedRe
 	t.Helper()
 	l := r.audit(t)
 	missed, repeated := reader.against(r.published(t)[hexOf(reader.app.customer.AppID)])
-	t.Logf("%d processes were replaced in %.1f s, none took longer than %.2f s to end; %d connections were refused, %d creates repeated, "+
-		"%d streams ended", len(r.servers)+len(r.workers), took.Seconds(), slowest.Seconds(), r.refused, r.repeated, r.streams)
+	t.Logf("%d processes were replaced in %.1f s, none took longer than %.2f s to end; %d connections were refused, "+
+		"%d streams ended", len(r.servers)+len(r.workers), took.Seconds(), slowest.Seconds(), r.refused, r.streams)
 	t.Log(l)
 	t.Logf("webhooks came within %.0f ms, 99 of 100 within %.0f ms, half within %.0f ms", ms(l.quantile(1000)), ms(l.quantile(990)),
 		ms(l.quantile(500)))

@@ -15,7 +15,6 @@ import (
 // shop is a few servers on one database, with customers that keep ordering,
 // whatever the servers answer.
 type shop struct {
-	binary  string
 	env     []string
 	servers []*victim
 	sender  *sender
@@ -32,25 +31,30 @@ type shop struct {
 
 const customers = 4
 
+// What clients are told while something is away; they repeat what they asked.
+const (
+	away     = "503 SERVICE_UNAVAILABLE"
+	unpriced = "503 QUOTE_UNAVAILABLE"
+	// inProgress is the answer to the repetition of a request that died with a
+	// server, or that the server could not release because its database was away.
+	inProgress = "409 IDEMPOTENCY_IN_PROGRESS"
+)
+
 // serve is a shop on a migrated database, without customers yet. Each server has
 // the settings besides the usual ones.
 func serve(t *testing.T, url string, servers int, with ...string) *shop {
 	t.Helper()
-	binary, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &shop{
-		binary: binary, env: append(settings(url), with...),
+		env:     append(settings(url), with...),
 		closing: make(chan struct{}), watch: &stopwatch{transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 		may: []string{"201", "207", "replays"},
 	}
 	for range servers {
-		v := newVictim(t, binary, s.env)
+		v := newVictim(t, s.env)
 		v.start(t)
 		s.servers = append(s.servers, v)
 	}
-	s.sender = newSender(enroll(t, binary, s.env, noLimit), s.servers)
+	s.sender = newSender(enroll(t, s.env, noLimit), s.servers)
 	s.sender.client = &http.Client{Transport: s.watch, Timeout: time.Minute}
 	t.Cleanup(s.watch.transport.CloseIdleConnections)
 	return s

@@ -38,7 +38,7 @@ func TestStormOnSimulationsLosesAndDoublesNothing(t *testing.T) {
 	for n := range rounds {
 		must(direct.FlushAll(t.Context()).Err())
 		time.Sleep(pause)
-		p.lives[n%len(p.lives)].kill()
+		p.lives[n%len(p.lives)].Kill()
 		time.Sleep(pause)
 		p.revive(t, n%len(p.lives))
 		switch n {
@@ -66,5 +66,5 @@ func (p *playground) revive(t *testing.T, worker int) {
 	if p.lives[worker], err = p.workers[worker].launch(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.lives[worker].kill)
+	t.Cleanup(p.lives[worker].Kill)
 }

@@ -21,6 +21,7 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/application/access"
 	"waybill/domain"
+	"waybill/test/program"
 )
 
 // playground is servers and workers on one database, and applications whose
@@ -30,9 +31,9 @@ type playground struct {
 	dialect Dialect
 	db      *sql.DB
 	servers []*victim
-	serving []*life // of the servers
+	serving []*program.Process // of the servers
 	workers []*victim
-	lives   []*life // of the workers
+	lives   []*program.Process // of the workers
 	apps    []*sender
 	client  *http.Client
 
@@ -56,20 +57,11 @@ type setting struct {
 	apps    int
 	with    []string   // settings besides the usual ones
 	each    [][]string // by process, servers first: settings of it alone
-	clocks  []string   // by process, servers first: how its clock is wrong, as clockVariable tells it
 }
 
 // newPlayground starts the processes. On SQLite that is one that does everything.
 func newPlayground(t *testing.T, of setting) *playground {
 	t.Helper()
-	get := program
-	if of.clocks != nil {
-		get = wrongClockProgram
-	}
-	binary, err := get()
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := &playground{
 		url: cmp.Or(of.url, freshDatabase(t, of.dialect)), dialect: of.dialect, started: map[string]simulation{},
 		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}},
@@ -82,19 +74,16 @@ func newPlayground(t *testing.T, of setting) *playground {
 	env = append(env, of.with...)
 	p.enroll(t, of.apps)
 	if of.dialect == SQLite {
-		p.servers = []*victim{newVictimOf(t, binary, env, "dev", "--data-dir", t.TempDir())}
+		p.servers = []*victim{newVictimOf(t, env, "dev", "--data-dir", t.TempDir())}
 	} else {
 		for range of.servers {
-			p.servers = append(p.servers, newVictim(t, binary, env))
+			p.servers = append(p.servers, newVictim(t, env))
 		}
 		for range of.workers {
-			p.workers = append(p.workers, newVictimOf(t, binary, env, "worker"))
+			p.workers = append(p.workers, newVictimOf(t, env, "worker"))
 		}
 	}
 	all := slices.Concat(p.servers, p.workers)
-	for i, clock := range of.clocks {
-		all[i].env = append(all[i].env, clockVariable+"="+clock)
-	}
 	for i, of := range of.each {
 		all[i].env = append(slices.Clone(all[i].env), of...)
 	}

@@ -95,14 +95,15 @@ func survive(t *testing.T, storms []storm) {
 // rage runs the storm and looks at what it left.
 func (s storm) rage(t *testing.T) outcome {
 	t.Helper()
-	url, env, binary := s.place(t)
-	c := enroll(t, binary, env, noLimit)
+	url := freshDatabase(t, s.dialect)
+	env := settings(url)
+	c := enroll(t, env, noLimit)
 	var victims []*victim
 	var begun atomic.Int64 // deliveries
 	first, rest := s.jobs()
 	total := deliveriesIn(rest)
 	for range s.servers() {
-		v := newVictim(t, binary, env)
+		v := newVictim(t, env)
 		v.hurried = func() bool { return 2*blowsTo(victims)*total > 3*int(begun.Load())*s.blows() }
 		v.stalling = s.stalls
 		victims = append(victims, v)
@@ -152,17 +153,6 @@ func (s storm) rage(t *testing.T) outcome {
 	}
 	o.examine(t, openDatabase(t, url), s.dialect, all)
 	return o
-}
-
-// place makes a migrated database and the settings for it.
-func (s storm) place(t *testing.T) (url string, env []string, binary string) {
-	t.Helper()
-	binary, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	url = freshDatabase(t, s.dialect)
-	return url, settings(url), binary
 }
 
 // settings are those of every server here.

@@ -200,20 +200,20 @@ func (p *post) struck(end func()) {
 // strikeWorker kills a worker and starts it again.
 func (p *post) strikeWorker(t *testing.T, n int) {
 	t.Helper()
-	p.struck(p.lives[n].kill)
+	p.struck(p.lives[n].Kill)
 	p.revive(t, n)
 }
 
 // strikeServer kills a server and starts it again.
 func (p *post) strikeServer(t *testing.T, n int) {
 	t.Helper()
-	p.struck(p.serving[n].kill)
+	p.struck(p.serving[n].Kill)
 	l, err := p.servers[n].launch(context.WithoutCancel(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.serving[n] = l
-	t.Cleanup(l.kill)
+	t.Cleanup(l.Kill)
 }
 
 // pending is how many webhooks are to be sent, and -1 while the database is away.

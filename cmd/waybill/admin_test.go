@@ -125,22 +125,6 @@ func TestPickupLocationsAreReadAsTheAPIReadsThem(t *testing.T) {
 	}
 }
 
-func TestARunningServerNoticesWhatCommandsDo(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	_, vars := startDev(t, dir)
-	key := inDir[object](t, dir, "key", "create", "--app", vars["WAYBILL_APP_ID"], "--env", "sandbox", "--scopes", "all")
-	answers := func(code int) func() bool {
-		return func() bool {
-			got, _ := call(t, "GET", vars["WAYBILL_SANDBOX_URL"]+"/api-key", key["key"].(string), "")
-			return got == code
-		}
-	}
-	eventually(t, "the new key opens", answers(http.StatusOK))
-	inDir[object](t, dir, "key", "revoke", key["id"].(string))
-	eventually(t, "the revoked key is refused", answers(http.StatusUnauthorized))
-}
-
 func TestAdvanceMovesADeliveryAsThePlatform(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

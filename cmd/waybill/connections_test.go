@@ -1,12 +1,7 @@
 package main
 
 import (
-	"io"
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -58,69 +53,4 @@ func TestIdleConnectionsOfCustomersAreKeptForAsLongAsTheSettingSays(t *testing.T
 			t.Errorf("operations: %v, want its own", got)
 		}
 	}
-}
-
-func TestAFloodOfTheSandboxStopsNeitherLiveNorOperations(t *testing.T) {
-	t.Parallel()
-	const most, flood = 64, 300
-	r, v := startServe(t, append(served(t), "WAYBILL_MAX_CONNECTIONS=64"))
-	sandbox, err := url.Parse(v.Sandbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range flood {
-		c, err := net.DialTimeout("tcp", sandbox.Host, patience)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-	}
-	// Each with a connection of its own: none may be left over from before.
-	fresh := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
-	for range most / 4 {
-		for _, address := range []string{v.Live + "/openapi.json", v.Ops + "/readyz"} {
-			res, err := fresh.Get(address)
-			if err != nil {
-				t.Fatalf("while the sandbox is flooded: %v", err)
-			}
-			_, _ = io.Copy(io.Discard, res.Body)
-			if _ = res.Body.Close(); res.StatusCode != http.StatusOK {
-				t.Fatalf("%s answers %d while the sandbox is flooded", address, res.StatusCode)
-			}
-		}
-	}
-	res, err := fresh.Get(v.Ops + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, _ := io.ReadAll(res.Body)
-	_ = res.Body.Close()
-	// How many depends on how long the flood took: after 5 s places are free again.
-	for listener, refused := range map[string]bool{"sandbox": true, "live": false} {
-		none := `waybill_connections_refused_total{listener="` + listener + `"} 0`
-		if slices.Contains(strings.Split(string(metrics), "\n"), none) == refused {
-			t.Errorf("connections of %s were refused: %t, want %t", listener, !refused, refused)
-		}
-	}
-	r.terminate(t)
-}
-
-// The flood is over within the five seconds that a connection gets for its first
-// request, without any action of an operator.
-func TestLongTheSandboxIsBackAfterAFlood(t *testing.T) {
-	t.Parallel()
-	r, v := startServe(t, append(served(t), "WAYBILL_MAX_CONNECTIONS=64"))
-	sandbox, err := url.Parse(v.Sandbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 100 {
-		c, err := net.DialTimeout("tcp", sandbox.Host, patience)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-	}
-	eventually(t, "the sandbox answers again", func() bool { return status(v.Sandbox+"/openapi.json") == http.StatusOK })
-	r.terminate(t)
 }

@@ -1,24 +1,16 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
-	"waybill/adapters/cli/integrator"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/domain"
@@ -144,32 +136,6 @@ func TestDemoWithJSONPrintsTheWholeLifeAsOneValue(t *testing.T) {
 	}
 }
 
-// Another installation's sandbox is called with what the environment or a file holds.
-func TestDemoFindsTheSandboxInTheEnvironment(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	_, vars := startDev(t, dir)
-	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte(vars["WAYBILL_TEST_KEY"]+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	address, key := "WAYBILL_SANDBOX_URL="+vars["WAYBILL_SANDBOX_URL"], "WAYBILL_TEST_KEY="+vars["WAYBILL_TEST_KEY"]
-	for name, c := range map[string]struct{ environ, args []string }{
-		"variables":            {[]string{address, key}, nil},
-		"variable with a file": {[]string{address, "WAYBILL_TEST_KEY_FILE=" + file}, nil},
-		"flags": {[]string{"WAYBILL_SANDBOX_URL=http://127.0.0.1:1/v1", "WAYBILL_TEST_KEY=x"},
-			[]string{"--url", vars["WAYBILL_SANDBOX_URL"] + "/", "--key-file", file}},
-		"a directory that is named": {[]string{"WAYBILL_SANDBOX_URL=http://127.0.0.1:1/v1", "WAYBILL_TEST_KEY=x"}, []string{"--data-dir", dir}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if o := command(t, c.environ, append([]string{"demo", "--scenario", "manual"}, c.args...)...); o.code != term.ExitOK ||
-				strings.Contains(o.stdout, vars["WAYBILL_TEST_KEY"]) {
-				t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
-			}
-		})
-	}
-}
-
 func TestDemoTellsWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	calls := new(atomic.Int32)
@@ -232,85 +198,6 @@ func TestDemoTellsWhatItNeeds(t *testing.T) {
 	}
 }
 
-// flaky is a sandbox behind a network that loses an answer and a server that
-// is busy: the first calls of a bulk each meet something else.
-func flaky(t *testing.T, sandbox string) (baseURL string, sent *sync.Map) {
-	t.Helper()
-	target, err := url.Parse(strings.TrimSuffix(sandbox, "/v1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	through := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
-	var calls atomic.Int32
-	sent = new(sync.Map)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		if before, again := sent.LoadOrStore(r.Header.Get("Idempotency-Key"), string(body)); again && before != string(body) {
-			t.Error("another body under the same key")
-		}
-		switch calls.Add(1) {
-		case 1:
-			r.Header.Set("X-Sandbox-Error", "RATE_LIMIT_EXCEEDED")
-		case 2:
-			r.Header.Set("X-Sandbox-Error", "IDEMPOTENCY_IN_PROGRESS")
-		case 3:
-			r.Header.Set("X-Sandbox-Error", "INTERNAL_SERVER_ERROR")
-		case 4, 5: // booked, and the answer is lost
-			through.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler)
-		}
-		through.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL + "/v1", sent
-}
-
-func TestManyDeliveriesAreBookedOnceEachWhateverIsLost(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	_, vars := startDev(t, dir)
-	address, sent := flaky(t, vars["WAYBILL_SANDBOX_URL"])
-	o := command(t, []string{"WAYBILL_TEST_KEY=" + vars["WAYBILL_TEST_KEY"]}, "demo", "--url", address, "--deliveries", "230", "--json")
-	if o.code != term.ExitOK || o.stderr != "" {
-		t.Fatalf("exit code %d\n%s", o.code, o.stderr)
-	}
-	var v integrator.ManyView
-	if err := json.Unmarshal([]byte(o.stdout), &v); err != nil {
-		t.Fatal(err)
-	}
-	// The two calls without an answer net/http may have repeated by itself.
-	if v.Deliveries != 230 || v.Created != 230 || v.Failed != 0 || len(v.Failures) != 0 || v.Requests != 3 || v.Repeated < 3 ||
-		v.Seconds <= 0 || v.PerSecond <= 0 {
-		t.Errorf("%+v", v)
-	}
-	keys := 0
-	sent.Range(func(any, any) bool { keys++; return true })
-	if keys != 3 {
-		t.Errorf("%d keys for 3 requests", keys)
-	}
-	found, cursor := map[string]bool{}, ""
-	for {
-		_, page := call(t, "GET", vars["WAYBILL_SANDBOX_URL"]+"/deliveries?limit=100"+cursor, vars["WAYBILL_TEST_KEY"], "")
-		for _, d := range page["data"].([]any) {
-			found[d.(object)["external_id"].(string)] = true
-		}
-		next, more := page["meta"].(object)["next_cursor"].(string)
-		if !more {
-			break
-		}
-		cursor = "&cursor=" + url.QueryEscape(next)
-	}
-	for n := range 230 {
-		if !found[fmt.Sprintf("%s-%d", v.Prefix, n+1)] {
-			t.Errorf("delivery %d is missing", n+1)
-		}
-	}
-	if len(found) != 230 {
-		t.Errorf("%d deliveries", len(found))
-	}
-}
-
 func TestManyDeliveriesAreTalliedByTheirErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -370,17 +257,5 @@ func TestARefusedBatchEndsTheDemo(t *testing.T) {
 	const atOnce = 2
 	if calls.Load() > 1+2*atOnce {
 		t.Errorf("%d calls were made", calls.Load())
-	}
-}
-
-func TestACtrlCEndsTheDemoAndTellsWhatGoesOn(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	startDev(t, dir)
-	r := start(t, nil, "demo", "--data-dir", dir, "--step-seconds", "300")
-	eventually(t, "it follows", func() bool { return strings.Contains(r.stdout.String(), "  booked\n") })
-	r.stop()
-	if code := r.wait(t); code != term.ExitFailure || r.stderr.String() != "error: interrupted: the delivery goes on without us\n" {
-		t.Errorf("exit code %d\n%s", code, r.stderr.String())
 	}
 }

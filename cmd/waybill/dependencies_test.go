@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -32,19 +30,10 @@ func TestAServerTellsAtItsStartWhatDoesNotAnswerAndWhichAddressesCannotBeOpened(
 			if command == "dev" {
 				home = filepath.Join(t.TempDir(), "dev")
 			}
-			r := start(t, append([]string{setting + "http://" + closedPort}, environ...), append(args, "--data-dir", home, "--json")...)
-			var v admin.ServingView
-			eventually(t, "it serves", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
-			eventually(t, "it is ready", func() bool { return status(v.Ops+"/readyz") == http.StatusOK })
-			res, err := http.Get(v.Ops + "/readyz")
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, _ := io.ReadAll(res.Body)
-			res.Body.Close()
-			log := r.stderr.String()
+			r, v := startCommand(t, append([]string{setting + "http://" + closedPort}, environ...), append(args, "--data-dir", home)...)
+			body, log := readAll(t, v.Ops+"/readyz"), r.stderr.String()
 			if strings.Count(log, "the "+name+" service does not answer") != 1 || !strings.Contains(log, "nothing answers at 127.0.0.1:") ||
-				!strings.Contains(string(body), "Ready, degraded: "+name) {
+				!strings.Contains(body, "Ready, degraded: "+name) {
 				t.Errorf("%s without %s: %s\n%s", command, name, body, log)
 			}
 			if got := strings.Count(log, "nobody else can open them"); command == "serve" && got != 1 || command == "dev" && got != 0 {

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 )
@@ -295,20 +294,6 @@ func TestADevThatCannotStartLeavesNothingBehind(t *testing.T) {
 		t.Error("a start that failed took the customer away")
 	}
 	r.terminate(t)
-}
-
-func TestDevWithJSONPrintsOneValue(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	r, vars := startDev(t, dir, "--json")
-	r.terminate(t)
-	var v admin.ServingView
-	if err := json.Unmarshal([]byte(r.stdout.String()), &v); err != nil {
-		t.Fatal(err)
-	}
-	if v.Live != vars["WAYBILL_LIVE_URL"] || v.Ops != vars["WAYBILL_OPS_URL"] || v.EnvFile != settings.DataDir(dir).DevEnv() {
-		t.Errorf("%+v", v)
-	}
 }
 
 // What dev.env exports must not disturb the next command.

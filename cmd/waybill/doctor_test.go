@@ -279,10 +279,7 @@ func TestADatabaseThatIsAheadIsToldAndServed(t *testing.T) {
 	found(t, examined(t, dir), doctor.VerdictWarn, "migrations", "the database is ahead of this program: it is at 9999",
 		"run everywhere the version that migrated it")
 	for _, args := range [][]string{{"serve"}, {"worker"}} {
-		r := start(t, freePorts, append(args, "--data-dir", dir, "--json")...)
-		var v admin.ServingView
-		eventually(t, "it serves", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
-		eventually(t, "it is ready", func() bool { return status(v.Ops+"/readyz") == http.StatusOK })
+		r, _ := startCommand(t, freePorts, append(args, "--data-dir", dir)...)
 		if log := r.stderr.String(); !strings.Contains(log, "the database is ahead of this program: it is at 9999, and this program knows the "+
 			"steps up to") {
 			t.Errorf("%s tells nothing\n%s", args[0], log)
@@ -401,11 +398,6 @@ func must[T any](value T, err error) T {
 func doctorAsksForATrip(t *testing.T, routing *backend.Valhalla) {
 	none := filepath.Join(t.TempDir(), "none")
 	found(t, examined(t, none, "WAYBILL_ROUTING_URL="+routing.URL), doctor.VerdictOK, "routing", routing.URL, "answers in")
-	r := start(t, nil, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")
-	t.Cleanup(func() { r.terminate(t) })
-	var v struct {
-		URL string `json:"pricing_url"`
-	}
-	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
-	found(t, examined(t, none, "WAYBILL_PRICING_URL="+v.URL), doctor.VerdictOK, "pricing", v.URL, "answers in")
+	_, at := startPricing(t, nil)
+	found(t, examined(t, none, "WAYBILL_PRICING_URL="+at), doctor.VerdictOK, "pricing", at, "answers in")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/test/stage"
@@ -70,6 +71,14 @@ func madeApp(t *testing.T, environ []string) (business, app string) {
 	t.Helper()
 	business = made(t, environ, "business", "create", "--name", "Adom Foods")["id"].(string)
 	return business, made(t, environ, "app", "create", "--business", business, "--name", "Shop")["id"].(string)
+}
+
+// madeKey is a key of a new customer in an environment.
+func madeKey(t *testing.T, environ []string, env string) (id, key string) {
+	t.Helper()
+	_, app := madeApp(t, environ)
+	k := made(t, environ, "key", "create", "--app", app, "--env", env, "--scopes", "all")
+	return k["id"].(string), k["key"].(string)
 }
 
 type object = map[string]any
@@ -140,6 +149,50 @@ func startDev(t *testing.T, dir string, args ...string) (*running, map[string]st
 	return r, awaitDev(t, r, dir)
 }
 
+// devWith is the dev.env of a dev with settings of its own, which runs until the test ends.
+func devWith(t *testing.T, environ ...string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	return awaitDev(t, start(t, append(slices.Clone(freePorts), environ...), "dev", "--data-dir", dir), dir)
+}
+
+// startPricing starts a pricing service on a free port, and tells where it is.
+func startPricing(t *testing.T, environ []string, args ...string) (r *running, url string) {
+	t.Helper()
+	r = start(t, environ, append([]string{"pricing", "serve", "--addr", "127.0.0.1:0", "--json"}, args...)...)
+	var v struct {
+		URL string `json:"pricing_url"`
+	}
+	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
+	return r, v.URL
+}
+
+// startServe starts serve, and startWorker a worker; both tell where it listens.
+func startServe(t *testing.T, environ []string) (*running, admin.ServingView) {
+	t.Helper()
+	return startCommand(t, environ, "serve")
+}
+
+func startWorker(t *testing.T, environ []string) (*running, admin.ServingView) {
+	t.Helper()
+	return startCommand(t, environ, "worker")
+}
+
+func startCommand(t *testing.T, environ []string, args ...string) (*running, admin.ServingView) {
+	t.Helper()
+	r := start(t, environ, append(args, "--json")...)
+	var v admin.ServingView
+	eventually(t, args[0]+" is ready", func() bool {
+		select {
+		case code := <-r.ended:
+			t.Fatalf("%s ended with %d\n%s", args[0], code, r.stderr.String())
+		default:
+		}
+		return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
+	})
+	return r, v
+}
+
 // awaitDev answers with the dev.env of a dev that was started, once it is ready.
 func awaitDev(t *testing.T, r *running, dir string) (vars map[string]string) {
 	t.Helper()
@@ -191,6 +244,21 @@ func eventuallyShows(t *testing.T, ops string, want []string) {
 		missing = slices.DeleteFunc(slices.Clone(missing), func(text string) bool { return strings.Contains(string(shown), text) })
 		return err == nil && len(missing) == 0
 	})
+}
+
+// readAll is the text at an address.
+func readAll(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // status is the answer's status, or 0 where there is none.

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"waybill/adapters/cli/integrator"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
@@ -99,59 +98,6 @@ func TestListenDeliversToTheProgramAndEndsWithCtrlC(t *testing.T) {
 	if code := r.wait(t); code != term.ExitOK || !strings.HasSuffix(r.stderr.String(), "\nStopped listening.\n") ||
 		strings.Contains(r.stderr.String(), vars["WAYBILL_TEST_KEY"]) {
 		t.Errorf("exit code %d\n%s", code, r.stderr.String())
-	}
-}
-
-// What the sandbox was told shows in its log of attempts, and by its retries.
-func TestListenTellsTheSandboxWhatBecameOfIt(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	_, vars := startDev(t, dir)
-	program := &program3000{}
-	program.status.Store(http.StatusServiceUnavailable)
-	server := httptest.NewServer(program)
-	defer server.Close()
-
-	r := start(t, nil, "listen", "--data-dir", dir, "--forward-to", server.URL, "--events", "delivery.created", "--json")
-	var ready integrator.ReadyLine
-	eventually(t, "it is ready", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &ready) == nil })
-	if ready.Kind != "ready" || ready.URL != vars["WAYBILL_SANDBOX_URL"] || ready.ForwardTo != server.URL || len(ready.EventTypes) != 1 {
-		t.Errorf("%+v", ready)
-	}
-	program.secret.Store(ready.Secret)
-	inDir[triggered](t, dir, "trigger", "manual")
-	eventually(t, "the first attempt fails", func() bool { return strings.Count(r.stdout.String(), "\n") == 2 })
-	var first integrator.AttemptLine
-	if err := json.Unmarshal([]byte(strings.Split(r.stdout.String(), "\n")[1]), &first); err != nil {
-		t.Fatal(err)
-	}
-	if first.Kind != "attempt" || first.Attempt != 1 || first.Succeeded || first.StatusCode != 503 || first.ErrorClass != "http_5xx" ||
-		first.ResponseExcerpt != "thanks" || len(first.Payload) == 0 {
-		t.Errorf("%+v", first)
-	}
-	var log []object
-	eventually(t, "the sandbox knows", func() bool {
-		_, answer := call(t, http.MethodGet, vars["WAYBILL_SANDBOX_URL"]+"/webhook-deliveries/"+first.WebhookDeliveryID+"/attempts",
-			vars["WAYBILL_TEST_KEY"], "")
-		list, _ := answer["data"].([]any)
-		for _, a := range list {
-			log = append(log, a.(object))
-		}
-		return len(log) > 0
-	})
-	if log[0]["status_code"] != 503.0 || log[0]["error_class"] != "http_5xx" || log[0]["response_excerpt"] != "thanks" ||
-		log[0]["next_attempt_at"] == nil {
-		t.Errorf("%v", log[0])
-	}
-	program.status.Store(http.StatusNoContent)
-	eventually(t, "it is tried again", func() bool { return strings.Count(r.stdout.String(), "\n") == 3 })
-	if got := program.events(); len(got) != 2 || len(program.odd) > 0 || got[0].ID != got[1].ID ||
-		!strings.Contains(r.stdout.String(), `"attempt":2,"succeeded":true,"status_code":204`) {
-		t.Errorf("%+v, %v\n%s", got, program.odd, r.stdout.String())
-	}
-	r.terminate(t)
-	if r.stderr.String() != "" {
-		t.Errorf("a script is told\n%s", r.stderr.String())
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"waybill/adapters/telemetry"
 	"waybill/configs"
 	"waybill/ports"
-	"waybill/test/stage"
 )
 
 // store purges what it is told to have, a batch at a time.
@@ -91,26 +90,6 @@ func TestTheJanitorLeavesTheDatabaseToOthers(t *testing.T) {
 		}
 		stop()
 		<-done
-	})
-}
-
-func TestTheJanitorLogsAFailureAndComesAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		s := &store{err: errors.New("gone")}
-		var logged stage.Log
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			runJob(ctx, periodic.Cleaning(s, slog.New(slog.DiscardHandler)), telemetry.NewLogger(&logged, slog.LevelInfo, false))
-		}()
-		time.Sleep(periodic.SweepEvery + time.Second)
-		stop()
-		<-done
-		if s.calls.Load() != 2 || strings.Count(logged.String(), "error=gone") != 2 {
-			t.Errorf("%d calls, logged %q", s.calls.Load(), logged.String())
-		}
 	})
 }
 

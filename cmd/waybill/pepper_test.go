@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
@@ -66,31 +64,12 @@ func TestUnderAnotherPepperNothingIsServedAndNoKeyMade(t *testing.T) {
 	r.terminate(t)
 }
 
-// The first server claims the database, before there is any key.
-func TestServersOfOneDatabaseShareItsPepper(t *testing.T) {
-	t.Parallel()
-	environ := served(t)
-	r, _ := startServe(t, environ)
-	o := refusal(t, underPepper(environ, strings.Repeat("q", 32)), "serve", "--json")
-	if o.code != term.ExitFailure ||
-		!strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_KEY_PEPPER is not the one`) {
-		t.Errorf("exit code %d\n%s", o.code, o.stderr)
-	}
-	r.terminate(t)
-	r, _ = startServe(t, environ)
-	r.terminate(t)
-}
-
 func TestDevTakesADatabaseOverAndWarnsOnce(t *testing.T) {
 	t.Parallel()
 	database := "WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "shared.db")
 	warned := func(dir string) int {
 		t.Helper()
-		r := start(t, append(slices.Clone(freePorts), database), "dev", "--data-dir", dir, "--json")
-		var v admin.ServingView
-		eventually(t, "dev is ready", func() bool {
-			return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
-		})
+		r, v := startCommand(t, append(slices.Clone(freePorts), database), "dev", "--data-dir", dir)
 		vars, err := settings.ReadEnvFile(v.EnvFile)
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +125,7 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 		t.Errorf("a token of before: %d, %v", code, answer)
 	}
 	eventually(t, "one key is left, which is counted", func() bool {
-		metrics := string(drained(t, must(http.Get(v.Ops+"/metrics"))))
+		metrics := readAll(t, v.Ops+"/metrics")
 		return strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"operator_token\"} 0\n") &&
 			(strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 2\n") ||
 				strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 1\n"))

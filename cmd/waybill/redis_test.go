@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +14,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"waybill/adapters/cli/admin"
-	"waybill/adapters/cli/settings"
-	"waybill/adapters/cli/term"
 	waybillredis "waybill/adapters/redis"
 	"waybill/configs"
 	"waybill/test/backend"
@@ -151,7 +146,7 @@ func TestAnInstallationKeepsToTheDatabaseOfItsURL(t *testing.T) {
 		environ := append(served(t), "WAYBILL_REDIS_URL="+base+database)
 		server, v := startServe(t, environ)
 		worker, _ := startWorker(t, environ)
-		key := sandboxKey(t, environ)
+		_, key := madeKey(t, environ, "sandbox")
 		id, _ := book(t, v, key, "failed_at_pickup", 1)
 		eventually(t, "the worker did both steps", func() bool { return simulation(t, v, key, id)["status"] == "completed" })
 		worker.terminate(t)
@@ -202,65 +197,6 @@ func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
 	}
 }
 
-func TestASentinelIsAskedWhereRedisIs(t *testing.T) {
-	t.Parallel()
-	master := backend.OwnRedis(t)
-	sentinel, err := backend.StartSentinel(t.Context(), "waybill", master)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := sentinel.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	client, err := waybillredis.Open(sentinel.URL+"?master_name=waybill", waybillredis.Timeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	info, err := client.Info(t.Context(), "server").Result()
-	if err != nil || !strings.Contains(info, fmt.Sprintf("tcp_port:%d\r", master.Port)) {
-		t.Errorf("%v, %s", err, info)
-	}
-}
-
-// making runs commands that make things and answers with what they print.
-func making(t *testing.T, environ []string) func(args ...string) object {
-	return func(args ...string) (answer object) {
-		t.Helper()
-		o := command(t, environ, append(args, "--json")...)
-		if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != term.ExitOK {
-			t.Fatalf("%v: %v\n%s", args, err, o.stderr)
-		}
-		return answer
-	}
-}
-
-// liveKey makes a customer and a key of it.
-func liveKey(t *testing.T, environ []string) (id, key string) {
-	t.Helper()
-	makes := making(t, environ)
-	business := makes("business", "create", "--name", "Adom Foods")["id"].(string)
-	app := makes("app", "create", "--business", business, "--name", "Shop")["id"].(string)
-	made := makes("key", "create", "--app", app, "--env", "live", "--scopes", "all")
-	return made["id"].(string), made["key"].(string)
-}
-
-func readAll(t *testing.T, url string) string {
-	t.Helper()
-	res, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
-}
-
 // fallbacks is how many calls the limiter of the process answered.
 func fallbacks(t *testing.T, v admin.ServingView) (n int) {
 	t.Helper()
@@ -274,7 +210,7 @@ func fallbacks(t *testing.T, v admin.ServingView) (n int) {
 func TestProcessesOnOneRedisShareLimitsAndHearOfARevokedKey(t *testing.T) {
 	t.Parallel()
 	environ := append(served(t), "WAYBILL_REDIS_URL="+backend.OwnRedis(t).URL, "WAYBILL_RATE_LIMIT_PER_KEY=10/60s")
-	_, key := liveKey(t, environ)
+	_, key := madeKey(t, environ, "live")
 	one, first := startServe(t, environ)
 	other, second := startServe(t, environ)
 	admitted := 0
@@ -301,13 +237,13 @@ func TestProcessesOnOneRedisShareLimitsAndHearOfARevokedKey(t *testing.T) {
 		t.Errorf("/readyz says %s", ready)
 	}
 
-	id, key := liveKey(t, environ)
+	id, key := madeKey(t, environ, "live")
 	for _, url := range []string{first.Live, second.Live} {
 		if code, answer := call(t, "GET", url+"/api-key", key, ""); code != http.StatusOK {
 			t.Fatalf("answer %d: %v", code, answer)
 		}
 	}
-	making(t, environ)("key", "revoke", id)
+	made(t, environ, "key", "revoke", id)
 	for _, url := range []string{first.Live, second.Live} {
 		eventually(t, "the revoked key is refused", func() bool {
 			code, _ := call(t, "GET", url+"/api-key", key, "")
@@ -323,7 +259,7 @@ func TestAServerStartsAndServesWithoutItsRedisAndSaysSoOnce(t *testing.T) {
 	server := backend.OwnRedis(t)
 	server.Kill()
 	environ := append(served(t), "WAYBILL_REDIS_URL="+server.URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000/1s")
-	_, key := liveKey(t, environ)
+	_, key := madeKey(t, environ, "live")
 	r, v := startServe(t, environ)
 	for range 50 {
 		if code, answer := call(t, "GET", v.Live+"/api-key", key, ""); code != http.StatusOK {
@@ -356,32 +292,4 @@ func TestAServerStartsAndServesWithoutItsRedisAndSaysSoOnce(t *testing.T) {
 	if strings.Contains(logged, "omitted") {
 		t.Errorf("a line lacks what it should tell\n%s", logged)
 	}
-}
-
-func TestDevUsesTheRedisItIsGiven(t *testing.T) {
-	t.Parallel()
-	url := backend.OwnRedis(t).URL
-	dir := t.TempDir()
-	r := start(t, append(slices.Clone(freePorts), "WAYBILL_REDIS_URL="+url), "dev", "--data-dir", dir)
-	var vars map[string]string
-	eventually(t, "dev is ready", func() bool {
-		vars, _ = settings.ReadEnvFile(settings.DataDir(dir).DevEnv())
-		return vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
-	})
-	client, err := waybillredis.Open(url, waybillredis.Timeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	eventually(t, "the key and the business of a request are counted in Redis", func() bool {
-		if code, answer := call(t, "GET", vars["WAYBILL_LIVE_URL"]+"/api-key", vars["WAYBILL_LIVE_KEY"], ""); code != http.StatusOK {
-			t.Fatalf("answer %d: %v", code, answer)
-		}
-		keys := strings.Join(client.Keys(t.Context(), "*").Val(), " ")
-		return strings.Contains(keys, "waybill:{limit}:key:") && strings.Contains(keys, "waybill:{limit}:business:")
-	})
-	if vars["WAYBILL_REDIS_URL"] != url || !strings.Contains(r.stdout.String(), url) {
-		t.Errorf("dev.env names %q, and the banner is\n%s", vars["WAYBILL_REDIS_URL"], r.stdout.String())
-	}
-	r.terminate(t)
 }

@@ -20,7 +20,7 @@ func TestAReplicaThatDoesNotAnswerIsToldOfAndStopsNothing(t *testing.T) {
 	environ := append(served(t), "WAYBILL_DATABASE_URL="+url, noReplica) // the later one counts
 	found(t, examined(t, t.TempDir(), environ...), doctor.VerdictWarn, "replicas", "127.0.0.1:1", "does not answer")
 	_, v := startServe(t, environ)
-	_, key := liveKey(t, environ)
+	_, key := madeKey(t, environ, "live")
 	if code, answer := call(t, "GET", v.Live+"/deliveries", key, ""); code != 200 {
 		t.Errorf("a list is answered %d, %v", code, answer)
 	}

@@ -3,14 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
-	"waybill/adapters/cli/settings"
 	"waybill/domain"
 	"waybill/test/backend"
 )
@@ -72,35 +69,6 @@ func quote(t *testing.T, base, key string, vehicle domain.VehicleType, from, to 
 	return q
 }
 
-// body is the text at an address.
-func body(t *testing.T, url string) string {
-	t.Helper()
-	res, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// devWith starts dev with settings of its own.
-func devWith(t *testing.T, environ ...string) (vars map[string]string) {
-	t.Helper()
-	dir := t.TempDir()
-	r := start(t, append(slices.Clone(freePorts), environ...), "dev", "--data-dir", dir)
-	t.Cleanup(func() { r.terminate(t) })
-	eventually(t, "dev is ready", func() bool {
-		var err error
-		vars, err = settings.ReadEnvFile(settings.DataDir(dir).DevEnv())
-		return err == nil && vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
-	})
-	return vars
-}
-
 func TestLongARoutingEngine(t *testing.T) {
 	t.Parallel()
 	routing := backend.ValhallaForTest(t)
@@ -152,7 +120,7 @@ func quotesByRoad(t *testing.T, routing *backend.Valhalla) {
 			t.Errorf("no way to the %s: got %+v", end, q)
 		}
 	}
-	metrics := body(t, byRoad["WAYBILL_OPS_URL"]+"/metrics")
+	metrics := readAll(t, byRoad["WAYBILL_OPS_URL"]+"/metrics")
 	for _, want := range []string{
 		`waybill_routing_requests_total{result="measured"} 6`, `waybill_routing_requests_total{result="no_route"} 3`,
 		`waybill_routing_requests_total{result="unavailable"} 0`, `waybill_routing_duration_seconds_count 9`,
@@ -169,7 +137,7 @@ func goesOnWithoutPrices(t *testing.T, routing *backend.Valhalla) {
 	ask := func(to domain.Coordinates) quoted {
 		return quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Car, backend.PlaceA, to)
 	}
-	ready := func() string { return body(t, vars["WAYBILL_OPS_URL"]+"/readyz?verbose") }
+	ready := func() string { return readAll(t, vars["WAYBILL_OPS_URL"]+"/readyz?verbose") }
 	if text := ready(); !strings.Contains(text, `"name":"routing","ok":true`) || strings.Contains(text, "degraded") {
 		t.Errorf("/readyz: %s", text)
 	}
@@ -195,14 +163,8 @@ func goesOnWithoutPrices(t *testing.T, routing *backend.Valhalla) {
 
 func pricesByRoad(t *testing.T, routing *backend.Valhalla) {
 	// A file that both processes share names the service itself, too.
-	r := start(t, []string{"WAYBILL_ROUTING_URL=" + routing.URL, "WAYBILL_PRICING_URL=http://127.0.0.1:1"}, "pricing", "serve", "--addr",
-		"127.0.0.1:0", "--json")
-	t.Cleanup(func() { r.terminate(t) })
-	var v struct {
-		URL string `json:"pricing_url"`
-	}
-	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
-	vars := devWith(t, "WAYBILL_PRICING_URL="+v.URL, "WAYBILL_ROUTING_URL=http://127.0.0.1:1")
+	_, at := startPricing(t, []string{"WAYBILL_ROUTING_URL=" + routing.URL, "WAYBILL_PRICING_URL=http://127.0.0.1:1"})
+	vars := devWith(t, "WAYBILL_PRICING_URL="+at, "WAYBILL_ROUTING_URL=http://127.0.0.1:1")
 	q := quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Truck, backend.PlaceA, backend.PlaceC)
 	if q.Status != http.StatusOK || q.Kilometres != 5 || q.Source != "road" {
 		t.Errorf("got %+v, want 5 km by road", q)
@@ -211,10 +173,10 @@ func pricesByRoad(t *testing.T, routing *backend.Valhalla) {
 	if q.Status != http.StatusUnprocessableEntity || q.Field != "pickup" {
 		t.Errorf("from the sea: got %+v", q)
 	}
-	if text := body(t, vars["WAYBILL_OPS_URL"]+"/readyz?verbose"); strings.Contains(text, "routing") {
+	if text := readAll(t, vars["WAYBILL_OPS_URL"]+"/readyz?verbose"); strings.Contains(text, "routing") {
 		t.Errorf("a routing engine that this process does not ask is a check: %s", text)
 	}
-	if text := body(t, v.URL+"/metrics"); !strings.Contains(text, `waybill_routing_requests_total{result="measured"} 1`) {
+	if text := readAll(t, at+"/metrics"); !strings.Contains(text, `waybill_routing_requests_total{result="measured"} 1`) {
 		t.Error("the service's metrics do not count its distances")
 	}
 }

@@ -84,11 +84,7 @@ func TestDevTakesADatabaseOverWithItsSecretKeyAndWarnsOnce(t *testing.T) {
 	}{
 		{[]string{oldKey}, 0}, {[]string{newKey, oldKey}, 0}, {[]string{oldKey}, 1}, {[]string{oldKey}, 0},
 	} {
-		r := start(t, underKey(environ, step.key[0], step.key[1:]...), "dev", "--data-dir", dir, "--json")
-		var v admin.ServingView
-		eventually(t, "dev is ready", func() bool {
-			return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
-		})
+		r, _ := startCommand(t, underKey(environ, step.key[0], step.key[1:]...), "dev", "--data-dir", dir)
 		eventually(t, "the check is under the key", func() bool { return isUnder(t, environ, step.key[0]) })
 		r.terminate(t)
 		if got := strings.Count(r.stderr.String(), "WAYBILL_SECRET_KEY is another one than before"); got != step.warnings {
@@ -110,7 +106,8 @@ type customer struct {
 }
 
 func newCustomer(t *testing.T, environ []string) *customer {
-	c := &customer{t: t, key: sandboxKey(t, environ), secrets: map[string]string{}, came: map[string][]error{}}
+	_, key := madeKey(t, environ, "sandbox")
+	c := &customer{t: t, key: key, secrets: map[string]string{}, came: map[string][]error{}}
 	c.at = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		c.mu.Lock()

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,22 +25,6 @@ func served(t *testing.T) (environ []string) {
 	}
 	return append(slices.Clone(freePorts), database,
 		"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
-}
-
-// startServe starts serve and tells where it listens.
-func startServe(t *testing.T, environ []string) (*running, admin.ServingView) {
-	t.Helper()
-	r := start(t, environ, "serve", "--json")
-	var v admin.ServingView
-	eventually(t, "serve is ready", func() bool {
-		select {
-		case code := <-r.ended:
-			t.Fatalf("serve ended with %d\n%s", code, r.stderr.String())
-		default:
-		}
-		return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
-	})
-	return r, v
 }
 
 func TestServeServesUntilItIsTold(t *testing.T) {
@@ -69,59 +51,6 @@ func TestServeServesUntilItIsTold(t *testing.T) {
 	}
 	if status(v.Ops+"/healthz") != 0 {
 		t.Error("a listener is still open")
-	}
-}
-
-// The quote hangs in the pricing service while the server is told to stop.
-func TestARequestUnderWayIsFinishedBeforeTheServerStops(t *testing.T) {
-	t.Parallel()
-	asked, release := make(chan struct{}, 1), make(chan struct{})
-	pricing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked <- struct{}{}
-		<-release
-		_, _ = io.WriteString(w, `{"currency":"GHS","fee":24.5,"distance_km":5.3,"distance_source":"road","requires_custom_quote":false}`)
-	}))
-	defer pricing.Close()
-	r := start(t, append(slices.Clone(freePorts), "WAYBILL_PRICING_URL="+pricing.URL), "dev", "--data-dir", t.TempDir(), "--json")
-	var v admin.ServingView
-	var vars map[string]string
-	eventually(t, "dev is ready", func() bool {
-		if json.Unmarshal([]byte(r.stdout.String()), &v) != nil || status(v.Ops+"/readyz") != http.StatusOK {
-			return false
-		}
-		vars, _ = settings.ReadEnvFile(v.EnvFile)
-		return true
-	})
-	answered := make(chan int, 1)
-	go func() {
-		req, _ := http.NewRequestWithContext(context.Background(), "POST", v.Sandbox+"/quotes", strings.NewReader(
-			`{"vehicle_type":"bike","pickup_location_id":"`+vars["WAYBILL_PICKUP_ID"]+`","dropoff":{"latitude":5.6,"longitude":-0.19}}`))
-		req.Header.Set("Authorization", "Bearer "+vars["WAYBILL_TEST_KEY"])
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			answered <- 0
-			return
-		}
-		_ = res.Body.Close()
-		answered <- res.StatusCode
-	}()
-	<-asked
-	r.stop()
-	eventually(t, "the server says that it is draining", func() bool { return status(v.Ops+"/readyz") == http.StatusServiceUnavailable })
-	if code := status(v.Ops + "/healthz"); code != http.StatusOK {
-		t.Errorf("while draining /healthz answers %d", code)
-	}
-	select {
-	case code := <-r.ended:
-		t.Fatalf("the server ended with %d before its request did", code)
-	default:
-	}
-	close(release)
-	if code := <-answered; code != http.StatusOK {
-		t.Errorf("the request under way was answered %d", code)
-	}
-	if code := r.wait(t); code != term.ExitOK {
-		t.Errorf("exit code %d", code)
 	}
 }
 
@@ -163,15 +92,18 @@ func TestServeTellsWhatItNeeds(t *testing.T) {
 	}
 }
 
-func TestServeDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {
+func TestServersAndWorkersDoNotTakeTheDirectoryOfDevByThemselves(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	prepared := inDir[admin.MigrationsView](t, settings.DefaultDataDir, "migrate", "up")
 	if prepared.Pending != 0 {
 		t.Fatal("not migrated")
 	}
-	if o := command(t, freePorts, "serve"); o.code != term.ExitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL is not set") {
-		t.Errorf("exit code %d\n%s", o.code, o.stderr)
+	for _, name := range []string{"serve", "worker"} {
+		o := refusal(t, freePorts, name)
+		if o.code != term.ExitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL is not set") {
+			t.Errorf("%s: exit code %d\n%s", name, o.code, o.stderr)
+		}
 	}
 	if o := command(t, nil, "business", "list"); o.code != term.ExitOK {
 		t.Errorf("commands do not find it: exit code %d\n%s", o.code, o.stderr)
@@ -203,12 +135,8 @@ func TestThePricingServiceServesTheTariff(t *testing.T) {
 		"currency: EUR\ntariff: {step: 0.10, vehicles: {bike: {base: 3, per_km: 0, minimum: 0, range_km: 50}}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, nil, "pricing", "serve", "--addr", "127.0.0.1:0", "--config", file, "--json")
-	var v struct {
-		URL string `json:"pricing_url"`
-	}
-	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
-	res, err := http.Post(v.URL+"/prices", "application/json", strings.NewReader(
+	r, at := startPricing(t, nil, "--config", file)
+	res, err := http.Post(at+"/prices", "application/json", strings.NewReader(
 		`{"environment":"live","vehicle_type":"bike","currency":"EUR","pickup":{"latitude":5.56,"longitude":-0.2},"dropoff":{"latitude":5.6,"longitude":-0.19}}`))
 	if err != nil {
 		t.Fatal(err)

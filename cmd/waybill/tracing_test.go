@@ -79,12 +79,3 @@ func TestAVariableForTracesThatCannotBeUsedIsAWarning(t *testing.T) {
 		})
 	}
 }
-
-func BenchmarkWithoutACollector(b *testing.B) {
-	var f *tracing
-	var sender ports.WebhookSender = mocks.NewMockWebhookSender(gomock.NewController(b))
-	b.ReportAllocs()
-	for b.Loop() {
-		_, _, _ = f.requests(), f.headers(), f.tracing().WebhookSender(sender)
-	}
-}

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"waybill/adapters/cli/admin"
-	"waybill/adapters/cli/integrator"
-	"waybill/domain"
 )
 
 func TestADatabaseThatIsAwayIsToldOnceAndPlainly(t *testing.T) {
@@ -27,17 +25,6 @@ func TestAMigrationWithNothingToDoSaysSo(t *testing.T) {
 		}
 	}
 	inDir[admin.MigrationsView](t, dir, "migrate", "up") // with --json nothing else is there
-}
-
-func TestADemoWithNothingRunningTellsThatFirst(t *testing.T) {
-	t.Parallel()
-	environ := []string{integrator.TestKeyEnv + "=" + domain.MakeAPIKey(domain.Sandbox, [32]byte{})}
-	for _, args := range [][]string{nil, {"--deliveries", "300"}} {
-		o := command(t, environ, append([]string{"demo", "--url", "http://" + closedPort + "/v1"}, args...)...)
-		if o.stdout != "" || !strings.HasPrefix(o.stderr, "error: nothing runs at ") {
-			t.Errorf("%v: %s%s", args, o.stdout, o.stderr)
-		}
-	}
 }
 
 func TestTheEnvironmentIsCompleted(t *testing.T) {

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,29 +20,6 @@ import (
 	"waybill/configs"
 	"waybill/ports"
 )
-
-// startWorker starts a worker and tells where it listens.
-func startWorker(t *testing.T, environ []string) (*running, admin.ServingView) {
-	t.Helper()
-	r := start(t, environ, "worker", "--json")
-	var v admin.ServingView
-	eventually(t, "the worker is ready", func() bool {
-		select {
-		case code := <-r.ended:
-			t.Fatalf("the worker ended with %d\n%s", code, r.stderr.String())
-		default:
-		}
-		return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
-	})
-	return r, v
-}
-
-// sandboxKey makes a customer and its key by the commands of operators.
-func sandboxKey(t *testing.T, environ []string) string {
-	t.Helper()
-	_, app := madeApp(t, environ)
-	return made(t, environ, "key", "create", "--app", app, "--env", "sandbox", "--scopes", "all")["key"].(string)
-}
 
 // jobShown is the beginning of the metric of a job's last success.
 func jobShown(name string) string {
@@ -131,15 +106,6 @@ func TestAWorkerHasFlagsForWhatItUses(t *testing.T) {
 	}
 }
 
-func TestAWorkerDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	inDir[admin.MigrationsView](t, settings.DefaultDataDir, "migrate", "up")
-	if o := refusal(t, freePorts, "worker"); o.code != term.ExitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL is not set") {
-		t.Errorf("exit code %d\n%s", o.code, o.stderr)
-	}
-}
-
 // simulation is what the API says of a delivery.
 func simulation(t *testing.T, v admin.ServingView, key, id string) object {
 	t.Helper()
@@ -166,7 +132,7 @@ func TestServersLeaveTheStepsToWorkers(t *testing.T) {
 	t.Parallel()
 	environ := served(t)
 	server, v := startServe(t, environ)
-	key := sandboxKey(t, environ)
+	_, key := madeKey(t, environ, "sandbox")
 	id, due := book(t, v, key, "failed_at_pickup", 1)
 	// Longer than a process that does steps needs for one.
 	eventually(t, "the step is overdue", func() bool { return time.Since(due) > time.Second })
@@ -219,57 +185,4 @@ func TestAWorkerWhoseQueueFailsEnds(t *testing.T) {
 	if status(settings.Origin(servers.ops)+"/readyz") != 0 {
 		t.Error("its listener is still open")
 	}
-}
-
-// The step waits for the lock of the database while the worker is told to stop.
-// No other test runs beside this one: it looks at the goroutines of the process.
-func TestAWorkerFinishesTheStepThatItHasBegun(t *testing.T) {
-	environ := served(t)
-	server, v := startServe(t, environ)
-	key := sandboxKey(t, environ)
-	worker, w := startWorker(t, environ)
-	id, due := book(t, v, key, "delivered", 3)
-
-	var file string
-	for _, entry := range environ {
-		if path, ok := strings.CutPrefix(entry, "WAYBILL_DATABASE_URL=sqlite://"); ok {
-			file = path
-		}
-	}
-	other, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	other.SetMaxOpenConns(1)
-	exec := func(statement string) {
-		t.Helper()
-		if _, err := other.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	exec("PRAGMA busy_timeout = 5000")
-	exec("BEGIN IMMEDIATE")
-	if time.Now().After(due) {
-		t.Fatal("the step was due before the database was locked")
-	}
-	eventually(t, "the step has begun", func() bool {
-		stacks := make([]byte, 4<<20)
-		return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "sandbox.(*Simulator).Step")
-	})
-	worker.stop()
-	eventually(t, "the worker is not ready", func() bool { return status(w.Ops+"/readyz") == http.StatusServiceUnavailable })
-	select {
-	case code := <-worker.ended:
-		t.Fatalf("it ended with %d before its step did", code)
-	default:
-	}
-	exec("ROLLBACK")
-	if code := worker.wait(t); code != term.ExitOK {
-		t.Errorf("exit code %d\n%s", code, worker.stderr.String())
-	}
-	if s := simulation(t, v, key, id); s["step"] != 1.0 {
-		t.Errorf("the step was not done: %v", s)
-	}
-	server.terminate(t)
 }

@@ -117,20 +117,6 @@ func TestTheDoctorTellsAnotherInstallationFromOurs(t *testing.T) {
 	theirs.terminate(t)
 }
 
-func TestTheDoctorCountsInGoodEnglish(t *testing.T) {
-	t.Parallel()
-	none := filepath.Join(t.TempDir(), "none")
-	for want, environ := range map[string][]string{
-		"error: 1 setting cannot be used; the rest was not looked at\n":  {"WAYBILL_LOG_LEVEL=loud"},
-		"error: 2 settings cannot be used; the rest was not looked at\n": {"WAYBILL_LOG_LEVEL=loud", "WAYBILL_LIVE_ADDR=x"},
-		"error: 1 of 15 checks failed\n":                                 {"WAYBILL_REDIS_URL=redis://127.0.0.1:1/0"},
-	} {
-		if o := command(t, append(slices.Clone(freePorts), environ...), "doctor", "--data-dir", none); !strings.HasPrefix(o.stderr, want) {
-			t.Errorf("%v: %s, want %s", environ, o.stderr, want)
-		}
-	}
-}
-
 func TestAddressesThatOnlyThisMachineCanOpenAreTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

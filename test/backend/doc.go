@@ -1,5 +1,5 @@
 // Package backend starts what the program stands on, for tests: Postgres with standbys,
-// PgBouncer, Citus or Patroni, Redis, Valhalla and Dex, each from what is installed on this
+// PgBouncer or Citus, Redis, Valhalla and Dex, each from what is installed on this
 // machine, and networks between them that fail.
 //
 // A server listens on 127.0.0.1 only, trusts every client there, and lives in a temporary
@@ -28,13 +28,6 @@
 // A Citus is a coordinator and workers, each a Postgres of its own, from the Citus that is
 // installed beside this machine's Postgres. A database is of one cluster
 // once FormCitus has made it so on each server: Citus keeps its nodes by database.
-//
-// # Patroni
-//
-// A Patroni is a cluster that fails over by itself: Patroni beside each server, and one etcd, from the binaries that are installed on
-// this machine (on Debian the packages patroni, etcd-server and python3-etcd).
-//
-// Commits of the primary wait for a synchronous standby, and no other one is promoted.
 //
 // # PgBouncer
 //

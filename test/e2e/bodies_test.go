@@ -2,12 +2,10 @@ package e2e
 
 import "encoding/json"
 
-// Two places in Accra, about three kilometres apart, and one in Kumasi that no
-// bike goes to.
+// Two places in Accra, about three kilometres apart.
 const (
 	hereLatitude, hereLongitude   = 5.5571, -0.1818
 	thereLatitude, thereLongitude = 5.58, -0.19
-	farLatitude, farLongitude     = 6.6885, -1.6244
 )
 
 // change edits a body.

@@ -58,7 +58,12 @@ func within(ctx context.Context) option {
 // newClient calls with a key that exists already.
 func (s *server) newClient(t testing.TB, env, secret string) *client {
 	t.Helper()
-	doc := contract.Load(t)
+	return s.clientOf(t, contract.Load(t), env, secret)
+}
+
+// clientOf holds every answer against the description of its API.
+func (s *server) clientOf(t testing.TB, doc *contract.Document, env, secret string) *client {
+	t.Helper()
 	return &client{
 		t: t, s: s, env: env, key: secret, address: newAddress(),
 		http: &http.Client{

@@ -165,20 +165,3 @@ func TestEveryProblemOfAnOrderIsToldAtOnce(t *testing.T) {
 			invalid("pickup out_of_range", "dropoff out_of_range")
 	})
 }
-
-func TestATripWithoutAPriceNeedsACustomQuote(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *server, env string) {
-		c := s.caller(t, env)
-		far := m{"latitude": farLatitude, "longitude": farLongitude}
-		for _, vehicle := range []string{"truck", "bike", "car"} {
-			c.send("POST", "/quotes", aTrip(set("vehicle_type", vehicle), set("dropoff", far))).is(200).
-				has("data.requires_custom_quote", "true", "data.currency", "GHS").lacks("data.fee")
-			c.post("/deliveries", anOrder(set("vehicle_type", vehicle),
-				inner("recipient", set("address", m{"address": "Adum", "latitude": farLatitude, "longitude": farLongitude})))).
-				is(201).has("data.requires_custom_quote", "true").lacks("data.delivery_fee")
-		}
-		for vehicle, fee := range map[string]string{"bike": "19", "car": "27.5", "van": "61.5"} {
-			c.send("POST", "/quotes", aTrip(set("vehicle_type", vehicle))).is(200).has("data.fee", fee)
-		}
-	})
-}

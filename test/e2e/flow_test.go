@@ -91,24 +91,6 @@ func fromQuoteToCancel(t *testing.T, c *client) {
 	}
 }
 
-func TestACancelHonoursAnIdempotencyKey(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		c := s.caller(t, sandbox)
-		first, second := c.post("/deliveries", anOrder()).is(201).id(), c.post("/deliveries", anOrder()).is(201).id()
-		key := newKeyText()
-		done := c.post("/deliveries/"+first+"/cancel", nil, idem(key)).is(200).replayed(false)
-		replay := c.post("/deliveries/"+first+"/cancel", m{}, idem(key)).is(200).replayed(true)
-		if !bytes.Equal(done.body, replay.body) {
-			t.Errorf("the replay differs: %s, %s", done.body, replay.body)
-		}
-		c.post("/deliveries/"+second+"/cancel", nil, idem(key)).refused(409, "IDEMPOTENCY_CONFLICT")
-		c.get("/deliveries/"+second).has("data.status", "booked")
-		c.send("POST", "/deliveries/"+second+"/cancel", m{"reason": "rain"}).refused(400, "INVALID_REQUEST").
-			has("error.details.field", "reason")
-		c.post("/deliveries/"+second+"/cancel", nil, idem("short")).invalid("Idempotency-Key too_short")
-	})
-}
-
 func TestADeliveryKeepsWhatItWasBookedWith(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		c := s.loner(t, sandbox)

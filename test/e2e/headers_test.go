@@ -1,13 +1,7 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"io"
-	"net"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -102,56 +96,6 @@ func TestEveryAddressAndMethodAnswersInTheEnvelope(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestTheRootAnswersInTheEnvelope(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		base, err := url.Parse(s.base(live))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range []string{"GET / HTTP/1.1", "GET /v2/deliveries HTTP/1.1", "OPTIONS * HTTP/1.1", "GET /v1/../etc HTTP/1.1",
-			"GET /debug/pprof/ HTTP/1.1", "GET /metrics HTTP/1.1"} {
-			raw := exchange(t, base.Host, line+"\r\nHost: "+base.Host+"\r\n\r\n")
-			for _, name := range []string{"\r\nX-Request-ID: ", "\r\nRateLimit-Limit: ", "\r\nRateLimit-Remaining: ", "\r\nRateLimit-Reset: ",
-				"\r\nX-Content-Type-Options: nosniff\r\n", "\r\nCache-Control: private, no-store\r\n"} {
-				if !strings.Contains(raw, name) {
-					t.Errorf("%s: the answer has no %s header: %s", line, strings.TrimSpace(name), raw)
-				}
-			}
-			_, body, _ := strings.Cut(raw, "\r\n\r\n")
-			tree, _ := parse([]byte(body)).(m)
-			if tree["success"] != false {
-				t.Errorf("%s: not in the envelope: %s", line, raw)
-			}
-		}
-	})
-}
-
-// exchange sends bytes and returns what comes back until the first answer is over.
-func exchange(t testing.TB, address, request string) string {
-	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, request); err != nil {
-		t.Fatal(err)
-	}
-	var seen bytes.Buffer
-	res, err := http.ReadResponse(bufio.NewReader(io.TeeReader(conn, &seen)), nil)
-	if err != nil {
-		t.Fatalf("%v: %q", err, seen.String())
-	}
-	defer res.Body.Close()
-	if _, err := io.Copy(io.Discard, res.Body); err != nil {
-		t.Fatalf("%v: %q", err, seen.String())
-	}
-	return seen.String()
 }
 
 func TestAnETagSavesTheBody(t *testing.T) {

@@ -93,6 +93,11 @@ func rawField(body m, field, raw string) string {
 // and numbers that no field takes.
 func (g *siege) kinds(t *testing.T) {
 	for _, op := range fieldsOf {
+		unknown := invalidRequest
+		if strings.HasPrefix(op.path, helperPath) || strings.HasPrefix(op.path, listenerPath) {
+			unknown = g.helped(invalidRequest)
+		}
+		g.hit(t, op.method+" "+op.path+" with an unknown field", unknown, op.method, g.fill(op.path), m{"x": 1})
 		for entry := range strings.SplitSeq(op.fields, ", ") {
 			field, kind, _ := strings.Cut(entry, " ")
 			field, required := strings.CutSuffix(field, "!")

@@ -108,6 +108,7 @@ var hostileWires = []wire{
 	{name: "a letter that is escaped", bytes: get("/v1/deliveries/%64lv_" + "{hex}"), wants: answers("200")},
 	{name: "a path of another host", bytes: get("http://evil.example/v1/api-key"), wants: answers("200|4xx")},
 	{name: "a path of 32 KiB", bytes: get("/" + strings.Repeat("a", 32<<10)), wants: answers("431")},
+	{name: "what is not below /v1", bytes: get("/") + get("/v2/deliveries") + open("OPTIONS *") + "\r\n", wants: answers(nowhere, nowhere, "404|405")},
 	{name: "what operators see", bytes: get("/metrics") + get("/debug/pprof/") + get("/readyz"), wants: answers(nowhere, nowhere, nowhere)},
 
 	{name: "20 requests at once", bytes: strings.Repeat(get("/v1/api-key"), 20), wants: slices.Repeat([]string{"200"}, 20)},

@@ -66,23 +66,6 @@ func TestAKeyUsedForSomethingElseConflicts(t *testing.T) {
 	})
 }
 
-func TestRefusalsAreNotRememberedUnderAKey(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		c := s.caller(t, sandbox)
-		key, order := newKeyText(), anOrder(set("vehicle_type", "boat"))
-		c.post("/deliveries", order, idem(key)).refused(422, "VALIDATION_ERROR")
-		order["vehicle_type"], order["pickup_location_id"] = "bike", "pkp_x"
-		c.post("/deliveries", order, idem(key)).refused(422, "PICKUP_SHAPE_CONFLICT")
-		delete(order, "pickup_location_id")
-		external := c.post("/deliveries", anOrder(set("external_id", newExternalID()))).is(201).text("data.external_id")
-		order["external_id"] = external
-		c.post("/deliveries", order, idem(key)).refused(409, "EXTERNAL_ID_CONFLICT")
-		delete(order, "external_id")
-		c.post("/deliveries", order, idem(key)).is(201).replayed(false)
-		c.post("/deliveries", order, idem(key)).is(201).replayed(true)
-	})
-}
-
 func TestTheFormOfAnIdempotencyKey(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		c := s.caller(t, sandbox)
@@ -108,28 +91,6 @@ func TestTheFormOfAnIdempotencyKey(t *testing.T) {
 			c.post(create.path, create.body(), idem(fmt.Sprintf("%08x", rand.Uint32()))).is(201)
 			c.post(create.path, create.body(), idem(fmt.Sprintf("%0255x", rand.Uint64()))).is(201)
 			c.post(create.path, create.body(), idem(fmt.Sprintf("a key with ~ and %x", rand.Uint64()))).is(201)
-		}
-	})
-}
-
-func TestAKeyBelongsToTheApplicationInOneEnvironment(t *testing.T) {
-	both(t, func(t *testing.T, s *server) {
-		c := s.loner(t, live)
-		key, order := newKeyText(), anOrder()
-		first := c.post("/deliveries", order, idem(key)).is(201)
-
-		second := c.in(live) // another API key of the application
-		if replay := second.post("/deliveries", order, idem(key)).is(201).replayed(true); !bytes.Equal(replay.body, first.body) {
-			t.Errorf("the second key of the application got %s, want %s", replay.body, first.body)
-		}
-		elsewhere := c.in(sandbox).post("/deliveries", order, idem(key)).is(201).replayed(false)
-		business := first.text("data.recipient.id")
-		if elsewhere.id() == first.id() || elsewhere.text("data.recipient.id") == business {
-			t.Errorf("live and sandbox share: %s, %s", first.body, elsewhere.body)
-		}
-		foreign := s.caller(t, live).post("/deliveries", order, idem(key)).is(201).replayed(false)
-		if foreign.id() == first.id() || foreign.text("data.recipient.id") == business {
-			t.Errorf("two businesses share: %s, %s", first.body, foreign.body)
 		}
 	})
 }

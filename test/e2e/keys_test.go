@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -23,47 +22,18 @@ func TestAKeyMustBeWholeAndKnown(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		c := s.caller(t, env)
 		c.get("/api-key").is(200)
-		raw := func(values ...string) option {
-			return func(r *http.Request) {
-				r.Header["Authorization"] = values
-				r.Header.Set("X-Forwarded-For", newAddress())
-			}
-		}
-		for reason, headers := range map[string][][]string{
-			"missing": {{""}, nil},
-			"malformed": {
-				{"Bearer"}, {"Bearer "}, {"bearer " + c.key}, {"Bearer  " + c.key}, {"Bearer\t" + c.key}, {"Bearer " + c.key + " x"},
-				{"Basic " + c.key}, {c.key}, {"Bearer " + c.key, "Bearer " + c.key}, {"Bearer " + c.key[:len(c.key)-1]},
-				{"Bearer " + c.key + "0"}, {"Bearer " + strings.ToLower(c.key)}, {"Bearer " + swapTwo(c.key)}, {"Bearer svc_prod_key_" + c.key[13:]},
-				{"Bearer " + strings.Repeat("x", 5000)},
-			},
-			"unknown": {{"Bearer " + unknownKey(env)}},
+		for reason, bearer := range map[string]string{
+			"missing": "", "malformed": "Bearer " + c.key[:len(c.key)-1], "unknown": "Bearer " + unknownKey(env),
 		} {
-			for _, h := range headers {
-				a := c.get("/api-key", raw(h...)).refused(401, "INVALID_API_KEY").has("error.details.reason", reason)
-				if a.header.Get("WWW-Authenticate") != "Bearer" {
-					t.Error("a 401 has to name the scheme")
-				}
-				if strings.Contains(string(a.body), c.key) {
-					t.Errorf("the key is repeated: %s", a.body)
-				}
+			a := c.get("/api-key", with("Authorization", bearer)).refused(401, "INVALID_API_KEY").has("error.details.reason", reason)
+			if a.header.Get("WWW-Authenticate") != "Bearer" {
+				t.Error("a 401 has to name the scheme")
+			}
+			if strings.Contains(string(a.body), c.key) {
+				t.Errorf("the key is repeated: %s", a.body)
 			}
 		}
-		// A surplus of white space around a header's value is HTTP's to drop.
-		c.get("/api-key", raw("Bearer "+c.key+" ")).is(200)
 	})
-}
-
-// swapTwo is a key with two characters in each other's place.
-func swapTwo(key string) string {
-	b := []byte(key)
-	for i := 20; i < len(b)-1; i++ {
-		if b[i] != b[i+1] {
-			b[i], b[i+1] = b[i+1], b[i]
-			break
-		}
-	}
-	return string(b)
 }
 
 func TestAKeyOpensItsOwnEnvironmentOnly(t *testing.T) {

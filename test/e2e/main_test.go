@@ -65,9 +65,6 @@ func run(m *testing.M) int {
 		}
 		return true
 	})
-	for _, p := range pricedServers {
-		p.life.end()
-	}
 	if err := stopPooler(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)

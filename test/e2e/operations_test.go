@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,13 +14,11 @@ import (
 	"waybill/test/contract"
 )
 
+// operations is, for a client, the operations API in the place of an environment.
+const operations = "operations"
+
 // operator calls the operations API of a server with one token.
-type operator struct {
-	t     testing.TB
-	s     *server
-	token string
-	http  *http.Client
-}
+type operator struct{ *client }
 
 // operator is one of its own, and the ID of its token.
 func (s *server) operator(t testing.TB, more ...string) (*operator, string) {
@@ -35,50 +30,7 @@ func (s *server) operator(t testing.TB, more ...string) (*operator, string) {
 }
 
 func (s *server) operatorWith(t testing.TB, token string) *operator {
-	transport := contract.LoadOperations(t).Transport(s.connections, func(err error) { t.Error(err) })
-	return &operator{t: t, s: s, token: token, http: &http.Client{Transport: transport, Timeout: patience}}
-}
-
-// send makes a request; the body is nil, text or what is to be written as JSON.
-func (o *operator) send(method, path string, body any, options ...option) *answer {
-	o.t.Helper()
-	var content []byte
-	switch b := body.(type) {
-	case nil:
-	case string:
-		content = []byte(b)
-	default:
-		var err error
-		if content, err = json.Marshal(b); err != nil {
-			o.t.Fatal(err)
-		}
-	}
-	req, err := http.NewRequest(method, o.s.Vars["WAYBILL_OPS_URL"]+"/ops/v1"+path, bytes.NewReader(content))
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	if body == nil {
-		req.Body = http.NoBody
-	} else {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if o.token != "" {
-		req.Header.Set("Authorization", "Bearer "+o.token)
-	}
-	for _, change := range options {
-		change(req)
-	}
-	res, err := o.http.Do(req)
-	if err != nil {
-		o.t.Fatalf("%s %s: %v", method, path, err)
-	}
-	defer res.Body.Close()
-	a := &answer{t: o.t, what: method + " " + path, status: res.StatusCode, header: res.Header}
-	if a.body, err = io.ReadAll(res.Body); err != nil {
-		o.t.Fatal(err)
-	}
-	a.tree = parse(a.body)
-	return a
+	return &operator{s.clientOf(t, contract.LoadOperations(t), operations, token)}
 }
 
 func (o *operator) get(path string) *answer {

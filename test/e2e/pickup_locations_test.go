@@ -88,18 +88,3 @@ func TestPickupLocationsAreMadeChangedAndListed(t *testing.T) {
 		c.post("/pickup-locations", m{"name": "Half", "address": "Way", "latitude": 5.5}).invalid("longitude required")
 	})
 }
-
-func TestPickupLocationsMadeByAnOperatorAreTheBusinesss(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *server, env string) {
-		business := s.newBusiness(t)
-		c := s.appCaller(t, business, env)
-		made := s.command(t, "pickup-location", "create", "--business", business, "--env", env, "--name", "Warehouse 9", "--address", "Spintex")
-		id := made["id"].(string)
-		c.get("/pickup-locations/"+id).is(200).has("data.name", "Warehouse 9", "data.complete", "false")
-		c.post("/deliveries", anOrder(drop("pickup"), set("pickup_location_id", id))).refused(422, "PICKUP_LOCATION_INCOMPLETE")
-		whole := s.command(t, "pickup-location", "create", "--business", business, "--env", env, "--name", "Warehouse 10",
-			"--address", "Spintex", "--contact", "0302000014", "--latitude", "5.6", "--longitude", "-0.1")
-		c.post("/deliveries", anOrder(drop("pickup"), set("pickup_location_id", whole["id"]))).is(201).
-			has("data.pickup.contact", "+233302000014")
-	})
-}

@@ -2,12 +2,9 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os/exec"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -96,28 +93,4 @@ func unavailable(t testing.TB, ask func() *answer) {
 	}
 	a.number(t, "Retry-After")
 	a.lacks("error.details")
-}
-
-func TestThePricingServiceStopsCleanly(t *testing.T) {
-	t.Parallel()
-	p := startPricing(t, freeAddress(t))
-	res, err := http.Post("http://"+p.address+"/prices", "application/json", strings.NewReader(fmt.Sprintf(
-		`{"environment":"live","vehicle_type":"bike","currency":"GHS","pickup":{"latitude":%v,"longitude":%v},"dropoff":{"latitude":51.5,"longitude":0}}`,
-		hereLatitude, hereLongitude)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	answered, _ := parse(body).(m)
-	if err != nil || res.StatusCode != 422 || answered["code"] != "OUTSIDE_SERVICE_AREA" || answered["field"] != "dropoff" {
-		t.Errorf("a place outside was answered %d %s %v", res.StatusCode, body, err)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
-	}
 }

@@ -86,10 +86,13 @@ func (s *server) launch(t testing.TB) {
 	}
 }
 
-// base is the address of an environment's API.
+// base is the address of an environment's API, or of that of operators.
 func (s *server) base(env string) string {
-	if env == live {
+	switch env {
+	case live:
 		return s.Vars["WAYBILL_LIVE_URL"]
+	case operations:
+		return s.Vars["WAYBILL_OPS_URL"] + "/ops/v1"
 	}
 	return s.Vars["WAYBILL_SANDBOX_URL"]
 }

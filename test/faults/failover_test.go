@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"waybill/adapters/storage/gormstore"
 	"waybill/test/backend"
 )
 
@@ -90,52 +88,4 @@ func watchedRedis(t *testing.T) (master *backend.Redis, address string) {
 		return err == nil && len(known) == 1 && known[0]["master-link-status"] == "ok"
 	})
 	return master, sentinel.URL + "?master_name=waybill"
-}
-
-// TestAFailoverByPatroniCostsNoOrder lets the machine of the primary die under load.
-// Patroni finds that out when its lease of 20 s has ended.
-func TestAFailoverByPatroniCostsNoOrder(t *testing.T) {
-	if !full() {
-		t.Skip("part of the long form: make storm")
-	}
-	cluster, err := backend.StartPatroni(t.Context())
-	if errors.Is(err, backend.ErrNoPatroni) {
-		t.Skip("left out: ", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	both := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable", cluster.Nodes[0].Port, cluster.Nodes[1].Port)
-	if err := gormstore.Migrate(t.Context(), both); err != nil {
-		t.Fatal(err)
-	}
-	shop := serve(t, both, 2)
-	shop.may = append(shop.may, away, "409 IDEMPOTENCY_IN_PROGRESS")
-	shop.admit(t.Context())
-	const some = 30
-	until(t, "orders are booked", time.Minute, func() bool { return shop.booked() >= some })
-	crashed, first := time.Now(), cluster.Primary(t.Context())
-	if err := first.Crash(); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the standby is promoted", time.Minute, func() bool {
-		now := cluster.Primary(t.Context())
-		return now != nil && now != first
-	})
-	promoted := time.Now()
-	t.Logf("the standby is promoted %.1f s after the crash", promoted.Sub(crashed).Seconds())
-	for _, took := range shop.bookAgain(t, promoted) {
-		t.Logf("a server books again %.2f s after the promotion", took.Seconds())
-		if took > healedWithin() {
-			t.Errorf("that is more than %s", healedWithin())
-		}
-	}
-	booked := shop.booked()
-	until(t, "orders are booked again", goneWithin, func() bool { return shop.booked() >= booked+some })
-	shop.settle(t, "a failover by Patroni", openDatabase(t, cluster.Primary(t.Context()).URL), Postgres)
 }

@@ -108,8 +108,8 @@ func (c *client) in(env string) *client {
 func (s *server) commonBusiness(t testing.TB) string {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.making.Lock()
+	defer s.making.Unlock()
 	if s.businesses[test] == "" {
 		s.businesses[test] = s.newBusiness(t)
 	}

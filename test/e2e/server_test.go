@@ -25,8 +25,10 @@ type server struct {
 
 	connections *http.Transport
 
-	mu         sync.Mutex
-	secrets    map[string]bool   // what must never be logged
+	mu      sync.Mutex
+	secrets map[string]bool // what must never be logged
+
+	making     sync.Mutex
 	businesses map[string]string // by the tests that have them
 
 	tokenOnce sync.Once

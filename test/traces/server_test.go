@@ -77,22 +77,6 @@ func (s *server) stop() time.Duration {
 	return time.Since(begun)
 }
 
-// metric is the value of the first line of a metric; empty where there is none.
-func (s *server) metric(name string) string {
-	res, err := http.Get(s.Vars["WAYBILL_OPS_URL"] + "/metrics")
-	if err != nil {
-		return ""
-	}
-	defer res.Body.Close()
-	text, _ := io.ReadAll(res.Body)
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if rest, ok := strings.CutPrefix(line, name); ok && (strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "{")) {
-			return line[strings.LastIndexByte(line, ' ')+1:]
-		}
-	}
-	return ""
-}
-
 // post calls the sandbox and returns the data of a 201.
 func (s *server) post(path, requestID string, body map[string]any, headers ...string) map[string]any {
 	s.t.Helper()

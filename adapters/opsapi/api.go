@@ -21,8 +21,8 @@ import (
 	"waybill/domain"
 )
 
-// Limits of a connection. Profiles are recorded while the client waits, so
-// that an answer may take as long as the longest profile one asks for.
+// Limits of a connection. Profiles are recorded while the client waits, so a response may take
+// as long as the longest profile.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
@@ -31,28 +31,28 @@ const (
 	maxHeaderBytes    = 16 << 10
 )
 
-// Options are the sources of the listener's answers.
+// Options configures the listener.
 type Options struct {
-	Checks  []Check // all must succeed before the process takes traffic
+	Checks  []Check // all must succeed before the process gets traffic
 	Metrics prometheus.Gatherer
 	Log     *slog.Logger
 
-	TrustedProxies []netip.Prefix                  // the proxies whose X-Forwarded-For is believed
-	Hosts          []string                        // names of this listener, beside its addresses and localhost
-	Profiles       bool                            // profiles need no token; else an operator's
-	Around         func(http.Handler) http.Handler // sees each request first; nil: nothing does
+	TrustedProxies []netip.Prefix                  // the proxies whose X-Forwarded-For is trusted
+	Hosts          []string                        // names of this listener, in addition to its addresses and localhost
+	Profiles       bool                            // profiles need no token; otherwise an operator's
+	Around         func(http.Handler) http.Handler // handles each request first; nil: nothing does
 
 	Management *Management // nil: there is no operations API
-	Sites      []Site      // beside everything else
+	Sites      []Site      // other websites on this listener
 
 	Connections server.Options
 }
 
-// Site is a web site on this listener.
+// Site is a website on this listener.
 type Site struct {
-	Prefix  string // it answers for this path, and for all below it
+	Prefix  string // it serves this path and everything below it
 	Handler http.Handler
-	End     func() // ends streams that are open, as the listener is to end; nil: it has none
+	End     func() // ends open streams when the listener shuts down; nil: it has none
 }
 
 // API is the operators' listener.
@@ -63,10 +63,10 @@ type API struct {
 	name     atomic.Value // of the installation, a string
 }
 
-// New builds the listener's API; Serve starts it.
+// New builds the API of the listener. Serve starts it.
 func New(o Options) *API {
 	a := &API{options: o}
-	handler := a.beside(a.router())
+	handler := a.withSites(a.router())
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
@@ -87,9 +87,9 @@ func New(o Options) *API {
 	return a
 }
 
-// beside gives each site its paths, and everything else to the router. Sites are called by
-// the listener's own names too: see ownHost.
-func (a *API) beside(router http.Handler) http.Handler {
+// withSites routes each site's paths to it, and everything else to the router. Sites must be
+// requested by a name of the listener too: see ownHost.
+func (a *API) withSites(router http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, s := range a.options.Sites {
 			if r.URL.Path != s.Prefix && !strings.HasPrefix(r.URL.Path, s.Prefix+"/") {
@@ -108,25 +108,25 @@ func (a *API) beside(router http.Handler) http.Handler {
 	})
 }
 
-// Handler is the API without a listener.
+// Handler returns the HTTP handler of the API, without a listener.
 func (a *API) Handler() http.Handler { return a.server.Handler }
 
-// Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
+// Serve serves on the listener until Shutdown. Then it returns http.ErrServerClosed.
 func (a *API) Serve(l net.Listener) error { return a.server.Serve(l) }
 
-// Name makes /healthz tell to which installation the process belongs. It is
-// public: it must have nothing to do with a secret.
+// Name makes /healthz report the installation of the process. The name is public: it must have
+// nothing to do with a secret.
 func (a *API) Name(installation string) { a.name.Store(installation) }
 
-// Drain makes /readyz answer 503 from now on, so that balancers send traffic
-// elsewhere while the process finishes what it has begun.
+// Drain makes /readyz respond 503 from now on, so that load balancers send traffic elsewhere
+// while the process finishes its work.
 func (a *API) Drain() {
 	a.draining.Store(true)
 	a.server.Leave()
 }
 
-// Shutdown stops accepting and waits for what is under way. When ctx ends
-// first, the rest is cut off.
+// Shutdown stops accepting requests and waits for those in flight. When ctx ends first, the
+// rest is cut off.
 func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx) }
 
 func (a *API) router() *gin.Engine {
@@ -160,8 +160,8 @@ func (a *API) router() *gin.Engine {
 	return router
 }
 
-// mayProfile admits operators to profiles, which slow the process down and show
-// its command line.
+// mayProfile lets operators record profiles, which slow the process down and show its command
+// line.
 func (a *API) mayProfile(g *gin.Context) {
 	m := a.options.Management
 	switch {
@@ -195,7 +195,7 @@ func profile(c *gin.Context) {
 	}
 }
 
-// recover turns a panic into a 500 and a line in the log.
+// recover turns a panic into a 500 and a log line.
 func (a *API) recover(c *gin.Context) {
 	defer func() {
 		if p := recover(); p != nil {

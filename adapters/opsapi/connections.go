@@ -7,7 +7,7 @@ import (
 	"waybill/ports"
 )
 
-// NoneLeft tells of connections that some databases refuse where there are none left.
+// NoneLeft reports connections that a database refuses because none are left.
 func NoneLeft(ctx context.Context, open []ports.Database) error {
 	if err := Refused(ctx, open); errors.Is(err, ports.ErrStorageGone) {
 		return err
@@ -15,7 +15,7 @@ func NoneLeft(ctx context.Context, open []ports.Database) error {
 	return nil
 }
 
-// Refused tells of connections that some databases refuse.
+// Refused reports connections that a database refuses.
 func Refused(ctx context.Context, open []ports.Database) error {
 	var failed []error
 	for _, d := range open {

@@ -13,7 +13,7 @@ import (
 // maxTypes is more characters than all types have together.
 const maxTypes = 512
 
-// eventView is an event as webhooks carry it, and whose it is.
+// eventView is an event as webhooks carry it, with its owner.
 type eventView struct {
 	BusinessID    string         `json:"business_id"`
 	ApplicationID string         `json:"application_id"`
@@ -48,7 +48,7 @@ func (m *Management) listEvents(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	cursor := cursors.SealFeed(c.binding(), found.Next) // always: a reader goes on from there when there is more
+	cursor := cursors.SealFeed(c.binding(), found.Next) // always: a client at the end continues from there when more arrives
 	events := web.Each(found.Events, func(e domain.PlatformEvent) eventView {
 		return eventView{string(e.Tenant.BusinessID), string(e.Tenant.ApplicationID), e.Payload}
 	})

@@ -12,19 +12,19 @@ import (
 	"waybill/domain"
 )
 
-// checkTimeout bounds one check: a probe that hangs tells nothing.
+// checkTimeout limits one check: a check that hangs reports nothing.
 const checkTimeout = 2 * time.Second
 
-// Check is one thing that has to work before traffic makes sense.
+// Check is one dependency that has to work before the process gets traffic.
 type Check struct {
 	Name string
 	Run  func(ctx context.Context) error
-	// Informational is a thing the process goes on without: its failure is
-	// told, and the process stays ready.
+	// Informational marks a dependency that the process can do without. Its failure is
+	// reported, and the process stays ready.
 	Informational bool
 }
 
-// outcome is how one check went.
+// outcome is the result of one check.
 type outcome struct {
 	Name         string `json:"name"`
 	OK           bool   `json:"ok"`
@@ -37,12 +37,12 @@ type readiness struct {
 	Checks []outcome `json:"checks"`
 }
 
-// identity names the installation that the process belongs to.
+// identity names the installation of the process.
 type identity struct {
 	Installation string `json:"installation"`
 }
 
-// alive looks at nothing: restarting the process would not mend a database.
+// alive checks nothing: restarting the process would not fix a database.
 func (a *API) alive(c *gin.Context) {
 	var data any
 	if name, known := a.name.Load().(string); known && a.isOwn(c.Request.Host) {
@@ -51,9 +51,9 @@ func (a *API) alive(c *gin.Context) {
 	succeed(c, "Alive.", data)
 }
 
-// ready is 200 when every check passes that is not informational, and the
-// process is not draining. With ?verbose, and by a name of this listener, it lists the checks, with the text of
-// those that failed.
+// ready responds 200 when every check passes that is not informational, and the process is not
+// draining. With ?verbose, and by a name of this listener, it lists the checks, with the errors
+// of those that failed.
 func (a *API) ready(c *gin.Context) {
 	_, verbose := c.GetQuery("verbose")
 	if verbose {

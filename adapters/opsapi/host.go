@@ -13,12 +13,11 @@ import (
 	"waybill/domain"
 )
 
-// ownHost lets only requests through that call this listener by a name of its own.
-// Health and metrics take no token, so a page in a browser that reaches the
-// listener could read them too: under the page's own host name, pointed at the
-// address of the listener (DNS rebinding). The Host header is then that name,
-// behind a published port of a container too; so the Host of every request is
-// checked, wherever it comes from.
+// ownHost admits only requests that call this listener by one of its names. Health and metrics
+// take no token, so a web page could read them too: under its own host name, pointed at the
+// address of the listener (DNS rebinding). The Host header is then that name, also behind a
+// published port of a container. So it checks the Host of every request, wherever it comes
+// from.
 func (a *API) ownHost(c *gin.Context) {
 	if a.isOwn(c.Request.Host) {
 		return
@@ -33,8 +32,8 @@ func foreignHost(host string) *domain.Error {
 			"WAYBILL_CONSOLE_BASE_URL, or by a name in WAYBILL_OPS_HOSTS; a proxy before it has to send such a Host."}
 }
 
-// isOwn reports whether a Host is an address, this machine, or a name that was
-// set. Browsers always send one; a probe of HTTP/1.0 may send none.
+// isOwn reports whether a Host is an address, this machine, or a configured name. Browsers
+// always send one. A probe of HTTP/1.0 may send none.
 func (a *API) isOwn(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

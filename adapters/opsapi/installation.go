@@ -7,9 +7,9 @@ import (
 	"waybill/ports"
 )
 
-// NameFrom lets a process tell to which installation it belongs: the name is drawn
-// at random with the database and derived from no secret. Without it waybill doctor
-// cannot tell whose process holds a port, and nothing else is amiss.
+// NameFrom reads the name of the installation and passes it to Name. The name is drawn at
+// random with the database and derived from no secret. Without it only waybill doctor misses
+// something: it cannot tell whose process holds a port.
 func (a *API) NameFrom(ctx context.Context, store ports.StorageState, log *slog.Logger) {
 	name, err := store.Installation(ctx)
 	if err != nil {

@@ -21,12 +21,12 @@ import (
 	"waybill/ports"
 )
 
-// base is the address of the operations API on the listener.
+// base is the path of the operations API on the listener.
 const base = "/ops/v1"
 
-// UseCases are what operators ask for.
+// UseCases holds the use cases of operators.
 type UseCases struct {
-	Operators       *access.Operators // nil: the database is waited for, and every call but the open ones is told to come back
+	Operators       *access.Operators // nil: the process waits for the database, and every request but the open ones is told to retry later
 	Tenants         *access.Tenants
 	PickupLocations *directory.PickupLocations
 	Operations      *deliveries.Operations
@@ -37,7 +37,7 @@ type UseCases struct {
 	Identifiers     ports.Identifiers
 }
 
-// NewUseCases collects them.
+// NewUseCases collects the use cases.
 func NewUseCases(o *access.Operators, t *access.Tenants, l *directory.PickupLocations, p *deliveries.Operations, m *bulk.Moves,
 	d *people.Directory, r *monitoring.Requests, n ports.Normalizer, ids ports.Identifiers) UseCases {
 	return UseCases{
@@ -45,32 +45,31 @@ func NewUseCases(o *access.Operators, t *access.Tenants, l *directory.PickupLoca
 	}
 }
 
-// Management is the use cases of operators, with what they need.
+// Management serves the use cases of operators.
 type Management struct {
 	UseCases
 
-	CursorKeys      [][32]byte // of cursors that are taken; the first one signs
+	CursorKeys      [][32]byte // of valid cursors; the first one signs
 	TrackingBaseURL string
 	PortalBaseURL   string
 
 	Metrics *Metrics // nil: nothing is counted
 }
 
-// call is one request of an operator on its way through the checks.
+// call is one request of an operator in the pipeline.
 type call struct {
 	*gin.Context
 	requestID web.RequestID
 	by        domain.AuditActor
 	route     string            // the pattern of its path
-	query     web.Query         // checked for names, not for values
+	query     web.Query         // names are checked, values are not
 	body      *strictjson.Value // nil: none
 	table     []byte            // CSV; nil: none
 }
 
 const requestIDKey = "waybill/request-id"
 
-// name gives the request an ID of ours; the answer has the one it came with where
-// that will do.
+// name gives the request an ID. The response has the client's own ID if that is valid.
 func (m *Management) name(g *gin.Context) {
 	id := web.NameRequest(m.Identifiers.ID("req_"), g.Request.Header)
 	g.Set(requestIDKey, id)
@@ -83,8 +82,8 @@ func (m *Management) call(g *gin.Context, route string) *call {
 	return &call{Context: g, requestID: id, route: route}
 }
 
-// pipeline is the one order in which every request is checked: token (401, 429),
-// query and body (400, 413, 415), and then what the handler finds.
+// pipeline runs the checks of every request in their fixed order: token (401, 429), query and
+// body (400, 413, 415), and then the handler.
 func (a *API) pipeline(r route) gin.HandlerFunc {
 	m := a.options.Management
 	return func(g *gin.Context) {
@@ -94,8 +93,8 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 		g.Request = g.Request.WithContext(ctx)
 		c := m.call(g, base+r.path)
 		defer func() {
-			// An allow-list: never a body, a token, a name or a query. Of an address
-			// that was not let in its network is told.
+			// An allow-list: never a body, a token, a name or a query. Of a client address that
+			// was refused it logs the network only.
 			from := slog.Group("")
 			if status := g.Writer.Status(); status == http.StatusUnauthorized || status == http.StatusTooManyRequests {
 				from = slog.String("client_network", domain.ClientNetwork(g.ClientIP()))
@@ -119,8 +118,8 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 	}
 }
 
-// budget is how long a call waits for its answer. A table may hold thousands of
-// rows, all stored in one transaction.
+// budget returns how long a response may take. A table may hold thousands of rows, all stored
+// in one transaction.
 func (r route) budget() time.Duration {
 	if r.csv {
 		return tableBudget
@@ -153,8 +152,8 @@ func (m *Management) run(r route, c *call) (rep reply, err error) {
 	return r.handle(m, c)
 }
 
-// identify finds the operator by a token of an admin or of one of the kinds. With an error
-// too: then the log tells whose token was refused.
+// identify finds the operator by a token of an admin or of one of the kinds. It returns the
+// operator with an error too: then the log names the owner of the refused token.
 func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) {
 	if m.Operators == nil {
 		return ports.ErrStorageGone
@@ -166,12 +165,12 @@ func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) 
 	return err
 }
 
-// id is the ID in the path. A malformed one is NOT_FOUND, as an unknown one.
+// id returns the ID in the path. A malformed one is NOT_FOUND, like an unknown one.
 func (c *call) id(name string, prefix domain.Prefix) (domain.ID, error) {
 	return domain.ParseID(prefix, c.Param(name))
 }
 
-// tenant is the business and the environment in the path.
+// tenant returns the business and the environment in the path.
 func (c *call) tenant() (domain.Tenant, error) {
 	business, err := c.id("business_id", domain.PrefixBusiness)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"waybill/domain"
 )
 
-// Metrics count what the operations API refuses to operators. No label names one.
+// Metrics counts the requests of operators that the operations API refuses. No label names an
+// operator.
 type Metrics struct {
 	refusals *prometheus.CounterVec
 }
@@ -16,8 +17,8 @@ type Metrics struct {
 // refusedTooMany is the outcome for an address that failed too often.
 const refusedTooMany = "too_many"
 
-// refusalCodes are the codes that have an outcome of their own. INVALID_OPERATOR_TOKEN has one
-// for each reason.
+// refusalCodes lists the codes that have an outcome of their own. INVALID_OPERATOR_TOKEN has
+// one for each reason.
 var refusalCodes = map[string]string{
 	domain.CodeOperatorTokenRevoked: "revoked", domain.CodeOperatorTokenExpired: "expired", domain.CodeOperatorKindRefused: "kind",
 	domain.CodeRateLimitExceeded: refusedTooMany,
@@ -32,13 +33,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}, []string{"outcome"})}
 	r.MustRegister(m.refusals)
 	for _, outcome := range []string{"missing", "malformed", "unknown", "revoked", "expired", "kind", refusedTooMany} {
-		m.refusals.WithLabelValues(outcome) // there from the start, so that a first one is a rise
+		m.refusals.WithLabelValues(outcome) // there from the start, so that the first one counts as an increase
 	}
 	return m
 }
 
-// refused counts an error of the identification of an operator. A storage that fails refuses
-// nobody.
+// refused counts an error of the identification of an operator. A storage failure does not
+// count.
 func (m *Metrics) refused(err error) {
 	var e *domain.Error
 	if m == nil || !errors.As(err, &e) {

@@ -15,9 +15,9 @@ var advanceManyShape = strictjson.Object{"status": strictjson.Leaf, "reason_code
 	strictjson.Object{"delivery_id": strictjson.Leaf, "reference": strictjson.Leaf, "status": strictjson.Leaf,
 		"reason_code": strictjson.Leaf})}
 
-// movePatience is for how long a request itself moves deliveries: the rest is moved
-// behind it, and the same request gets the answer.
-const movePatience = 5 * time.Second
+// moveWait is how long the request itself moves deliveries. A background task moves the rest,
+// and the same request sent again gets the response.
+const moveWait = 5 * time.Second
 
 type runView struct {
 	ID         string         `json:"id"`
@@ -61,8 +61,8 @@ func showRun(r domain.MoveRun) runView {
 	return v
 }
 
-// advanceDeliveries answers 200 when every delivery has the status that was asked
-// for, and 207 otherwise.
+// advanceDeliveries responds 200 when every delivery has the requested status, and 207
+// otherwise.
 func (m *Management) advanceDeliveries(c *call) (reply, error) {
 	key, err := web.IdempotencyKey(c.Request.Header, true)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *Management) advanceDeliveries(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	run, replayed, err := m.Moves.Advance(c.Request.Context(), bulk.MoveOrders{Key: key, By: c.by, Items: orders, Patience: movePatience})
+	run, replayed, err := m.Moves.Advance(c.Request.Context(), bulk.MoveOrders{Key: key, By: c.by, Items: orders, Patience: moveWait})
 	if err != nil {
 		return reply{}, err
 	}
@@ -86,8 +86,8 @@ func (m *Management) advanceDeliveries(c *call) (reply, error) {
 	return r, nil
 }
 
-// readMoves takes status and reason_code of the whole request where an item has none
-// of its own. The reason of the whole goes only to items whose status may have one.
+// readMoves uses status and reason_code of the whole request for an item without its own. That
+// reason goes only to items whose status may have one.
 func readMoves(r *strictjson.Reader) ([]bulk.MoveOrder, error) {
 	statuses, reasons := web.Texts(domain.Statuses()[1:]), web.Texts(domain.PlatformReasonCodes())
 	wholeStatus, _ := r.Enum("status", strictjson.Optional, statuses)

@@ -10,7 +10,7 @@ import (
 //go:embed openapi.yaml
 var openAPIYAML []byte
 
-// OpenAPI is the description of the operations API.
+// OpenAPI holds the OpenAPI description of the operations API.
 var OpenAPI = web.DescriptionOf(openAPIYAML)
 
 func (m *Management) openAPIYAML(*call) (reply, error) {

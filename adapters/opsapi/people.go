@@ -9,7 +9,7 @@ import (
 
 var portalLinkShape = strictjson.Object{"email": strictjson.Leaf, "name": strictjson.Leaf, "role": strictjson.Leaf}
 
-// portalLinkView is a link at the only moment it is shown.
+// portalLinkView is a sign-in link. It is shown only once.
 type portalLinkView struct {
 	PersonID  string `json:"person_id"`
 	Email     string `json:"email"`

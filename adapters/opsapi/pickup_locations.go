@@ -56,7 +56,7 @@ func (m *Management) getPickupLocation(c *call) (reply, error) {
 	return ok("Pickup location found.", showPickup(found)), nil
 }
 
-// pickup is the location in the path.
+// pickup returns the location in the path.
 func (c *call) pickup() (domain.Tenant, domain.ID, error) {
 	tenant, err := c.tenant()
 	if err != nil {
@@ -101,8 +101,8 @@ func pathOf(t domain.Tenant) string {
 	return "/businesses/" + string(t.BusinessID) + "/environments/" + string(t.Environment) + "/pickup-locations"
 }
 
-// readPickup reads the fields that are there; need is for those a new location
-// cannot do without.
+// readPickup reads the fields that were sent. need applies to the required fields of a new
+// location.
 func (m *Management) readPickup(r *strictjson.Reader, need strictjson.Need) (c domain.PickupLocationChange) {
 	c.Name = strictjson.Ptr(web.Text(r, "name", need, domain.NameRule))
 	c.Address = strictjson.Ptr(web.Text(r, "address", need, domain.AddressRule))

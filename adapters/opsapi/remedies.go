@@ -2,9 +2,9 @@ package opsapi
 
 import "waybill/domain"
 
-// worded is an error with what an operator does about it: the use cases say what
-// happened, and know of no commands and settings.
-func worded(e *domain.Error) *domain.Error {
+// withRemedy returns the error with what an operator does about it. The use cases report what
+// happened, and know no commands and settings.
+func withRemedy(e *domain.Error) *domain.Error {
 	remedy := ""
 	switch e.Code {
 	case domain.CodeIdempotencyConflict:
@@ -30,7 +30,7 @@ func worded(e *domain.Error) *domain.Error {
 	if remedy == "" {
 		return e
 	}
-	said := *e // an error may be shared
-	said.Message += " " + remedy
-	return &said
+	changed := *e // copy: the error may be shared
+	changed.Message += " " + remedy
+	return &changed
 }

@@ -44,7 +44,7 @@ func showRequest(r domain.RequestRecord) requestView {
 	return v
 }
 
-// Bounds of the parameters of listRequests.
+// Limits of the parameters of listRequests.
 const (
 	maxErrorCode = 64
 	maxRoute     = 200

@@ -11,12 +11,12 @@ import (
 	"waybill/ports"
 )
 
-// reply is what a handler wants to be sent.
+// reply is the response of a handler.
 type reply struct {
 	status      int
 	contentType string
 	location    string
-	replayed    bool // it was given before, to the same Idempotency-Key
+	replayed    bool // repeats the stored response of the same Idempotency-Key
 	body        []byte
 }
 
@@ -26,7 +26,7 @@ func answer(status int, message string, data any) reply {
 	return reply{status: status, contentType: web.JSONType, body: web.Success(status, message, data)}
 }
 
-// created answers 201 with where the record is from now on.
+// created responds 201 with the location of the new record.
 func created(path string, message string, data any) reply {
 	r := answer(http.StatusCreated, message, data)
 	r.location = base + path
@@ -37,29 +37,29 @@ func list(message string, data any, m web.Meta) reply {
 	return reply{status: http.StatusOK, contentType: web.JSONType, body: web.List(http.StatusOK, message, data, m)}
 }
 
-// page reads limit and cursor; the IDs of the list have the prefix.
+// page reads limit and cursor. The IDs of the list have the prefix.
 func (m *Management) page(c *call, prefix domain.Prefix) (domain.PageRequest, error) {
 	return web.NewCursors(m.CursorKeys...).Page(c.query, c.binding(), prefix)
 }
 
-// cut takes off the record beyond the limit and tells how to go on behind the last.
+// cut removes the record beyond the limit and returns the cursor of the next page.
 func cut[T any](m *Management, c *call, records []T, limit int, at func(T) domain.Position) ([]T, web.Meta) {
 	return web.Cut(web.NewCursors(m.CursorKeys...), c.binding(), records, limit, at)
 }
 
-// binding is what a cursor belongs to: a list and its filters. The first line keeps
-// these cursors apart from those of the public API.
+// binding identifies what a cursor belongs to: a list and its filters. The first line separates
+// these cursors from those of the public API.
 func (c *call) binding() string {
 	return "operations\n" + c.Request.URL.Path + "\n" + c.query.Filters()
 }
 
-// refuse answers with an error. Any error but a *domain.Error is a defect: it is
-// logged here, once, and the answer has the request ID only.
+// refuse responds with an error. Any error but a *domain.Error is internal: it is logged here,
+// once, and the response has the request ID only.
 func (a *API) refuse(c *call, err error) {
 	var e *domain.Error
 	switch {
 	case errors.Is(c.Request.Context().Err(), context.Canceled) && (!errors.As(err, &e) || e.Kind == domain.KindInternal):
-		// The client has left; that is no failure of the server.
+		// The client has disconnected. That is no failure of the server.
 		a.options.Log.InfoContext(c.Request.Context(), "the client left", c.requestID.LogAttr(), "route", c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindUnavailable, Message: "The client left.", RetryAfter: time.Second}
 	case errors.Is(err, ports.ErrTookTooLong) && !errors.As(err, &e):
@@ -94,14 +94,14 @@ func (a *API) refuse(c *call, err error) {
 	case domain.KindUnauthenticated:
 		c.Header("WWW-Authenticate", "Bearer")
 	}
-	e = worded(e)
+	e = withRemedy(e)
 	if e.RetryAfter > 0 {
 		c.Header("Retry-After", web.Seconds(e.RetryAfter, 1))
 	}
 	fail(c.Context, web.Status(e.Kind), e)
 }
 
-// goneFor is when to come back for a database that does not answer.
+// goneFor is the Retry-After for a database that does not respond.
 const goneFor = 5 * time.Second
 
 func (a *API) unavailable(c *call, err error) {

@@ -10,12 +10,12 @@ import (
 // Route is one operation as the description names it.
 type Route struct {
 	Method string
-	Path   string // behind /ops/v1, with {names}
+	Path   string // after /ops/v1, with {names}
 	Open   bool   // needs no token
 	Kinds  []domain.OperatorKind
 }
 
-// Routes lists every operation there is.
+// Routes lists every operation of the API.
 func Routes() []Route {
 	out := make([]Route, 0, len(routes))
 	for _, r := range routes {
@@ -28,27 +28,27 @@ func Routes() []Route {
 	return out
 }
 
-// route is an operation as data: what to check, and what to call when all is well.
+// route is an operation as data: what to check, and which handler to call.
 type route struct {
 	method, path string
 	open         bool                  // needs no token
-	kinds        []domain.OperatorKind // of tokens that open it, beside admin
-	query        []string              // the parameters it takes
+	kinds        []domain.OperatorKind // kinds of operators that may call it, in addition to admins
+	query        []string              // the allowed parameters
 	body         strictjson.Shape      // nil: takes none
-	csv          bool                  // takes a table instead
+	csv          bool                  // takes a CSV table instead
 	handle       func(m *Management, c *call) (reply, error)
 }
 
 const pickups = "/businesses/{business_id}/environments/{environment}/pickup-locations"
 
-// The kinds of operators that may call a route, beside admins.
+// The kinds of operators that may call a route, in addition to admins.
 var (
 	readers     = []domain.OperatorKind{domain.OperatorReadOnly}
 	dispatchers = []domain.OperatorKind{domain.OperatorDispatcher}
 	deliverers  = []domain.OperatorKind{domain.OperatorDispatcher, domain.OperatorReadOnly}
 )
 
-// routes is the whole operations API. A route that names no kinds is for admins.
+// routes lists the whole operations API. A route without kinds is for admins.
 var routes = []route{
 	{method: "GET", path: "/openapi.json", open: true, handle: (*Management).openAPIJSON},
 	{method: "GET", path: "/openapi.yaml", open: true, handle: (*Management).openAPIYAML},
@@ -104,7 +104,7 @@ var routes = []route{
 		"limit"}, handle: (*Management).listAudit},
 }
 
-// ginPath is the path in gin's notation: {id} becomes :id.
+// ginPath returns the path in gin's notation: {id} becomes :id.
 func (r *route) ginPath() string {
 	return base + strings.NewReplacer("{", ":", "}", "").Replace(r.path)
 }

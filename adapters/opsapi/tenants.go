@@ -22,7 +22,7 @@ var (
 		"expires_in": strictjson.Leaf}
 )
 
-// readLimit reads a limit, or that the setting for all is to apply.
+// readLimit reads a limit, or that the default limit applies.
 func readLimit(parent *strictjson.Reader) (limit *domain.RateLimit, byDefault bool) {
 	r := parent.Object("rate_limit", strictjson.Optional)
 	if r == nil {
@@ -207,7 +207,7 @@ func (m *Management) createKey(c *call) (reply, error) {
 	return created("/keys/"+string(made.ID), "Key created. It is not shown again: store it now.", showIssued(made)), nil
 }
 
-// readScopes reads names of scopes, or all alone.
+// readScopes reads names of scopes, or "all" alone.
 func readScopes(r *strictjson.Reader) []domain.Scope {
 	items := r.Array("scopes", strictjson.Required, strictjson.Count(1, len(domain.AllScopes())))
 	names := make([]string, 0, items.Len())
@@ -219,7 +219,7 @@ func readScopes(r *strictjson.Reader) []domain.Scope {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return nil // told already
+		return nil // reported already
 	}
 	scopes, err := domain.ParseScopes(strings.Join(names, ","))
 	if err != nil {

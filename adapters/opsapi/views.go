@@ -61,7 +61,7 @@ func showKey(k domain.APIKey) keyView {
 	}
 }
 
-// issuedKeyView is a key at the only moment its secret is shown.
+// issuedKeyView is a key with its secret. It is shown only once.
 type issuedKeyView struct {
 	keyView
 	Key string `json:"key"`
@@ -101,7 +101,7 @@ func (m *Management) showDelivery(d *domain.Delivery) deliveryView {
 	}
 }
 
-// caseView is a delivery with all that an operator needs to judge it.
+// caseView is a delivery with everything that an operator needs to judge it.
 type caseView struct {
 	deliveryView
 	Business        businessView    `json:"business"`
@@ -129,7 +129,7 @@ type auditView struct {
 	RequestID  *string           `json:"request_id"`
 }
 
-// operatorView is the actor as it was told before persons acted.
+// operatorView is the actor in the form from before persons acted.
 type operatorView struct {
 	ID   *string `json:"id"` // null: a command on the server, or a person
 	Name string  `json:"name"`

@@ -1,58 +1,56 @@
-// Package crypto draws identifiers and secrets, and seals, digests and hashes them.
+// Package crypto generates identifiers and secrets. It encrypts secrets, digests API keys and
+// hashes passwords.
 //
 // # Identifiers
 //
-// Identifiers draws identifiers, references and API keys from the
-// operating system's cryptographic source.
+// Identifiers generates identifiers, references and API keys from the operating system's
+// cryptographic random source.
 //
-// IDs are UUIDs of version 7: 48 bits of milliseconds, 12 bits below them that
-// only ever rise within the process, 62 random bits. Later IDs of one process
-// sort behind earlier ones, also within one millisecond and when the clock steps
-// back. Their time is that of ports.Clock, since records are deleted by the age of
-// their IDs; between processes they sort as those clocks do.
+// IDs are UUIDs of version 7: 48 bits of milliseconds, 12 bits below them that only ever rise
+// within the process, 62 random bits. Later IDs of one process sort after earlier ones, also
+// within one millisecond and when the clock steps back. Their time is that of ports.Clock,
+// since records are deleted by the age of their IDs. Between processes they sort as those
+// clocks do.
 //
 // # API keys
 //
 // KeyDigester digests API keys with HMAC-SHA256 under a pepper.
 //
-// The pepper is what a stolen table lacks. A slow password hash was rejected:
-// keys have 190 random bits, so that there is nothing to guess, and the digest
-// is computed in the path of every request.
+// A stolen table lacks the pepper. A slow password hash was rejected: keys have 190 random
+// bits, so that there is nothing to guess, and every request computes the digest.
 //
 // # Passwords
 //
-// PasswordHasher hashes passwords with Argon2id (RFC 9106) and stores them in the
-// PHC string format, with their parameters, so that these can change: a hash made
-// with other ones still verifies, and is reported as outdated.
+// PasswordHasher hashes passwords with Argon2id (RFC 9106). It stores them in the PHC string
+// format with their parameters, so that these can change: a hash with other parameters still
+// verifies, and is reported as outdated.
 //
 // The parameters are 19 MiB of memory, 2 passes and a parallelism of 1, the least that OWASP's
-// Password Storage Cheat Sheet recommends of Argon2id (2023). The second
-// recommendation of RFC 9106, 64 MiB and a parallelism of 4, was rejected: a sign-in would take
-// every processor of a small machine away from deliveries, and each password here
-// has at least twelve characters and is not a common one.
+// Password Storage Cheat Sheet recommends for Argon2id (2023). The second recommendation of RFC
+// 9106, 64 MiB and a parallelism of 4, was rejected: a sign-in would take every processor of a
+// small machine away from deliveries, and each password here has at least twelve characters and
+// is not a common one.
 //
-// At most two hashes run at a time in a process, 38 MiB in all, and on a machine with
-// fewer than four processors one: a flood of sign-ins takes half of a machine away
-// from deliveries and not all of it. The next caller waits for up to five seconds and
-// then gets ports.ErrPasswordsBusy. Client addresses and, within sessions, businesses take
-// turns, and so do the persons of each: a flood makes itself wait, and another caller only for one
-// hash of each address and business that takes part.
+// At most two hashes run at a time in a process, 38 MiB in all, and only one on a machine with
+// fewer than four processors. So a flood of sign-ins takes half of a machine away from
+// deliveries and not all of it. Others wait for up to five seconds and then get
+// ports.ErrPasswordsBusy. Client addresses and, within sessions, businesses take turns, and so
+// do the persons of each. A flood delays itself, and another caller only by one hash of each
+// address and business that takes part.
 //
 // # Secrets of webhooks
 //
-// Sealer seals secrets with AES-256-GCM.
+// Sealer encrypts secrets with AES-256-GCM.
 //
-// Sealed text is a version, the ID of the key, a random nonce and the
-// ciphertext with its tag:
+// Sealed text is a version, the ID of the key, a random nonce and the ciphertext with its tag:
 //
 //	1 byte | 8 bytes | 12 bytes | as long as the text + 16 bytes
 //
-// The purpose and all that stands before the nonce are authenticated with it.
-// The key is derived from the server's secret by HKDF-SHA256, so that the same
-// secret may serve other ends; its ID is the begin of a hash of the key. To
-// rotate the server's secret, the old one is kept among the previous: it still
-// opens, and neither seals nor derives anything any more.
+// The tag also authenticates the purpose and everything before the nonce. The key is derived
+// from the server's secret by HKDF-SHA256, so that the same secret may serve other purposes.
+// The key ID is the beginning of a hash of the key. To rotate the server's secret, keep the old
+// one among the previous secrets: it still opens, but no longer seals or derives.
 //
-// Nonces are random: a key is good for 2^32 texts, far more than there are
-// endpoints. A counter was rejected, because several processes seal.
+// Nonces are random: a key is good for 2^32 texts, far more than there are endpoints. A counter
+// was rejected, because several processes seal.
 package crypto

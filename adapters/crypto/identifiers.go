@@ -11,25 +11,25 @@ import (
 
 var _ ports.Identifiers = Identifiers{}
 
-// Identifiers draws what must never repeat.
+// Identifiers generates values that must never repeat.
 type Identifiers struct {
 	clock ports.Clock
-	// last is the time of the newest ID: milliseconds since 1970 in the upper bits,
-	// a count of 12 bits below them.
+	// last is the time of the newest ID: milliseconds since 1970 in the upper bits, a count of
+	// 12 bits below them.
 	last *atomic.Int64
 }
 
-// countBits is how many bits of an ID tell apart those of one millisecond; where
-// they are used up, the IDs run ahead into the next one.
+// countBits is how many bits distinguish the IDs of one millisecond. When they are used up, the
+// IDs run ahead into the next millisecond.
 const countBits = 12
 
-// New returns a source of identifiers whose times are the clock's.
+// NewIdentifiers returns a source of identifiers that uses the time of the clock.
 func NewIdentifiers(clock ports.Clock) Identifiers {
 	return Identifiers{clock: clock, last: new(atomic.Int64)}
 }
 
-// ID makes an ID of the kind. A UUID of version 7 is made here and not by a
-// library, as those take the machine's time.
+// ID generates an ID of the kind. No library makes the UUID of version 7, since libraries use
+// the machine's time.
 func (i Identifiers) ID(p domain.Prefix) domain.ID {
 	var id [16]byte
 	_, _ = rand.Read(id[8:]) // never fails: it ends the process instead
@@ -39,7 +39,7 @@ func (i Identifiers) ID(p domain.Prefix) domain.ID {
 	return domain.MakeID(p, id)
 }
 
-// next is later than all that it returned before.
+// next returns a value later than all that it returned before.
 func (i Identifiers) next() int64 {
 	for {
 		last := i.last.Load()
@@ -50,21 +50,21 @@ func (i Identifiers) next() int64 {
 	}
 }
 
-// Reference makes a reference of 60 random bits.
+// Reference generates a reference of 60 random bits.
 func (Identifiers) Reference() domain.Reference {
 	var bits [8]byte
 	_, _ = rand.Read(bits[:]) // never fails: it ends the process instead
 	return domain.MakeReference(binary.BigEndian.Uint64(bits[:]))
 }
 
-// APIKey makes a secret for the environment.
+// APIKey generates a secret for the environment.
 func (Identifiers) APIKey(e domain.Environment) string {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
 	return domain.MakeAPIKey(e, random)
 }
 
-// SigningSecret makes a secret of random bytes.
+// SigningSecret generates a secret of random bytes.
 func (Identifiers) SigningSecret() (secret [32]byte) {
 	_, _ = rand.Read(secret[:]) // never fails: it ends the process instead
 	return secret

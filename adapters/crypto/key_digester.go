@@ -10,17 +10,17 @@ import (
 
 var _ ports.KeyDigester = (*KeyDigester)(nil)
 
-// minPepper is the least a pepper has: fewer bytes could be searched for.
+// minPepper is the least bytes of a pepper: fewer could be found by search.
 const minPepper = 16
 
-// KeyDigester digests under the server's pepper, and under previous ones while that
-// is being changed. It is safe for concurrent use.
+// KeyDigester digests keys under the server's pepper, and under previous ones during a
+// rotation. It is safe for concurrent use.
 type KeyDigester struct {
 	current  []byte
 	previous [][]byte
 }
 
-// NewKeyDigester makes a digester. A pepper of fewer than 16 bytes is an error.
+// NewKeyDigester creates a digester. A pepper of fewer than 16 bytes is an error.
 func NewKeyDigester(pepper string, previous ...string) (*KeyDigester, error) {
 	var peppers [][]byte
 	for _, p := range append([]string{pepper}, previous...) {
@@ -32,10 +32,10 @@ func NewKeyDigester(pepper string, previous ...string) (*KeyDigester, error) {
 	return &KeyDigester{current: peppers[0], previous: peppers[1:]}, nil
 }
 
-// Digest is the HMAC-SHA256 of the secret under the pepper.
+// Digest returns the HMAC-SHA256 of the secret under the pepper.
 func (d *KeyDigester) Digest(secret string) [32]byte { return digest(d.current, secret) }
 
-// Previous are the digests under the previous peppers, in their order.
+// Previous returns the digests under the previous peppers, in their order.
 func (d *KeyDigester) Previous(secret string) [][32]byte {
 	var digests [][32]byte
 	for _, pepper := range d.previous {

@@ -1,6 +1,6 @@
 package crypto
 
-// NoKeyDigester stands in a process that digests no key and has no pepper.
+// NoKeyDigester is for a process that digests no key and has no pepper.
 type NoKeyDigester struct{}
 
 // Digest panics: the program has asked for a digest without a pepper.
@@ -8,5 +8,5 @@ func (NoKeyDigester) Digest(string) [32]byte {
 	panic("a key was digested in a command that did not ask for the pepper")
 }
 
-// Previous is empty.
+// Previous returns nothing.
 func (NoKeyDigester) Previous(string) [][32]byte { return nil }

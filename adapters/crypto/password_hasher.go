@@ -25,40 +25,40 @@ const (
 	hashSize = 32
 )
 
-// The most that a stored hash may cost: a row must not take a process down.
+// The limits of what a stored hash may cost: a row must not take a process down.
 const (
 	maxMemory      = 1 << 20 // KiB
 	maxPasses      = 64
 	maxParallelism = 64
 )
 
-// PasswordParameters are what a hash costs.
+// PasswordParameters sets the cost of a hash.
 type PasswordParameters struct {
 	Memory      uint32 // KiB
 	Passes      uint32
 	Parallelism uint8
 }
 
-// PasswordHasher hashes and verifies. It is safe for concurrent use.
+// PasswordHasher hashes and verifies passwords. It is safe for concurrent use.
 type PasswordHasher struct {
 	parameters PasswordParameters
 	patience   time.Duration
 	turns      *turns.Turns
 }
 
-// New makes a hasher with the parameters of the package comment.
+// NewPasswordHasher returns a hasher with the parameters of the package comment.
 func NewPasswordHasher() *PasswordHasher {
 	return newHasher(PasswordParameters{Memory: 19 * 1024, Passes: 2, Parallelism: 1}, atOnce(runtime.GOMAXPROCS(0)), 5*time.Second)
 }
 
-// atOnce is how many hashes run at a time on so many processors.
+// atOnce returns how many hashes run at a time on so many processors.
 func atOnce(processors int) int { return min(2, max(1, processors/2)) }
 
 func newHasher(p PasswordParameters, places int, patience time.Duration) *PasswordHasher {
 	return &PasswordHasher{parameters: p, patience: patience, turns: turns.New(places, places)}
 }
 
-// Hash draws a salt of its own for each hash.
+// Hash hashes a password with a new salt.
 func (h *PasswordHasher) Hash(ctx context.Context, c ports.Caller, password string) (string, error) {
 	salt := make([]byte, saltSize)
 	_, _ = rand.Read(salt) // never fails
@@ -71,7 +71,7 @@ func (h *PasswordHasher) Hash(ctx context.Context, c ports.Caller, password stri
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }
 
-// Verify does the work of a hash for an empty one too.
+// Verify checks a password against a hash. It takes as long for an empty hash.
 func (h *PasswordHasher) Verify(ctx context.Context, c ports.Caller, hash, password string) (matches, outdated bool, err error) {
 	if hash == "" {
 		_, err := h.derive(ctx, c, password, make([]byte, saltSize), h.parameters, hashSize)
@@ -88,8 +88,8 @@ func (h *PasswordHasher) Verify(ctx context.Context, c ports.Caller, hash, passw
 	return subtle.ConstantTimeCompare(got, want) == 1, p != h.parameters || len(salt) != saltSize || len(want) != hashSize, nil
 }
 
-// derive waits for a turn. Passwords are compared in NFKC: keyboards write one
-// letter in several ways.
+// derive waits for its turn and hashes the password in NFKC: keyboards write one letter in
+// several ways.
 func (h *PasswordHasher) derive(ctx context.Context, c ports.Caller, password string, salt []byte, p PasswordParameters, size uint32) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.patience, ports.ErrPasswordsBusy)
 	defer cancel()

@@ -22,11 +22,11 @@ const (
 	headerSize = 1 + keyIDSize
 	overhead   = 12 + 16 // nonce and tag
 
-	// minSecret is the least a secret has: fewer bytes could be searched for.
+	// minSecret is the least bytes of a secret: fewer could be found by search.
 	minSecret = 16
 
 	derivation = "waybill/sealer/aesgcm/v1"
-	// derivedFor comes before the purpose of a derived secret.
+	// derivedFor is the prefix of the purpose of a derived secret.
 	derivedFor = "waybill/sealer/derived/v1/"
 )
 
@@ -36,20 +36,18 @@ var (
 	errOpened = errors.New("the sealed text was changed, or has another purpose")
 )
 
-// header tells what a text was sealed by.
+// header holds the version and the key ID of a sealed text.
 type header [headerSize]byte
 
-// Sealer seals under one key and opens under several. It is safe for
-// concurrent use.
+// Sealer seals under one key and opens under several. It is safe for concurrent use.
 type Sealer struct {
-	secret  []byte // of the server, the current one
+	secret  []byte // the current secret of the server
 	current header
 	keys    map[header]cipher.AEAD
 }
 
-// New makes a sealer. It seals under the current secret of the server and opens
-// what was sealed under a previous one, too. A secret of fewer than 16 bytes is
-// an error.
+// NewSealer creates a sealer. It seals under the current secret of the server and also opens
+// texts sealed under a previous one. A secret of fewer than 16 bytes is an error.
 func NewSealer(current []byte, previous ...[]byte) (*Sealer, error) {
 	s := &Sealer{secret: bytes.Clone(current), keys: make(map[header]cipher.AEAD, 1+len(previous))}
 	for i, secret := range append([][]byte{current}, previous...) {
@@ -92,7 +90,7 @@ func (s *Sealer) Seal(purpose string, plain []byte) ([]byte, error) {
 	return s.keys[s.current].Seal(sealed, nil, plain, authenticated(s.current, purpose)), nil
 }
 
-// Open decrypts under whichever key the text was sealed.
+// Open decrypts a text with the key that sealed it.
 func (s *Sealer) Open(purpose string, sealed []byte) ([]byte, error) {
 	if len(sealed) < headerSize+overhead {
 		return nil, errShort
@@ -104,7 +102,7 @@ func (s *Sealer) Open(purpose string, sealed []byte) ([]byte, error) {
 	}
 	plain, err := key.Open(nil, nil, sealed[headerSize:], authenticated(id, purpose))
 	if err != nil {
-		return nil, errOpened // the cause says nothing more
+		return nil, errOpened // the cause adds nothing
 	}
 	return plain, nil
 }
@@ -112,7 +110,7 @@ func (s *Sealer) Open(purpose string, sealed []byte) ([]byte, error) {
 // Current reports whether a text was sealed under the current key.
 func (s *Sealer) Current(sealed []byte) bool { return bytes.HasPrefix(sealed, s.current[:]) }
 
-// Derive makes a secret for the purpose by HKDF from the server's current one.
+// Derive derives a secret for the purpose, by HKDF from the server's current secret.
 func (s *Sealer) Derive(purpose string) (derived [domain.SigningSecretBytes]byte, err error) {
 	key, err := hkdf.Key(sha256.New, s.secret, nil, derivedFor+purpose, len(derived))
 	if err != nil {

@@ -13,45 +13,46 @@ import (
 var _ ports.Clock = (*Database)(nil)
 
 const (
-	// askEvery is the interval between two questions, askTimeout how long one may take.
+	// askEvery is the interval between two requests for the time. askTimeout limits one
+	// request.
 	askEvery   = time.Second
 	askTimeout = time.Second
-	// mostAsked is how often Sync asks at the most, until an answer takes no longer
-	// than quickTrip: a clock may be wrong by half of that way.
+	// mostAsked limits how often Sync asks until an answer takes no longer than quickTrip: a
+	// clock may be wrong by half of that time.
 	mostAsked = 5
 	quickTrip = 20 * time.Millisecond
 	// mostBack is the most that one answer may set the clock back.
 	mostBack = 200 * time.Millisecond
-	// setBack is the least by which the database's clock has to be behind where it
-	// should be to count as one that was set.
+	// setBack is how far the database's clock must be behind its expected time to count as set
+	// back.
 	setBack = 250 * time.Millisecond
-	// keepEvery is the interval at which the database keeps where its clock was.
+	// keepEvery is the interval at which the database stores the time of its clock.
 	keepEvery = time.Minute
-	// skewWarned is the difference between the machine's clock and the database's
-	// from which on the log tells.
+	// skewWarned is the difference between the machine's clock and the database's from which it
+	// is logged.
 	skewWarned = time.Second
 )
 
-// Database is the time of the installation, in all processes. It is safe for
+// Database shows the time of the installation, the same in all processes. It is safe for
 // concurrent use.
 type Database struct {
 	source ports.StoredClock
 	log    *slog.Logger
 	start  time.Time    // by the machine; elapsed time is measured from here
 	origin atomic.Int64 // the time at start, in nanoseconds since 1970
-	// database is what the database's own clock said at start.
+	// database is what the database's own clock showed at start.
 	database atomic.Int64
-	answered atomic.Int64 // how long after start the last answer came
-	skewed   bool         // as the log was told
+	answered atomic.Int64 // how long after start the last answer arrived
+	skewed   bool         // the skew was logged
 
-	// Of the goroutine that asks:
+	// Used only by the goroutine that asks:
 	asked bool          // the database has answered
-	last  answer        // it gave
-	ahead time.Duration // of the installation, by the last answer
+	last  answer        // the last one
+	ahead time.Duration // how far the installation is ahead, by the last answer
 }
 
-// New returns a clock that shows the machine's time until Sync or Run has asked
-// the source.
+// NewDatabase returns a clock that shows the machine's time until Sync or Run has asked the
+// source.
 func NewDatabase(source ports.StoredClock, log *slog.Logger) *Database {
 	c := &Database{source: source, log: log, start: time.Now()}
 	c.origin.Store(c.start.UnixNano())
@@ -59,24 +60,23 @@ func NewDatabase(source ports.StoredClock, log *slog.Logger) *Database {
 	return c
 }
 
-// Now is the time in UTC, cut to whole milliseconds.
+// Now returns the time in UTC, cut to whole milliseconds.
 func (c *Database) Now() time.Time { return domain.Millis(c.since(&c.origin)) }
 
 func (c *Database) since(origin *atomic.Int64) time.Time {
 	return time.Unix(0, origin.Load()).Add(time.Since(c.start)).UTC()
 }
 
-// Skew is how far the machine's clock is ahead of the database's.
+// Skew returns how far the machine's clock is ahead of the database's.
 func (c *Database) Skew() time.Duration { return time.Now().Round(0).Sub(c.since(&c.database)) }
 
-// Silence is how long ago the last answer of the database came that the clock
-// followed.
+// Silence returns how long ago the last answer of the database arrived that the clock followed.
 func (c *Database) Silence() time.Duration {
 	return time.Since(c.start) - time.Duration(c.answered.Load())
 }
 
-// Sync takes the source's time over, in whichever direction. It asks again, a few
-// times, where an answer took long to come, and believes the quickest.
+// Sync sets the clock to the source's time, forward or back. It asks a few more times if an
+// answer was slow, and uses the quickest one.
 func (c *Database) Sync(ctx context.Context) error {
 	best, err := c.ask(ctx)
 	for n := 1; err == nil && n < mostAsked && best.trip() > quickTrip; n++ {
@@ -90,7 +90,7 @@ func (c *Database) Sync(ctx context.Context) error {
 	c.ahead = aheadNow(best.ClockReading)
 	c.origin.Store(int64(best.earliest() + best.trip()/2 + c.ahead))
 	c.seen(best)
-	c.tellSkew(ctx)
+	c.logSkew(ctx)
 	return nil
 }
 
@@ -108,19 +108,18 @@ func (c *Database) Run(ctx context.Context) {
 			c.log.DebugContext(ctx, "the database was not asked for its time", "error", err)
 			continue
 		}
-		c.tellSkew(ctx)
+		c.logSkew(ctx)
 	}
 }
 
-// look follows one answer.
+// look asks once and follows the answer.
 func (c *Database) look(ctx context.Context) error {
 	read, err := c.ask(ctx)
 	if err != nil {
 		return err
 	}
 	ahead, jumped := aheadNow(read.ClockReading), read.Clock.Before(read.Seen)
-	// Only a difference that both answers prove counts: each may have been long under
-	// way.
+	// Only a difference that both answers prove counts: each may have been in transit for long.
 	if back := c.last.earliest() - read.latest(); c.asked && back > setBack && c.ahead+back <= mostAhead {
 		ahead, jumped = max(ahead, c.ahead+back), true
 		c.log.WarnContext(ctx, "the clock of the database was set back; the time of this installation goes on, a tenth slower, until they "+
@@ -131,7 +130,7 @@ func (c *Database) look(ctx context.Context) error {
 		within, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
 		if err := c.source.KeepClock(within, read.ClockReading, ahead); err != nil && jumped {
-			return err // nothing is taken over, so that the next answer is judged alike
+			return err // nothing changed, so that the next answer is judged the same way
 		}
 	}
 	c.ahead = ahead
@@ -140,15 +139,15 @@ func (c *Database) look(ctx context.Context) error {
 	return nil
 }
 
-// answer is a reading, and when the question left and the answer came, both measured
-// from the start of the clock. The database read its clock somewhere in between.
+// answer is a reading, with the times when the request was sent and the answer arrived, both
+// measured from the start of the clock. The database read its clock somewhere in between.
 type answer struct {
 	ports.ClockReading
 	left, came time.Duration
 }
 
-// earliest and latest are the bounds of what the database's clock showed when this
-// clock started, in nanoseconds since 1970.
+// earliest and latest bound what the database's clock showed when this clock started, in
+// nanoseconds since 1970.
 func (a answer) earliest() time.Duration { return time.Duration(a.Clock.UnixNano()) - a.came }
 func (a answer) latest() time.Duration   { return time.Duration(a.Clock.UnixNano()) - a.left }
 func (a answer) trip() time.Duration     { return a.came - a.left }
@@ -162,8 +161,8 @@ func (c *Database) ask(ctx context.Context) (a answer, err error) {
 	return a, err
 }
 
-// seen notes what the database's clock showed. Where that is no news it stays as it is:
-// answers differ by their way.
+// seen records what the database's clock showed. It keeps the old value while that still fits:
+// answers differ by their transit time.
 func (c *Database) seen(a answer) {
 	middle := a.earliest() + a.trip()/2
 	if off := (time.Duration(c.database.Load()) - middle).Abs(); !c.asked || off > a.trip()/2 {
@@ -173,7 +172,7 @@ func (c *Database) seen(a answer) {
 	c.answered.Store(int64(time.Since(c.start)))
 }
 
-// follow moves the clock to the next of the times it may have had at its start.
+// follow moves the clock to the nearest time that it may have had at its start.
 func (c *Database) follow(earliest, latest time.Duration) {
 	switch origin := time.Duration(c.origin.Load()); {
 	case origin < earliest:
@@ -183,8 +182,8 @@ func (c *Database) follow(earliest, latest time.Duration) {
 	}
 }
 
-// tellSkew logs once that the clocks differ, and once that they agree again.
-func (c *Database) tellSkew(ctx context.Context) {
+// logSkew logs once that the clocks differ, and once that they agree again.
+func (c *Database) logSkew(ctx context.Context) {
 	skew := c.Skew()
 	switch skewed := skew.Abs() >= skewWarned; {
 	case skewed && !c.skewed:

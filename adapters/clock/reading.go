@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// slower is the part of the time by which the installation's goes slower while it
-	// is ahead of the database's clock.
+	// slower is by which fraction the installation's time goes slower while it is ahead of the
+	// database's clock: one part in so many.
 	slower = 10
-	// mostAhead is as far as it may be ahead. A clock that is set back by more was
-	// wrong by days: nothing good comes of living in the future for weeks.
+	// mostAhead limits how far it may be ahead. A clock that is set back by more was wrong by
+	// days: running in the future for weeks helps nobody.
 	mostAhead = 2 * time.Hour
 )
 
-// aheadNow is how far the time of the installation is ahead of the database's clock.
-// A clock that is behind where it was seen was set back while no process looked.
+// aheadNow returns how far the time of the installation is ahead of the database's clock. If
+// the clock is behind its stored time, it was set back while no process ran.
 func aheadNow(r ports.ClockReading) time.Duration {
 	if r.Seen.IsZero() {
 		return 0

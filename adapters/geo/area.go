@@ -16,11 +16,11 @@ var (
 	_ ports.ServiceOutline = (*Area)(nil)
 )
 
-// onBorder is how far from a border, in degrees, still counts as on it: a
-// tenth of a millimetre, which absorbs the rounding of slanted edges.
+// onBorder is how far from a border, in degrees, a point still counts as on it: a tenth of a
+// millimetre, which absorbs the rounding of slanted edges.
 const onBorder = 1e-9
 
-// Area is where the company delivers. It never changes.
+// Area is the service area of the company. It never changes.
 type Area struct {
 	polygons []polygon
 }
@@ -30,7 +30,7 @@ type polygon struct {
 	bound orb.Bound   // of the outer ring, padded by onBorder
 }
 
-// DefaultArea is a box around Ghana.
+// DefaultArea returns a box around Ghana.
 func DefaultArea() *Area {
 	box := orb.Bound{Min: orb.Point{-3.4, 4.5}, Max: orb.Point{1.3, 11.3}}
 	return newArea(orb.MultiPolygon{box.ToPolygon()})
@@ -58,10 +58,10 @@ func (a *Area) Contains(c domain.Coordinates) bool {
 	return false
 }
 
-// mostOutline is how many points an outline has, about: a few kilobytes of a page.
+// mostOutline is about how many points an outline has: a few kilobytes of a page.
 const mostOutline = 2000
 
-// Outline leaves out points of a detailed border, more and more until it is short enough.
+// Outline leaves out points of a detailed border, until the outline is short enough.
 func (a *Area) Outline() [][]domain.Coordinates {
 	for tolerance := 0.0; ; tolerance = max(1e-4, 2*tolerance) {
 		points := 0
@@ -72,7 +72,7 @@ func (a *Area) Outline() [][]domain.Coordinates {
 					ring = simplify.DouglasPeucker(tolerance).Ring(ring.Clone())
 				}
 				if points += len(ring); len(ring) < 4 {
-					continue // smaller than can be seen then
+					continue // too small to be seen
 				}
 				drawn := make([]domain.Coordinates, len(ring))
 				for i, at := range ring {
@@ -87,7 +87,8 @@ func (a *Area) Outline() [][]domain.Coordinates {
 	}
 }
 
-// borders is asked last: it visits each edge, and hardly a point is on one.
+// borders reports whether the point is on an edge. Call it last: it visits each edge, and few
+// points are on one.
 func (p polygon) borders(at orb.Point) bool {
 	for _, ring := range p.rings {
 		for i := range len(ring) - 1 {

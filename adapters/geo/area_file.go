@@ -13,7 +13,7 @@ import (
 	"waybill/domain"
 )
 
-// maxBytes bounds a file: a detailed border of a country has a few megabytes.
+// maxBytes limits a file: a detailed border of a country has a few megabytes.
 const maxBytes = 16 << 20
 
 // ReadArea reads an area from a file of at most 16 MiB.
@@ -34,8 +34,7 @@ func ReadArea(path string) (*Area, error) {
 	return area, nil
 }
 
-// ParseArea reads an area. Its errors say what is wrong and where, for the author of
-// the file.
+// ParseArea parses an area. Its errors tell the author of the file what is wrong and where.
 func ParseArea(data []byte) (*Area, error) {
 	if len(data) > maxBytes {
 		return nil, fmt.Errorf("larger than %d MiB", maxBytes>>20)
@@ -47,7 +46,7 @@ func ParseArea(data []byte) (*Area, error) {
 	return newArea(polygons), nil
 }
 
-// object is any GeoJSON object: which members matter follows from its type.
+// object is any GeoJSON object. Its type decides which members matter.
 type object struct {
 	Type        string           `json:"type"`
 	Coordinates jsontext.Value   `json:"coordinates"`
@@ -179,7 +178,7 @@ func readRing(raw [][]*float64) (orb.Ring, error) {
 	if !ring.Closed() {
 		return nil, errors.New("its last position is not its first: the ring is open")
 	}
-	// A ring that encloses nothing would switch off every delivery in silence.
+	// A ring that encloses nothing would silently switch off every delivery.
 	if b := ring.Bound(); b.Min[0] == b.Max[0] || b.Min[1] == b.Max[1] {
 		return nil, errors.New("it encloses nothing")
 	}

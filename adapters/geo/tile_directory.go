@@ -8,19 +8,20 @@ import (
 	"slices"
 )
 
-// entry is where the tiles with the IDs from first on lie, or, with a run of 0, the
-// directory of those.
+// entry says where the tiles with the IDs from first on are or, with a run of 0, where their
+// directory is.
 type entry struct {
 	first, offset uint64
 	length, run   uint32
 }
 
-// errCut means that numbers are missing.
+// errCut reports that numbers are missing.
 var errCut = errors.New("a directory ends before its last number")
 
-// parseDirectory reads a directory: how many entries it has, and then, for all of them,
-// how far each ID is from the one before, runs, lengths, and offsets plus one, where 0 is
-// right behind the entry before. All places are held against the section they are in.
+// parseDirectory reads a directory. It holds the number of entries, and then columns for all of
+// them: the distance of each ID from the previous one, runs, lengths, and offsets plus one,
+// where 0 means directly after the previous entry. All positions are checked against their
+// section.
 func parseDirectory(b []byte, h *header) ([]entry, error) {
 	number := func() (uint64, error) {
 		n, size := binary.Uvarint(b)
@@ -91,7 +92,7 @@ func (e *entry) take(column int, n uint64, before []entry) error {
 	return nil
 }
 
-// find is the entry that a tile is in, or whose directory it is in.
+// find returns the entry of a tile or of its directory.
 func find(entries []entry, id uint64) (e entry, found bool) {
 	i, exact := slices.BinarySearchFunc(entries, id, func(e entry, id uint64) int {
 		switch {
@@ -112,8 +113,8 @@ func find(entries []entry, id uint64) (e entry, found bool) {
 	return e, e.run == 0 || id-e.first < uint64(e.run)
 }
 
-// tileID is the number of a square: those of lower zooms come first, and those of one
-// zoom follow Hilbert's curve.
+// tileID returns the number of a square. Lower zooms come first, and the squares of one zoom
+// follow Hilbert's curve.
 func tileID(zoom, column, row int) uint64 {
 	id := (uint64(1)<<(2*zoom) - 1) / 3
 	x, y := uint64(column), uint64(row) //nolint:gosec // neither is below 0

@@ -16,7 +16,7 @@ import (
 // vectorTiles is the number of the only kind of tiles that is served.
 const vectorTiles = 1
 
-// header is the front of a file.
+// header is the header of a file.
 type header struct {
 	root, metadata, leaves, tiles section
 	directoriesBy, tilesBy        byte // compressions
@@ -24,8 +24,8 @@ type header struct {
 	southWest, northEast          domain.Coordinates
 }
 
-// readHeader reads the header of a file of a size, and holds all places in it against
-// the size.
+// readHeader reads the header of a file of this size, and checks all its positions against the
+// size.
 func readHeader(r io.ReaderAt, size uint64) (h header, err error) {
 	b := make([]byte, headerSize)
 	if _, err := r.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -72,7 +72,7 @@ func inWorld(at domain.Coordinates) bool {
 	return at.Latitude >= -90 && at.Latitude <= 90 && at.Longitude >= -180 && at.Longitude <= 180
 }
 
-// describe reads what the metadata tell.
+// describe reads the metadata.
 func (h *header) describe(r io.ReaderAt, version string) (ports.StreetMap, error) {
 	m := ports.StreetMap{Version: version, MinZoom: int(h.minZoom), MaxZoom: int(h.maxZoom), SouthWest: h.southWest, NorthEast: h.northEast}
 	const what = "the metadata"
@@ -83,19 +83,19 @@ func (h *header) describe(r io.ReaderAt, version string) (ports.StreetMap, error
 	if b, err = unpacked(b, h.directoriesBy, mostOfMetadata, what); err != nil {
 		return m, err
 	}
-	var told struct {
+	var described struct {
 		Attribution string `json:"attribution"`
 		Layers      []struct {
 			ID string `json:"id"`
 		} `json:"vector_layers"`
 	}
-	if err := json.Unmarshal(b, &told); err != nil {
+	if err := json.Unmarshal(b, &described); err != nil {
 		return m, fmt.Errorf("%s are no JSON as expected: %w", what, err)
 	}
-	if m.Attribution = told.Attribution; len(m.Attribution) > mostText {
+	if m.Attribution = described.Attribution; len(m.Attribution) > mostText {
 		m.Attribution = strings.ToValidUTF8(m.Attribution[:mostText], "")
 	}
-	for _, l := range told.Layers {
+	for _, l := range described.Layers {
 		if len(m.Layers) < mostLayers && len(l.ID) <= mostText {
 			m.Layers = append(m.Layers, l.ID)
 		}

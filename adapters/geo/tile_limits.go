@@ -7,23 +7,23 @@ import (
 	"io"
 )
 
-// What a file may have. A map of the whole world stays far below each of these.
+// Limits of a file. A map of the whole world stays far below each of them.
 const (
 	headerSize = 127
-	// mostOfFront is where the root directory ends at the latest, by the format.
+	// mostOfFront is the last possible end of the root directory, by the format.
 	mostOfFront = 16 << 10
-	// mostOfDirectory and mostOfMetadata are bytes, packed and unpacked; an entry of a
-	// directory has four of them or more.
+	// mostOfDirectory and mostOfMetadata limit the bytes, packed and unpacked. An entry of a
+	// directory has at least four bytes.
 	mostOfDirectory = 2 << 20
 	mostOfMetadata  = 2 << 20
-	mostOfTile      = 2 << 20 // as it lies in the file
-	// mostKept are entries of directories in memory, of 24 bytes each.
+	mostOfTile      = 2 << 20 // as stored in the file
+	// mostKept limits the cached directory entries, of 24 bytes each.
 	mostKept = 1 << 20
 	// deepest is how many directories lead to a tile.
 	deepest = 4
-	// mostZoom is where a square is a few centimetres wide.
+	// mostZoom is the zoom at which a square is a few centimetres wide.
 	mostZoom = 30
-	// mostLayers and mostText bound what is taken over from the metadata.
+	// mostLayers and mostText limit what is read from the metadata.
 	mostLayers, mostText = 200, 2000
 )
 
@@ -36,14 +36,14 @@ const (
 // section is a part of the file.
 type section struct{ offset, length uint64 }
 
-// end is behind its last byte. It does not overflow once the section was held against the
-// size of a file.
+// end returns the position after the last byte. It does not overflow once the section was
+// checked against the size of a file.
 func (s section) end() uint64 { return s.offset + s.length }
 
-// within reports whether all of it lies in the first size bytes.
+// within reports whether the whole section lies in the first size bytes.
 func (s section) within(size uint64) bool { return s.offset <= size && s.length <= size-s.offset }
 
-// read reads a section that has most bytes at most.
+// read reads a section of at most most bytes.
 func (s section) read(r io.ReaderAt, most uint64, what string) ([]byte, error) {
 	if s.length > most {
 		return nil, fmt.Errorf("%s of %d bytes, and %d are the most", what, s.length, most)
@@ -55,7 +55,7 @@ func (s section) read(r io.ReaderAt, most uint64, what string) ([]byte, error) {
 	return b, nil
 }
 
-// unpacked undoes a compression, of what has most bytes then at most.
+// unpacked decompresses bytes to at most most bytes.
 func unpacked(b []byte, compression byte, most int, what string) ([]byte, error) {
 	if compression == plain {
 		return b, nil

@@ -17,27 +17,27 @@ type TileArchive struct {
 	path string
 
 	mu   sync.Mutex
-	last *sheet // what was read of the file as it was last; nil: nothing
+	last *sheet // what was read of the latest file; nil: nothing
 }
 
-// OpenTiles reads the front of a file, to tell at the start what is wrong with it.
+// OpenTiles reads the start of a file, so that errors in it show when the program starts.
 func OpenTiles(path string) (*TileArchive, error) {
 	a := &TileArchive{path: path}
 	_, err := a.StreetMap()
 	return a, err
 }
 
-// StreetMap describes the file as it is now.
+// StreetMap describes the current file.
 func (a *TileArchive) StreetMap() (ports.StreetMap, error) {
 	f, s, err := a.open()
 	if err != nil {
 		return ports.StreetMap{}, err
 	}
 	defer func() { _ = f.Close() }() // it was read only
-	return s.told, nil
+	return s.described, nil
 }
 
-// Tile reads a tile of the file as it is now.
+// Tile reads a tile of the current file.
 func (a *TileArchive) Tile(zoom, column, row int) (ports.MapTile, error) {
 	f, s, err := a.open()
 	if err != nil {
@@ -51,13 +51,13 @@ func (a *TileArchive) Tile(zoom, column, row int) (ports.MapTile, error) {
 	return tile, err
 }
 
-// open opens the file, with what was read of it already while it is the same one.
+// open opens the file. It returns what was already read of it while it is the same file.
 func (a *TileArchive) open() (*os.File, *sheet, error) {
 	info, err := os.Stat(a.path)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !info.Mode().IsRegular() { // to open a pipe would wait for its writer
+	if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
 		return nil, nil, fmt.Errorf("%s is no file", a.path)
 	}
 	f, err := os.Open(a.path)
@@ -82,7 +82,7 @@ func (a *TileArchive) read(f *os.File) (*sheet, error) {
 	if s := a.last; s != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()) {
 		return s, nil
 	}
-	s, err := readSheet(f, uint64(info.Size()), info.ModTime().String()) //nolint:gosec // no file has less than no bytes
+	s, err := readSheet(f, uint64(info.Size()), info.ModTime().String()) //nolint:gosec // a file size is not negative
 	if err != nil {
 		return nil, err
 	}
@@ -90,20 +90,19 @@ func (a *TileArchive) read(f *os.File) (*sheet, error) {
 	return s, nil
 }
 
-// sheet is what was read of a file.
+// sheet holds what was read of a file.
 type sheet struct {
 	info os.FileInfo
 	header
-	told ports.StreetMap
-	root []entry
+	described ports.StreetMap
+	root      []entry
 
 	mu     sync.Mutex
 	leaves map[section][]entry
 	kept   int // entries in them
 }
 
-// readSheet reads the front of a file. The stamp is another one for another content of
-// the same size.
+// readSheet reads the start of a file. The stamp differs for another content of the same size.
 func readSheet(r io.ReaderAt, size uint64, stamp string) (*sheet, error) {
 	h, err := readHeader(r, size)
 	if err != nil {
@@ -111,7 +110,7 @@ func readSheet(r io.ReaderAt, size uint64, stamp string) (*sheet, error) {
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%v %d %s", h, size, stamp))
 	s := &sheet{header: h, leaves: map[section][]entry{}}
-	if s.told, err = h.describe(r, hex.EncodeToString(sum[:8])); err != nil {
+	if s.described, err = h.describe(r, hex.EncodeToString(sum[:8])); err != nil {
 		return nil, err
 	}
 	s.root, err = s.readDirectory(r, h.root)
@@ -130,7 +129,8 @@ func (s *sheet) readDirectory(r io.ReaderAt, at section) ([]entry, error) {
 	return parseDirectory(b, &s.header)
 }
 
-// directory is one that an entry leads to. When too many are kept it begins anew.
+// directory returns the directory that an entry leads to. When too many are cached it clears
+// the cache.
 func (s *sheet) directory(r io.ReaderAt, e entry) ([]entry, error) {
 	at := section{s.header.leaves.offset + e.offset, uint64(e.length)}
 	s.mu.Lock()
@@ -167,7 +167,7 @@ func (s *sheet) tile(r io.ReaderAt, zoom, column, row int) (ports.MapTile, error
 		}
 		if e.run > 0 {
 			b, err := section{s.tiles.offset + e.offset, uint64(e.length)}.read(r, mostOfTile, "a tile")
-			return ports.MapTile{Content: b, Packed: s.tilesBy == zipped, Version: s.told.Version}, err
+			return ports.MapTile{Content: b, Packed: s.tilesBy == zipped, Version: s.described.Version}, err
 		}
 		var err error
 		if entries, err = s.directory(r, e); err != nil {

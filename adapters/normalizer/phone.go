@@ -17,33 +17,33 @@ import (
 var _ ports.Normalizer = (*Normalizer)(nil)
 
 const (
-	// maxTyped bounds the work of one call: 15 digits with a separator after
-	// each, some of them several bytes long, fit.
+	// maxTyped limits the work of one call: 15 digits with a separator after each, some of them
+	// several bytes long, fit.
 	maxTyped = 100
 	// maxDigits is 15 of E.164, the 00 prefix, and a national 0 in parentheses.
 	maxDigits = 18
 )
 
-// Normalizer reads numbers as people in its default region type them. It is safe
-// for concurrent use.
+// Normalizer reads numbers as people in its default region type them. It is safe for concurrent
+// use.
 type Normalizer struct {
 	region string
-	abroad string // in place of the national 0: +233; empty where that is not all there is to it
-	// known are numbers as they were typed lately: those of shops and of people
-	// who order again come many times, and reading one costs 13 us.
-	known *lru.Cache[string, domain.PhoneNumber]
+	abroad string // replaces the national 0: +233; empty when that rule is not enough
+	// cache holds numbers as they were typed recently. Those of shops and of repeat customers
+	// come many times, and reading one costs 13 us.
+	cache *lru.Cache[string, domain.PhoneNumber]
 }
 
-// mostKnown bounds them: half a megabyte.
-const mostKnown = 4096
+// cacheSize limits the cache to half a megabyte.
+const cacheSize = 4096
 
-// New makes a normalizer for a default region such as "GH" (ISO 3166-1
-// alpha-2); an unknown region is an error.
+// New creates a normalizer for a default region such as "GH" (ISO 3166-1 alpha-2). An unknown
+// region is an error.
 func New(region string) (*Normalizer, error) {
 	if phonenumbers.GetCountryCodeForRegion(region) == 0 {
 		return nil, fmt.Errorf("%q is not a region with a numbering plan; use two capital letters such as GH", region)
 	}
-	known, err := lru.New[string, domain.PhoneNumber](mostKnown)
+	cache, err := lru.New[string, domain.PhoneNumber](cacheSize)
 	if err != nil {
 		return nil, fmt.Errorf("read a phone number: %w", err)
 	}
@@ -51,12 +51,11 @@ func New(region string) (*Normalizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read a phone number: %w", err)
 	}
-	return &Normalizer{region: region, abroad: abroad, known: known}, nil
+	return &Normalizer{region: region, abroad: abroad, cache: cache}, nil
 }
 
-// abroadPrefix is what stands in place of the 0 before a national number when it
-// is dialled from abroad. It is empty where several regions share a country code,
-// or dial anything else than 0.
+// abroadPrefix returns the prefix that replaces the 0 of a national number dialled from abroad.
+// It is empty when several regions share a country code, or dial anything else than 0.
 func abroadPrefix(region string) (string, error) {
 	all, err := phonenumbers.MetadataCollection()
 	if err != nil {
@@ -71,33 +70,33 @@ func abroadPrefix(region string) (string, error) {
 	return "", nil
 }
 
-// What is given to the library is digits behind a plus at most, and has no extension. It looks
-// for one all the same, by an expression that took half of the time of reading a number.
+// The library gets only digits after an optional plus, without an extension. It searches for an
+// extension anyway, with an expression that took half of the time of reading a number.
 func init() { phonenumbers.EXTN_PATTERN = regexp.MustCompile("extension") }
 
-// PhoneNumber reads a number. False for a national number that is not valid in
-// the region's plan, for an international one of a length its country does not
-// have, for letters and extensions, and for a text of more than 100 bytes.
+// PhoneNumber reads a number. It returns false for a national number that is not valid in the
+// region's plan, for an international one of a length its country does not have, for letters
+// and extensions, and for a text of more than 100 bytes.
 func (n *Normalizer) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
 	if len(typed) > maxTyped {
 		return "", false
 	}
-	if number, known := n.known.Get(typed); known {
+	if number, known := n.cache.Get(typed); known {
 		return number, true
 	}
 	number, ok := n.read(typed)
 	if ok {
-		n.known.Add(strings.Clone(typed), number) // typed may be part of a whole request
+		n.cache.Add(strings.Clone(typed), number) // typed may be part of a whole request
 	}
 	return number, ok
 }
 
-// leastDigits is how many a part of a number has at least.
+// leastDigits is the least digits of a part of a number.
 const leastDigits = 3
 
-// PhonePart knows that digits behind a national prefix begin a number of the default
-// region, and those behind a plus or 00 one with its country code. Others stand
-// somewhere in a number as they are.
+// PhonePart reads a part of a number. Digits after a national prefix begin a number of the
+// default region. Those after a plus or 00 begin one with its country code. Others may be
+// anywhere in a number, unchanged.
 func (n *Normalizer) PhonePart(typed string) (string, bool) {
 	if len(typed) > maxTyped {
 		return "", false
@@ -131,8 +130,8 @@ func (n *Normalizer) read(typed string) (domain.PhoneNumber, bool) {
 		return "", false
 	}
 	number := phonenumbers.Format(parsed, phonenumbers.E164)
-	// Where the library changed what was dialled, such as a national 0 behind
-	// the country code, its plan has to confirm the result.
+	// If the library changed the number, such as a national 0 after the country code, its plan
+	// has to confirm the result.
 	possible := phonenumbers.IsPossibleNumberWithReason(parsed) == phonenumbers.IS_POSSIBLE
 	if !phonenumbers.IsValidNumber(parsed) && !(number == dialled && possible) {
 		return "", false
@@ -140,8 +139,8 @@ func (n *Normalizer) read(typed string) (domain.PhoneNumber, bool) {
 	return domain.ParsePhoneNumber(number)
 }
 
-// dialled keeps the digits and a leading plus; false when anything stands
-// there that is no separator.
+// dialled keeps the digits and a leading plus. It returns false for any character that is no
+// separator.
 func dialled(typed string) (string, bool) {
 	var out strings.Builder
 	for _, r := range norm.NFKC.String(typed) {
@@ -161,7 +160,7 @@ func dialled(typed string) (string, bool) {
 	if rest, ok := strings.CutPrefix(number, "00"); ok {
 		number = "+" + rest
 	}
-	// The library would skip zeros behind the plus: no country code has one.
+	// The library would skip zeros after the plus: no country code has one.
 	return number, len(number) <= maxDigits+len("+") && !strings.HasPrefix(number, "+0")
 }
 
@@ -170,7 +169,6 @@ func separates(r rune) bool {
 	case ' ', '\t', '.', '/', '(', ')', '\u2212': // the last one is the minus sign
 		return true
 	}
-	// Format characters come along invisibly when a number is copied from a
-	// list of contacts.
+	// Invisible format characters come along when a number is copied from a list of contacts.
 	return unicode.Is(unicode.Pd, r) || unicode.Is(unicode.Cf, r)
 }

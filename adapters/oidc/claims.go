@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// claims are what a token or the userinfo says of an account.
+// claims holds what a token or the userinfo says about an account.
 type claims struct {
 	authorizedParty string
 	email, name     string
 	verified        bool
-	groups          []string // nil: it does not tell
-	groupsLeftOut   bool     // it has some, and says that they are elsewhere
+	groups          []string // nil: the provider does not say
+	groupsLeftOut   bool     // there are groups, but the token says that they are elsewhere
 	authenticatedAt time.Time
 }
 
@@ -27,8 +27,7 @@ func (t *truth) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// strs is a list of texts, or one. What else is in it is passed over: some providers
-// list objects.
+// strs is a list of strings, or one string. It skips other items: some providers list objects.
 type strs []string
 
 func (s *strs) UnmarshalJSON(text []byte) error {
@@ -49,11 +48,11 @@ func (s *strs) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// claims reads them. Entra vouches for an address by xms_edov in place of email_verified. An
-// account of more groups than fit into a token has their claim in _claim_names instead, or
-// hasgroups.
+// claims reads the claims. Entra confirms an address by xms_edov in place of email_verified. If
+// an account has more groups than fit into a token, the token has their claim in _claim_names,
+// or hasgroups.
 func (p *Provider) claims(read func(any) error) (c claims, err error) {
-	var said struct {
+	var stated struct {
 		AuthorizedParty string       `json:"azp"`
 		Email           string       `json:"email"`
 		Verified        truth        `json:"email_verified"`
@@ -62,35 +61,35 @@ func (p *Provider) claims(read func(any) error) (c claims, err error) {
 		HasGroups       truth        `json:"hasgroups"`
 		AuthTime        *json.Number `json:"auth_time"`
 	}
-	if err := read(&said); err != nil {
+	if err := read(&stated); err != nil {
 		return c, err
 	}
 	all := map[string]json.RawMessage{}
 	if err := read(&all); err != nil {
 		return c, err
 	}
-	c = claims{authorizedParty: said.AuthorizedParty, email: said.Email, name: said.Name, verified: bool(said.Verified || said.DomainVerified)}
+	c = claims{authorizedParty: stated.AuthorizedParty, email: stated.Email, name: stated.Name, verified: bool(stated.Verified || stated.DomainVerified)}
 	if raw, ok := claimAt(all, p.config.GroupsClaim); ok {
 		if err := json.Unmarshal(raw, (*strs)(&c.groups)); err != nil {
 			return c, fmt.Errorf("the claim %s: %w", p.config.GroupsClaim, err)
 		}
 	} else {
 		var elsewhere map[string]any
-		_ = json.Unmarshal(all["_claim_names"], &elsewhere) // what is no object names no claim
-		c.groupsLeftOut = bool(said.HasGroups) || elsewhere[p.config.GroupsClaim] != nil
+		_ = json.Unmarshal(all["_claim_names"], &elsewhere) // if it is no object it names no claim
+		c.groupsLeftOut = bool(stated.HasGroups) || elsewhere[p.config.GroupsClaim] != nil
 	}
-	if said.AuthTime != nil {
-		seconds, err := said.AuthTime.Float64()
+	if stated.AuthTime != nil {
+		seconds, err := stated.AuthTime.Float64()
 		if err != nil || seconds < 0 || seconds > 1<<40 {
-			return c, fmt.Errorf("auth_time is %q", said.AuthTime)
+			return c, fmt.Errorf("auth_time is %q", stated.AuthTime)
 		}
 		c.authenticatedAt = time.Unix(int64(seconds), 0).UTC()
 	}
 	return c, nil
 }
 
-// claimAt reads the claim of a name or, where there is none, the one to which the name is a path
-// through objects: "realm_access.roles". Names of claims and of clients may have dots too.
+// claimAt returns the claim of a name or, without one, the claim at that path through objects:
+// "realm_access.roles". Names of claims and of clients may have dots too.
 func claimAt(all map[string]json.RawMessage, path string) (json.RawMessage, bool) {
 	if raw, ok := all[path]; ok {
 		return raw, true
@@ -107,7 +106,7 @@ func claimAt(all map[string]json.RawMessage, path string) (json.RawMessage, bool
 	return nil, false
 }
 
-// fill adds what was left out. An address and whether it is verified belong together.
+// fill adds missing claims. An address and whether it is verified belong together.
 func (c *claims) fill(more claims) {
 	if c.email == "" {
 		c.email, c.verified = more.email, more.verified

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// newClient has a deadline for every step and a bound on every answer.
+// newClient returns an HTTP client with a deadline for every step and a limit for every
+// response.
 func newClient() *http.Client {
 	return &http.Client{
 		Timeout: answerTimeout,
@@ -15,12 +16,12 @@ func newClient() *http.Client {
 			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext, TLSHandshakeTimeout: 3 * time.Second,
 			ResponseHeaderTimeout: answerTimeout, MaxIdleConns: 4, MaxConnsPerHost: 8, IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true,
 		}},
-		// What a provider sends elsewhere would take code and secret along.
+		// A redirect would take the code and the secret along.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// bounded cuts answers at maxAnswer: the library reads them whole.
+// bounded cuts responses at maxAnswer: the library reads them whole.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {

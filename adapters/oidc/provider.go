@@ -30,13 +30,13 @@ const (
 	answerTimeout = 5 * time.Second
 )
 
-// Config is what the provider has to be told, and what it is told.
+// Config holds the settings of the provider and of this client.
 type Config struct {
-	Issuer       string // exactly as it calls itself
+	Issuer       string // exactly as the provider spells it
 	ClientID     string
 	ClientSecret string
-	RedirectURL  string // to which browsers come back
-	GroupsClaim  string // in which it lists the groups of an account; a path has dots, such as realm_access.roles
+	RedirectURL  string // to which the provider redirects browsers
+	GroupsClaim  string // the claim with the groups of an account; a path has dots, such as realm_access.roles
 }
 
 // Provider is a client of one identity provider.
@@ -45,12 +45,12 @@ type Provider struct {
 	clock  ports.Clock
 	client *http.Client
 
-	inBody  atomic.Bool   // the provider takes the client's secret from the body
-	looking chan struct{} // holds one value while the provider is looked up
+	inBody  atomic.Bool   // the provider expects the client secret in the body
+	looking chan struct{} // holds one value during a discovery
 	mu      sync.Mutex
 	found   *found
 	failure error
-	at      time.Time // of what was found last, or of the failure
+	at      time.Time // of the last result, or of the failure
 }
 
 // found is the provider as it described itself.
@@ -60,12 +60,12 @@ type found struct {
 	verifier *oidc.IDTokenVerifier
 }
 
-// New makes the client. Nothing is asked yet.
+// New creates the client. It sends no request yet.
 func New(c Config, clock ports.Clock) *Provider {
 	return &Provider{config: c, clock: clock, client: newClient(), looking: make(chan struct{}, 1)}
 }
 
-// Begin is the address of the provider's page.
+// Begin returns the address of the provider's sign-in page.
 func (p *Provider) Begin(ctx context.Context, r ports.IdentityRequest) (string, error) {
 	f, err := p.lookup(ctx)
 	if err != nil {
@@ -79,8 +79,8 @@ func (p *Provider) Begin(ctx context.Context, r ports.IdentityRequest) (string, 
 	return f.oauth.AuthCodeURL(r.State, options...), nil
 }
 
-// Check looks the provider up and redeems a code that it never gave, which signs nobody in: a
-// provider judges the client before the code.
+// Check discovers the provider and redeems an invalid code, which signs nobody in: a provider
+// checks the client before the code.
 func (p *Provider) Check(ctx context.Context) error {
 	f, err := p.lookup(ctx)
 	if err != nil {
@@ -93,9 +93,9 @@ func (p *Provider) Check(ctx context.Context) error {
 	return err
 }
 
-// redeem shows the client's secret in the header and, where the provider takes nothing from there,
-// in the body. The library does so too, but then tells the second answer alone: the one to a code
-// that is worth nothing would look like one to a secret that is wrong.
+// redeem sends the client secret in the header and, if the provider does not accept that, in
+// the body. The library does so too, but returns the second response alone: then an invalid
+// code would look like a wrong secret.
 func (p *Provider) redeem(ctx context.Context, f *found, code, verifier string) (token *oauth2.Token, err error) {
 	styles := []oauth2.AuthStyle{oauth2.AuthStyleInHeader, oauth2.AuthStyleInParams}
 	if p.inBody.Load() {
@@ -120,7 +120,7 @@ func (p *Provider) redeem(ctx context.Context, f *found, code, verifier string) 
 	return nil, err
 }
 
-// Finish redeems a code.
+// Finish redeems a code and returns the identity.
 func (p *Provider) Finish(ctx context.Context, r ports.IdentityRequest, code string) (domain.Identity, error) {
 	f, err := p.lookup(ctx)
 	if err != nil {
@@ -145,27 +145,27 @@ func (p *Provider) Finish(ctx context.Context, r ports.IdentityRequest, code str
 	if subtle.ConstantTimeCompare([]byte(verified.Nonce), []byte(r.Nonce)) != 1 {
 		return domain.Identity{}, unproven(errors.New("the nonce of the token is another one"))
 	}
-	said, err := p.claims(verified.Claims)
+	stated, err := p.claims(verified.Claims)
 	if err != nil {
 		return domain.Identity{}, unproven(err)
 	}
-	if party := said.authorizedParty; party != "" && party != p.config.ClientID || party == "" && len(verified.Audience) > 1 {
+	if party := stated.authorizedParty; party != "" && party != p.config.ClientID || party == "" && len(verified.Audience) > 1 {
 		return domain.Identity{}, unproven(fmt.Errorf("the token is for the client %q", party))
 	}
-	if (said.email == "" || said.groups == nil) && f.provider.UserInfoEndpoint() != "" {
+	if (stated.email == "" || stated.groups == nil) && f.provider.UserInfoEndpoint() != "" {
 		more, err := p.userInfo(ctx, f, token, verified.Subject)
 		if err != nil {
 			return domain.Identity{}, err
 		}
-		said.fill(more)
+		stated.fill(more)
 	}
 	return domain.Identity{
-		Issuer: verified.Issuer, Subject: verified.Subject, Email: said.email, EmailVerified: said.verified, Name: said.name,
-		Groups: said.groups, GroupsLeftOut: said.groupsLeftOut, AuthenticatedAt: said.authenticatedAt,
+		Issuer: verified.Issuer, Subject: verified.Subject, Email: stated.email, EmailVerified: stated.verified, Name: stated.name,
+		Groups: stated.groups, GroupsLeftOut: stated.groupsLeftOut, AuthenticatedAt: stated.authenticatedAt,
 	}, nil
 }
 
-// userInfo asks for what a token leaves out.
+// userInfo requests what a token leaves out.
 func (p *Provider) userInfo(ctx context.Context, f *found, token *oauth2.Token, subject string) (claims, error) {
 	info, err := f.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
@@ -174,15 +174,15 @@ func (p *Provider) userInfo(ctx context.Context, f *found, token *oauth2.Token, 
 	if info.Subject != subject {
 		return claims{}, unproven(errors.New("the userinfo is of another account"))
 	}
-	said, err := p.claims(info.Claims)
+	stated, err := p.claims(info.Claims)
 	if err != nil {
 		return claims{}, unavailable(err)
 	}
-	return said, nil
+	return stated, nil
 }
 
-// lookup is the provider as it described itself within lookupKept, or before that while
-// it does not answer.
+// lookup returns the provider's description. It refreshes one older than lookupKept, and
+// returns the old one while the provider does not respond.
 func (p *Provider) lookup(ctx context.Context) (*found, error) {
 	if f, known, err := p.known(); known {
 		return f, err
@@ -193,7 +193,7 @@ func (p *Provider) lookup(ctx context.Context) (*found, error) {
 	case <-ctx.Done():
 		return nil, unavailable(ctx.Err())
 	}
-	if f, known, err := p.known(); known { // by the one we waited for
+	if f, known, err := p.known(); known { // by the caller we waited for
 		return f, err
 	}
 	f, err := p.discover()
@@ -209,7 +209,7 @@ func (p *Provider) lookup(ctx context.Context) (*found, error) {
 	return p.found, nil
 }
 
-// known is what the last look brought, as long as it counts.
+// known returns the last result while it is valid.
 func (p *Provider) known() (f *found, known bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,8 +224,8 @@ func (p *Provider) known() (f *found, known bool, err error) {
 	return nil, known, p.failure
 }
 
-// discover asks the provider to describe itself. It goes on when the caller who needs it
-// first gives up: others wait for it too.
+// discover fetches the provider's description. It continues when its first caller gives up:
+// others wait for it too.
 func (p *Provider) discover() (*found, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(context.Background(), p.client), answerTimeout)
 	defer cancel()
@@ -250,7 +250,7 @@ func (p *Provider) discover() (*found, error) {
 		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: endpoint, RedirectURL: p.config.RedirectURL,
 		Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
 	}}
-	if slices.Contains(described.Scopes, "groups") { // others refuse a scope they do not know
+	if slices.Contains(described.Scopes, "groups") { // others refuse an unknown scope
 		f.oauth.Scopes = append(f.oauth.Scopes, "groups")
 	}
 	f.verifier = provider.Verifier(&oidc.Config{
@@ -272,8 +272,8 @@ func (p *Provider) sameCare(address string) error {
 	return nil
 }
 
-// notRedeemed tells apart a code that is worth nothing, a client that the provider refuses, and a
-// provider that does not do its part.
+// notRedeemed distinguishes an invalid code, a client that the provider refuses, and a failure
+// of the provider.
 func notRedeemed(err error) error {
 	var e *oauth2.RetrieveError
 	switch {

@@ -1,11 +1,10 @@
-// Package passkeys speaks WebAuthn by github.com/go-webauthn/webauthn, for the pages
-// of one host.
+// Package passkeys implements WebAuthn with github.com/go-webauthn/webauthn, for the pages of
+// one host.
 //
-// A passkey has to be discoverable, so that a sign-in needs no e-mail address, and the
-// device has to verify the person, so that it stands for itself and not beside a
-// password. Which model the device is of does not matter: attestation is not asked
-// for. Outputs of extensions that were not asked for are passed over: some password
-// managers send them unasked, and nothing here reads any.
+// A passkey has to be discoverable, so that a sign-in needs no email address. The device has to
+// verify the person, so that a passkey needs no password in addition. The model of the device
+// does not matter: attestation is not requested. Extension outputs that were not requested are
+// ignored: some password managers send them, and nothing here reads any.
 package passkeys
 
 import (
@@ -28,10 +27,10 @@ var _ ports.Passkeys = (*Party)(nil)
 type Party struct {
 	host      string
 	library   *webauthn.WebAuthn
-	pointless error // why there are no passkeys at the address; nil: there are
+	pointless error // why passkeys are not possible at the address; nil: they are
 }
 
-// New makes the relying party of the pages below an address.
+// New creates the relying party of the pages below an address.
 func New(base string) (*Party, error) {
 	host, err := domain.PasskeyHost(base)
 	if err != nil {
@@ -60,11 +59,11 @@ func New(base string) (*Party, error) {
 	return &Party{host: host, library: library}, nil
 }
 
-// Host is the one that passkeys are made for.
+// Host returns the host that passkeys are made for.
 func (p *Party) Host() (string, error) { return p.host, p.pointless }
 
-// user is a person as the library wants one. The handle is the ID, which tells a
-// device nothing of the person.
+// user adapts a person to the library. The handle is the ID, which tells a device nothing about
+// the person.
 type user struct {
 	person domain.Person
 	known  []webauthn.Credential
@@ -91,7 +90,7 @@ func descriptors(passkeys []domain.Passkey) []protocol.CredentialDescriptor {
 	return list
 }
 
-// CreationOptions ask for a new passkey.
+// CreationOptions returns the options that request a new passkey.
 func (p *Party) CreationOptions(challenge [32]byte, person domain.Person, known []domain.Passkey) ([]byte, error) {
 	if p.pointless != nil {
 		return nil, p.pointless
@@ -104,7 +103,7 @@ func (p *Party) CreationOptions(challenge [32]byte, person domain.Person, known 
 	return json.Marshal(options.Response)
 }
 
-// RequestOptions ask for one of the passkeys, or for any.
+// RequestOptions returns the options that request one of the passkeys, or any.
 func (p *Party) RequestOptions(challenge [32]byte, allowed []domain.Passkey) ([]byte, error) {
 	if p.pointless != nil {
 		return nil, p.pointless
@@ -117,7 +116,7 @@ func (p *Party) RequestOptions(challenge [32]byte, allowed []domain.Passkey) ([]
 	return json.Marshal(options.Response)
 }
 
-// session is what the library remembers of a ceremony.
+// session returns what the library stores of a ceremony.
 func (p *Party) session(challenge [32]byte, person domain.ID) webauthn.SessionData {
 	return webauthn.SessionData{
 		Challenge: base64.RawURLEncoding.EncodeToString(challenge[:]), RelyingPartyID: p.host, UserID: []byte(person),
@@ -125,7 +124,7 @@ func (p *Party) session(challenge [32]byte, person domain.ID) webauthn.SessionDa
 	}
 }
 
-// Created is the passkey of an answer.
+// Created returns the new passkey of a response.
 func (p *Party) Created(challenge [32]byte, person domain.Person, answer []byte) (domain.Passkey, error) {
 	if p.pointless != nil {
 		return domain.Passkey{}, p.pointless
@@ -147,7 +146,7 @@ func (p *Party) Created(challenge [32]byte, person domain.Person, answer []byte)
 	}, nil
 }
 
-// Names tells what an answer claims.
+// Names returns what a response claims: the passkey and the person.
 func (p *Party) Names(answer []byte) ([]byte, domain.ID, error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
@@ -156,7 +155,7 @@ func (p *Party) Names(answer []byte) ([]byte, domain.ID, error) {
 	return parsed.RawID, domain.ID(parsed.Response.UserHandle), nil
 }
 
-// Verify checks an answer against a passkey.
+// Verify checks a response against a passkey.
 func (p *Party) Verify(challenge [32]byte, answer []byte, k domain.Passkey) (uint32, error) {
 	if p.pointless != nil {
 		return 0, p.pointless
@@ -172,7 +171,7 @@ func (p *Party) Verify(challenge [32]byte, answer []byte, k domain.Passkey) (uin
 	return parsed.Response.AuthenticatorData.Counter, nil
 }
 
-// refused keeps what the library says for a log.
+// refused keeps the library's message for the log.
 func refused(err error) error {
 	var e *protocol.Error
 	if errors.As(err, &e) && e.DevInfo != "" {

@@ -13,13 +13,12 @@ var (
 	errExponent   = errors.New("its exponent is out of range")
 )
 
-// mostHundredths has 15 digits: every such amount is also exact as a float64,
-// which is what most clients read our own answers with.
+// mostHundredths has 15 digits: every such amount is also exact as a float64, with which most
+// clients read our own responses.
 var mostHundredths = apd.New(999_999_999_999_999, 0)
 
-// minorUnits reads a JSON number as an exact amount of hundredths. Zeros
-// behind the second decimal are nothing, and an exponent is only another way to
-// write the same number. It does no more work for 1e999999999 than for 1.
+// minorUnits reads a JSON number as an exact amount of hundredths. It ignores zeros after the
+// second decimal, and accepts an exponent. It does no more work for 1e999999999 than for 1.
 func minorUnits(number string) (int64, error) {
 	amount, _, err := apd.NewFromString(number)
 	if err != nil {

@@ -21,32 +21,31 @@ import (
 var _ ports.Pricing = (*Client)(nil)
 
 const (
-	// DefaultTimeout is how long one answer may take.
+	// DefaultTimeout limits how long one response may take.
 	DefaultTimeout = 2 * time.Second
-	// MaxTimeout is the longest setting; it keeps the promise of ports.Pricing
-	// to answer within 2.5 seconds.
+	// MaxTimeout is the longest setting. It keeps the promise of ports.Pricing to return within
+	// 2.5 seconds.
 	MaxTimeout = 2400 * time.Millisecond
 
 	maxAnswer = 64 << 10
 )
 
-// Options name the service.
+// Options configures a client.
 type Options struct {
 	URL      string        // such as http://pricing.internal:9000; /prices is added
 	Timeout  time.Duration // zero: DefaultTimeout
-	Currency string        // an answer in another one is a fault
-	// Header adds to the headers of each request what belongs to its context;
-	// nil: nothing.
+	Currency string        // a response in another one is an error
+	// Header adds headers that belong to the context of a request. It may be nil.
 	Header func(context.Context, http.Header)
-	// OnChange hears of an outage of the service, as an environment sees it, and
-	// of its end; nil: nothing hears of it.
+	// OnChange is called when an outage of the service begins or ends for an environment. It
+	// may be nil.
 	OnChange func(e domain.Environment, gone bool)
-	// HTTPClient replaces those made here, for tests. Its redirect policy
-	// and its cookies are not used.
+	// HTTPClient replaces the clients made here, for tests. Its redirect policy and its cookies
+	// are not used.
 	HTTPClient *http.Client
 }
 
-// Client asks one pricing service.
+// Client sends requests to one pricing service.
 type Client struct {
 	endpoint string
 	currency string
@@ -54,7 +53,7 @@ type Client struct {
 	service  *circuitbreaker.Service
 }
 
-// New checks the options and connects to nothing yet.
+// New checks the options. It does not connect yet.
 func New(o Options) (*Client, error) {
 	endpoint, err := pricesURL(o.URL)
 	if err != nil {
@@ -130,8 +129,8 @@ func (c *Client) ask(ctx context.Context, client *http.Client, body []byte) (dom
 	if c.header != nil {
 		c.header(ctx, req.Header)
 	}
-	// Present and empty, it is not sent and tells net/http that the request may
-	// go out again where the service had closed the kept connection.
+	// An empty value is not sent. It tells net/http that the request may be sent again if the
+	// service had closed the kept connection.
 	req.Header["Idempotency-Key"] = []string{}
 
 	res, err := client.Do(req)
@@ -155,5 +154,5 @@ func (c *Client) ask(ctx context.Context, client *http.Client, body []byte) (dom
 	return readQuote(answer, c.currency)
 }
 
-// Close closes the connections that are kept open; a Price under way goes on.
+// Close closes the connections that are kept open. A Price in flight continues.
 func (c *Client) Close() { c.service.Close() }

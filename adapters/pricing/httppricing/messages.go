@@ -44,7 +44,7 @@ type answer struct {
 	RequiresCustomQuote bool           `json:"requires_custom_quote"`
 }
 
-// readQuote takes an answer only if every part of it is beyond doubt.
+// readQuote accepts a response only if every part of it is valid.
 func readQuote(body []byte, currency string) (domain.Quote, error) {
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -92,7 +92,7 @@ func readDistance(a answer) (domain.Distance, error) {
 	return domain.Distance{Kilometres: math.Abs(km), Source: source}, nil // -0 is 0
 }
 
-// readRefusal reads a 422: one end is outside the service area, or a fault.
+// readRefusal reads a 422: one end is outside the service area. Anything else is an error.
 func readRefusal(body []byte) error {
 	var refusal struct {
 		Code  string `json:"code"`

@@ -17,14 +17,14 @@ import (
 	"waybill/ports"
 )
 
-// maxQuestion is some twenty times what a question needs.
+// maxQuestion is some twenty times the size of a request.
 const maxQuestion = 4 << 10
 
-// Options say what to serve.
+// Options configures the handler.
 type Options struct {
 	Pricing  ports.Pricing
-	Currency string       // a question in another one is refused
-	Logger   *slog.Logger // gets the cause of each 503; nil: slog.Default
+	Currency string       // a request in another one is refused
+	Logger   *slog.Logger // logs the cause of each 503; nil: slog.Default
 }
 
 type handler struct {
@@ -33,8 +33,7 @@ type handler struct {
 	log      *slog.Logger
 }
 
-// New makes the handler of the whole protocol. Time-outs of connections are
-// the server's business.
+// New returns the handler of the whole protocol. The server sets the timeouts of connections.
 func New(o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -51,7 +50,7 @@ func New(o Options) http.Handler {
 	return mux
 }
 
-// only stands for the mux's own method patterns, whose 405 is plain text.
+// only replaces the mux's own method patterns, whose 405 is plain text.
 func only(method string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != method && !(method == http.MethodGet && r.Method == http.MethodHead) {
@@ -90,7 +89,7 @@ func (h *handler) prices(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, newPrice(quote))
 }
 
-// consistent keeps a fault of the pricing behind this server from going out as a price.
+// consistent stops an inconsistent price of the pricing behind this server.
 func (h *handler) consistent(q domain.Quote) error {
 	switch {
 	case q.Currency != h.currency || q.Fee != nil && q.Fee.Currency != h.currency:

@@ -24,8 +24,8 @@ type Pricing struct {
 	area    ports.ServiceArea
 }
 
-// New makes a pricing of a valid table. Distances come from routing, and both
-// ends of a trip must be in the area.
+// New creates a pricing of a valid table. Distances come from routing, and both ends of a trip
+// must be in the area.
 func New(table Table, routing ports.Routing, area ports.ServiceArea) (*Pricing, error) {
 	if err := table.Valid(); err != nil {
 		return nil, err
@@ -34,10 +34,9 @@ func New(table Table, routing ports.Routing, area ports.ServiceArea) (*Pricing, 
 	return &Pricing{table: table, routing: routing, area: area}, nil
 }
 
-// Price answers with the fee, or with RequiresCustomQuote for a vehicle
-// without prices and for a trip beyond the vehicle's range or too long to be
-// measured. An end to which no
-// way leads is outside the service area; when no distance can be had the error is
+// Price returns the fee. It returns RequiresCustomQuote for a vehicle without prices and for a
+// trip beyond the vehicle's range or too long to be measured. If no way leads to an end, the
+// end counts as outside the service area. If no distance is available the error is
 // QUOTE_UNAVAILABLE, whatever the cause.
 func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
 	if !p.area.Contains(trip.Pickup) {
@@ -76,9 +75,9 @@ func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, er
 	return quote, nil
 }
 
-// withoutDistance tells an impossible trip from a failed measurement: only the
-// second is worth a retry. Where neither end is known to be at fault it is the
-// dropoff, which differs from trip to trip.
+// withoutDistance distinguishes an impossible trip from a failed measurement: only the second
+// is worth a retry. If it is unknown which end is at fault it names the dropoff, which differs
+// from trip to trip.
 func withoutDistance(err error) error {
 	var outside *ports.OutsideServiceAreaError
 	switch {

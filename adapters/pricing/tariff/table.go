@@ -18,13 +18,13 @@ type Table struct {
 
 // Rate is the price of one kind of vehicle.
 type Rate struct {
-	BaseMinor         int64 // for coming at all
+	BaseMinor         int64 // the base fee
 	PerKilometreMinor int64
-	MinimumMinor      int64 // the least fee, before it is rounded up
+	MinimumMinor      int64 // the minimum fee, before rounding up
 	RangeKilometres   int64 // a trip beyond it needs a custom quote
 }
 
-// Default is the price list in cedis that a new installation starts with.
+// Default returns the price list in cedis that a new installation starts with.
 func Default() Table {
 	return Table{
 		Currency:  "GHS",
@@ -45,7 +45,7 @@ const (
 
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
-// Valid answers nil, or the first thing in the table that cannot be meant.
+// Valid returns nil, or the first error in the table.
 func (t Table) Valid() error {
 	if !currencyCode.MatchString(t.Currency) {
 		return fmt.Errorf("%q is no currency code; use three capital letters such as GHS", t.Currency)
@@ -78,7 +78,7 @@ func (t Table) Valid() error {
 	return nil
 }
 
-// fee is the price of so many metres, a multiple of the step.
+// fee returns the price of so many metres, a multiple of the step.
 func (r Rate) fee(metres, step int64) int64 {
 	// In thousandths of a minor unit, so that nothing is rounded twice.
 	thousandths := max(r.BaseMinor*1000+r.PerKilometreMinor*metres, r.MinimumMinor*1000)

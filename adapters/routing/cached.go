@@ -19,22 +19,22 @@ var _ ports.Routing = (*Cached)(nil)
 
 const (
 	lifetime = time.Hour
-	// noWayFor is how long it is known that there is no way: an engine that has
-	// just begun to load its map says so of every trip.
+	// noWayFor is how long "no way" is cached: an engine that is still loading its map says so
+	// of every trip.
 	noWayFor  = time.Minute
-	mostKnown = 1 << 16
+	cacheSize = 1 << 16
 	// grid is how many points a degree has: 1.1 m are between two.
 	grid = 1e5
 )
 
-// The results that are told apart.
+// The results that the metric distinguishes.
 const (
-	hit    = "hit"    // known
-	shared = "shared" // waited for another caller's question
-	miss   = "miss"   // asked
+	hit    = "hit"    // cached
+	shared = "shared" // waited for another caller's request
+	miss   = "miss"   // requested
 )
 
-// Cached remembers what the routing behind it measured.
+// Cached caches the distances of another routing.
 type Cached struct {
 	behind ports.Routing
 	now    func() time.Time
@@ -43,16 +43,16 @@ type Cached struct {
 	looks  *prometheus.CounterVec
 }
 
-// answer is a length, or why there is none.
+// answer is a distance, or the error instead of it.
 type answer struct {
 	distance domain.Distance
 	err      error
 	until    time.Time
 }
 
-// New registers the counter and wraps the routing that measures.
+// NewCached registers the counter and wraps the routing that measures.
 func NewCached(behind ports.Routing, now func() time.Time, r prometheus.Registerer) (*Cached, error) {
-	known, err := lru.New[domain.Trip, answer](mostKnown)
+	known, err := lru.New[domain.Trip, answer](cacheSize)
 	if err != nil {
 		return nil, fmt.Errorf("measure a distance: %w", err)
 	}
@@ -68,8 +68,7 @@ func NewCached(behind ports.Routing, now func() time.Time, r prometheus.Register
 	return c, nil
 }
 
-// Distance is the one measured within the last hour, or the answer of the routing
-// behind.
+// Distance returns a distance measured within the last hour, or asks the routing behind.
 func (c *Cached) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
 	trip.Pickup, trip.Dropoff = rounded(trip.Pickup), rounded(trip.Dropoff)
 	if !isFinite(trip.Pickup) || !isFinite(trip.Dropoff) { // NaN as a key is never found again, nor removed
@@ -100,7 +99,7 @@ func (c *Cached) Distance(ctx context.Context, trip domain.Trip) (domain.Distanc
 
 func (c *Cached) ask(ctx context.Context, trip domain.Trip) (a answer) {
 	if known, ok := c.known.Get(way(trip)); ok && c.now().Before(known.until) {
-		return known // since this caller looked
+		return known // stored since this caller looked
 	}
 	a.distance, a.err = c.behind.Distance(ctx, trip)
 	var outside *ports.OutsideServiceAreaError
@@ -117,7 +116,7 @@ func (c *Cached) ask(ctx context.Context, trip domain.Trip) (a answer) {
 	return a
 }
 
-// way is the part of a trip that its length depends on.
+// way returns the part of a trip that its length depends on.
 func way(trip domain.Trip) domain.Trip {
 	trip.BusinessID, trip.Environment = "", ""
 	return trip

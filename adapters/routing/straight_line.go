@@ -17,14 +17,14 @@ var _ ports.Routing = StraightLine{}
 // detour is how much longer the road is than the straight line.
 const detour = 1.3
 
-// StraightLine measures in straight lines.
+// StraightLine measures trips in straight lines.
 type StraightLine struct{}
 
-// New returns the measure.
+// NewStraightLine returns a StraightLine.
 func NewStraightLine() StraightLine { return StraightLine{} }
 
-// Distance is 1.3 times the great circle in kilometres, rounded to two
-// decimals. It fails only for coordinates that are no numbers.
+// Distance returns 1.3 times the great circle in kilometres, rounded to two decimals. It fails
+// only for coordinates that are not finite numbers.
 func (StraightLine) Distance(_ context.Context, trip domain.Trip) (domain.Distance, error) {
 	// geo.Distance is faster and flat: it is off by a percent over 1,000 km.
 	metres := geo.DistanceHaversine(point(trip.Pickup), point(trip.Dropoff))

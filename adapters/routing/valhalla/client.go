@@ -21,34 +21,33 @@ import (
 var _ ports.Routing = (*Client)(nil)
 
 const (
-	// DefaultTimeout is how long one distance may take.
+	// DefaultTimeout limits how long one distance may take.
 	DefaultTimeout = time.Second
-	// MaxTimeout is the longest setting; it leaves a price, which has 2.5
-	// seconds, enough to tell of the failure.
+	// MaxTimeout is the longest setting. It leaves a price, which has 2.5 seconds, enough time
+	// to report the failure.
 	MaxTimeout = 1900 * time.Millisecond
 
 	maxAnswer = 1 << 20 // the line of a way across Ghana is some 100 KB
 )
 
-// Options name the routing engine.
+// Options configures a client.
 type Options struct {
 	URL     string        // such as http://valhalla.internal:8002; /route is added
 	Timeout time.Duration // zero: DefaultTimeout
-	// BikeCosting is what a bike is for the engine: motor_scooter, motorcycle or
-	// bicycle. Empty: motor_scooter.
+	// BikeCosting is the engine's costing for a bike: motor_scooter, motorcycle or bicycle.
+	// Empty: motor_scooter.
 	BikeCosting string
-	// Header adds to the headers of each request for a way what belongs to its
-	// context; nil: nothing.
+	// Header adds headers that belong to the context of each route request. It may be nil.
 	Header func(context.Context, http.Header)
-	// OnChange hears of an outage of the engine, as an environment sees it, and of
-	// its end; nil: nothing hears of it.
+	// OnChange is called when an outage of the engine begins or ends for an environment. It may
+	// be nil.
 	OnChange func(e domain.Environment, gone bool)
-	// HTTPClient replaces those made here, for tests. Its redirect policy
-	// and its cookies are not used.
+	// HTTPClient replaces the clients made here, for tests. Its redirect policy and its cookies
+	// are not used.
 	HTTPClient *http.Client
 }
 
-// Client asks one engine.
+// Client sends requests to one engine.
 type Client struct {
 	base     string
 	costings map[domain.VehicleType]string
@@ -57,7 +56,7 @@ type Client struct {
 	service  *circuitbreaker.Service
 }
 
-// New checks the options and connects to nothing yet.
+// New checks the options. It does not connect yet.
 func New(o Options) (*Client, error) {
 	base, err := baseURL(o.URL)
 	if err != nil {
@@ -96,7 +95,7 @@ func baseURL(text string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// costingsOf is the table of the package comment.
+// costingsOf returns the table of the package comment.
 func costingsOf(bike string) (map[domain.VehicleType]string, error) {
 	switch bike {
 	case "":
@@ -110,8 +109,8 @@ func costingsOf(bike string) (map[domain.VehicleType]string, error) {
 	}, nil
 }
 
-// Distance is the length of the fastest way by road, in kilometres to the
-// metre. While the engine is gone it fails at once.
+// Distance returns the length of the fastest way by road, in kilometres to the metre. While the
+// engine is gone it fails at once.
 func (c *Client) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
 	costing, ok := c.costings[trip.VehicleType]
 	if !ok {
@@ -119,7 +118,7 @@ func (c *Client) Distance(ctx context.Context, trip domain.Trip) (domain.Distanc
 	}
 	body, err := json.Marshal(newQuestion(trip, costing))
 	if err != nil {
-		return domain.Distance{}, fmt.Errorf("ask the routing engine: %w", err) // coordinates that are no numbers
+		return domain.Distance{}, fmt.Errorf("ask the routing engine: %w", err) // coordinates that are not finite numbers
 	}
 	var distance domain.Distance
 	err = c.service.Ask(ctx, trip, func(ctx context.Context, client *http.Client) (err error) {
@@ -132,7 +131,7 @@ func (c *Client) Distance(ctx context.Context, trip domain.Trip) (domain.Distanc
 	return distance, nil
 }
 
-// measure asks for the way and, where an end is off all roads, which one.
+// measure requests the way. If an end is off all roads, it finds out which one.
 func (c *Client) measure(ctx context.Context, client *http.Client, trip domain.Trip, costing string, body []byte) (domain.Distance, error) {
 	distance, err := c.ask(ctx, client, body)
 	if err == nil {
@@ -167,8 +166,8 @@ func (c *Client) ask(ctx context.Context, client *http.Client, body []byte) (dom
 		return domain.Distance{}, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	// Present and empty, it is not sent and tells net/http that the request may
-	// go out again where the engine had closed the kept connection.
+	// An empty value is not sent. It tells net/http that the request may be sent again if the
+	// engine had closed the kept connection.
 	req.Header["Idempotency-Key"] = []string{}
 	if c.header != nil {
 		c.header(ctx, req.Header)
@@ -185,7 +184,7 @@ func (c *Client) ask(ctx context.Context, client *http.Client, body []byte) (dom
 	return readDistance(answer)
 }
 
-// Ping asks whether the engine is there: GET /status.
+// Ping checks that the engine is there: GET /status.
 func (c *Client) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -221,5 +220,5 @@ func do(client *http.Client, req *http.Request) (status int, answer []byte, err 
 	return res.StatusCode, answer, nil
 }
 
-// Close closes the connections that are kept open; a Distance under way goes on.
+// Close closes the connections that are kept open. A Distance in flight continues.
 func (c *Client) Close() { c.service.Close() }

@@ -16,8 +16,7 @@ import (
 // farthestRoad is how many metres a point may be from a road.
 const farthestRoad = 2000
 
-// The errors by which the engine says that no way leads there, or none that it
-// measures.
+// The error codes of the engine for a trip without a way, or with one that it does not measure.
 const (
 	codeTooLong     = 154 // the ends are farther apart than its max_distance
 	codeUnconnected = 170 // the ends are in parts of the map that nothing joins
@@ -25,10 +24,10 @@ const (
 	codeNoPath      = 442 // the search found none
 )
 
-// errTooLong is codeTooLong.
+// errTooLong reports codeTooLong.
 var errTooLong = errors.New("the trip is longer than the engine measures")
 
-// errOffRoad is codeOffRoad, which does not name the end.
+// errOffRoad reports codeOffRoad, which does not name the end.
 var errOffRoad = fmt.Errorf("an end is not near a road: %w", ports.ErrNoRoute)
 
 type question struct {
@@ -55,7 +54,7 @@ func newLocation(c domain.Coordinates) location {
 	return location{Latitude: c.Latitude, Longitude: c.Longitude, SearchCutoff: farthestRoad}
 }
 
-// readDistance takes an answer only if its length is beyond doubt.
+// readDistance accepts a response only if its length is valid.
 func readDistance(body []byte) (domain.Distance, error) {
 	var answer struct {
 		Trip struct {
@@ -84,7 +83,7 @@ func readDistance(body []byte) (domain.Distance, error) {
 	if err != nil || math.IsInf(km, 0) || km < 0 {
 		return domain.Distance{}, fmt.Errorf("the length is %.32s", length)
 	}
-	// Whole metres, as far as there are such; Abs makes 0 of -0.
+	// Whole metres, if the number has any; Abs makes 0 of -0.
 	if metres := math.Round(km * 1000); !math.IsInf(metres, 0) {
 		km = metres / 1000
 	}
@@ -111,7 +110,7 @@ func readRefusal(body []byte) error {
 	return fmt.Errorf("the engine refused the question with error %d, %.100q", refusal.Code, refusal.Text)
 }
 
-// readStatus wants what any Valhalla has in its status.
+// readStatus requires what any Valhalla has in its status.
 func readStatus(body []byte) error {
 	var status struct {
 		Version string `json:"version"`

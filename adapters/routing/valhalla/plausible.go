@@ -7,12 +7,13 @@ import (
 	"waybill/domain"
 )
 
-// Bounds of a plausible length. No way is shorter than the line, but its ends are
-// the nearest roads; and none is very much longer: across a lagoon without a
-// bridge it is some twenty times the line. 5,000 km are more than a fleet drives.
+// Limits of a plausible length. No way is shorter than the line, but its ends are the nearest
+// roads. None is very much longer: across a lagoon without a bridge it is some twenty times the
+// line. 5,000 km are more than a fleet drives.
 const (
 	earthRadius = 6371.0088 // km, the mean one
-	// flattening is how much shorter a line is than on a ball: the earth is none.
+	// flattening is how much shorter a line can be than on a ball, because the earth is not
+	// one.
 	flattening = 0.994
 	snapped    = 2 * farthestRoad / 1000.0 // km
 	mostLines  = 50
@@ -21,8 +22,8 @@ const (
 	halfTurn   = 180
 )
 
-// plausible refuses a length that the trip cannot have: one from an engine, or a
-// proxy before it, that answers another question. It would become a price.
+// plausible refuses a length that the trip cannot have. It comes from an engine, or a proxy
+// before it, that answers another request, and would become a price.
 func plausible(trip domain.Trip, km float64) error {
 	line := greatCircle(trip.Pickup, trip.Dropoff)
 	if least := line*flattening - snapped; km < least {
@@ -37,7 +38,7 @@ func plausible(trip domain.Trip, km float64) error {
 // detour is how much longer a road is than the line, as in routing.StraightLine.
 const detour = 1.3
 
-// estimate stands in for the length of a trip that the engine finds too long.
+// estimate returns a distance for a trip that the engine finds too long.
 func estimate(trip domain.Trip) domain.Distance {
 	const hundredths = 100
 	km := math.Round(greatCircle(trip.Pickup, trip.Dropoff)*detour*hundredths) / hundredths

@@ -16,14 +16,14 @@ import (
 //go:embed assets/track.css assets/track.js
 var assetFiles embed.FS
 
-// asset is a file that the page loads. Its name changes with its content, so
-// that it may be kept for good.
+// asset is a file that the page loads. Its name changes with its content, so that browsers may
+// cache it forever.
 type asset struct {
 	name, kind string
 	content    []byte
 }
 
-// assetNames are what the template links to.
+// assetNames holds the file names that the template links to.
 type assetNames struct{ Style, Script, Icon string }
 
 func loadAssets() (names assetNames, byName map[string]asset) {
@@ -57,8 +57,8 @@ func readAsset(file string) []byte {
 	return content
 }
 
-// asset serves assets/<name> below any path, since what was mistyped with a slash
-// in it links to them from there. It reports whether there is one.
+// asset serves assets/<name> below any path, since a page at a mistyped path with a slash links
+// to its assets from there. It reports whether there is one.
 func (p *Pages) asset(c *gin.Context) bool {
 	dir, name := path.Split(c.Request.URL.Path)
 	a, ok := p.assets[name]

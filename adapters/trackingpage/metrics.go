@@ -28,7 +28,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	r.MustRegister(m.pages, m.streams)
 	for _, result := range []string{resultFound, resultMissing, resultLimited, resultError} {
-		m.pages.WithLabelValues(result) // so that a rate is there from the start
+		m.pages.WithLabelValues(result) // so that a rate exists from the start
 	}
 	return m
 }

@@ -23,17 +23,16 @@ import (
 	"waybill/ports"
 )
 
-// answerTimeout is how long a page waits for the database.
+// answerTimeout limits how long a page waits for the database.
 const answerTimeout = 3 * time.Second
 
-// contentPolicy lets the page use what comes from its own origin and nothing
-// else; nothing that is written into it could run.
+// contentPolicy allows the page only content of its own origin. Injected code cannot run.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Options are what the pages need to know about where they are.
+// Options configures the pages.
 type Options struct {
-	TrustedProxies []netip.Prefix // the proxies whose X-Forwarded-For is believed
+	TrustedProxies []netip.Prefix // the proxies whose X-Forwarded-For is trusted
 	Log            *slog.Logger
 	Metrics        *Metrics
 }
@@ -49,7 +48,7 @@ type Pages struct {
 	router *gin.Engine
 }
 
-// New makes the pages; At serves them.
+// New creates the pages. At serves them.
 func New(t *deliveries.Tracking, w *deliveries.Watches, o Options) *Pages {
 	p := &Pages{options: o, tracking: t, watches: w}
 	var names assetNames
@@ -59,8 +58,8 @@ func New(t *deliveries.Tracking, w *deliveries.Watches, o Options) *Pages {
 	return p
 }
 
-// At serves the pages under a path such as /track. Their links are relative, so
-// that the path itself leads on to the one with a slash.
+// At serves the pages under a path such as /track. Their links are relative, so the path itself
+// redirects to the one with a slash.
 func (p *Pages) At(prefix string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == prefix && readOnlyMethod(r.Method) {
@@ -91,18 +90,18 @@ func (p *Pages) newRouter() *gin.Engine {
 		if p.asset(c) {
 			return
 		}
-		typed := c.Query("reference") // in the form of the page that found nothing
+		typed := c.Query("reference") // from the form of the not-found page
 		if r, ok := domain.FoldReference(typed); ok {
 			lead(c, strings.Repeat("../", strings.Count(c.Request.URL.Path, "/")-1)+string(r))
 			return
 		}
-		// More than one segment is no reference either.
+		// A path of more than one segment is no reference either.
 		p.look(c, strings.TrimPrefix(c.Request.URL.Path, "/"))
 	})
 	return router
 }
 
-// recover turns a panic into an error page and a line in the log.
+// recover turns a panic into an error page and a log line.
 func (p *Pages) recover(c *gin.Context) {
 	defer func() {
 		cause := recover()
@@ -122,13 +121,13 @@ func (p *Pages) recover(c *gin.Context) {
 	c.Next()
 }
 
-// protect sets what every answer has.
+// protect sets the headers of every response.
 func protect(c *gin.Context) { protectHeaders(c.Writer.Header()) }
 
 func protectHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer") // the address is the secret
+	h.Set("Referrer-Policy", "no-referrer") // the URL is the secret
 	h.Set("X-Robots-Tag", "noindex, nofollow")
 	h.Set("Cache-Control", "no-store")
 }
@@ -143,14 +142,14 @@ func (p *Pages) onlyRead(c *gin.Context) {
 
 func readOnlyMethod(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// lead sends the reader on to an address relative to this one.
+// lead redirects to an address relative to this one.
 func lead(c *gin.Context, to string) {
 	c.Header("Location", to)
 	c.Status(http.StatusFound)
 }
 
-// page shows a delivery. A reference that was written down in another way leads
-// to its own form first, whether or not there is one.
+// page shows a delivery. A reference in another notation is redirected to its normal form
+// first, whether or not it exists.
 func (p *Pages) page(c *gin.Context) {
 	if r, ok := domain.FoldReference(c.Param("reference")); ok && string(r) != c.Param("reference") {
 		lead(c, string(r))
@@ -165,7 +164,7 @@ func (p *Pages) page(c *gin.Context) {
 	}
 }
 
-// look finds a delivery, or answers why it does not.
+// look finds a delivery, or responds with the reason why there is none.
 func (p *Pages) look(c *gin.Context, reference string) (found domain.Tracking, ok bool) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), answerTimeout)
 	defer cancel()
@@ -182,7 +181,7 @@ func (p *Pages) look(c *gin.Context, reference string) (found domain.Tracking, o
 		p.notice(c, http.StatusTooManyRequests, p.render.limited, resultLimited)
 	default:
 		switch {
-		case c.Request.Context().Err() != nil: // the client has left
+		case c.Request.Context().Err() != nil: // the client has disconnected
 		case ports.StorageUnavailable(err):
 			p.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", requestID(c), "route", "tracking"+c.FullPath(),
 				"error", err)
@@ -207,7 +206,7 @@ func send(c *gin.Context, status int, kind string, body []byte) {
 	c.Data(status, kind, body)
 }
 
-// requestID is how the listener calls the request.
+// requestID returns the request ID of the listener.
 func requestID(c *gin.Context) string { return c.Writer.Header().Get("X-Request-ID") }
 
 func clientAddress(c *gin.Context) string { return domain.ClientAddress(c.ClientIP()) }

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// publicPath is where tracking pages are whatever their public address is.
+// publicPath is the path of tracking pages whatever their public address is.
 const publicPath = "/track"
 
-// Paths leaves out what would hide another site of the listener: a
-// proxy before such an address has to lead to publicPath. The first one that
-// fits is asked.
+// Paths returns the paths to serve tracking pages at. It leaves out a path that would hide
+// another site of the listener: a proxy must forward such an address to publicPath. The first
+// path that matches is used.
 func Paths(base string) []string {
 	u, err := url.Parse(base)
 	if err != nil || u.Path == publicPath {
-		return []string{publicPath} // an error was told with the settings
+		return []string{publicPath} // the settings reported the error
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
 	if slices.Contains([]string{"", "v1", "docs"}, first) {

@@ -10,7 +10,7 @@ import (
 //go:embed tracking_page.html
 var pageHTML string
 
-// renderer makes pages. Those that are the same for all readers are made once.
+// renderer renders pages. It renders those that are the same for all readers once.
 type renderer struct {
 	template *template.Template
 	names    assetNames
@@ -18,7 +18,7 @@ type renderer struct {
 	missing, limited, failed, readOnly []byte
 }
 
-// shell is what every page gets.
+// shell is the data of every page.
 type shell struct {
 	Title  string
 	Assets assetNames
@@ -42,7 +42,7 @@ func (r *renderer) page(p parcel) ([]byte, error) {
 	return r.run("page", shell{Title: title(p), Assets: r.names, Parcel: &p})
 }
 
-// change is what an event of a stream carries: the part of the page that is new.
+// change returns the data of a stream event: the part of the page that is new.
 func (r *renderer) change(p parcel) ([]byte, error) {
 	part, err := r.run("parcel", &p)
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 	"waybill/domain"
 )
 
-// The pace of a stream. It ends after streamLife in any case, and the browser
-// opens another one; where a delivery failed and is not tried again within
-// patience, it ends for good.
+// The timing of a stream. It ends after streamLife in any case, and the browser opens another
+// one. If a delivery failed and is not tried again within patience, it ends for good.
 const (
 	heartbeat    = 15 * time.Second
 	writeTimeout = 10 * time.Second
@@ -25,8 +24,8 @@ const (
 	patience     = 30 * time.Minute
 )
 
-// stream tells of every change as it happens. Last-Event-ID or, at the first
-// time, the query names the state that the client has seen.
+// stream sends every change as it happens. Last-Event-ID or, at first, the query names the
+// state that the client has seen.
 func (p *Pages) stream(c *gin.Context) {
 	reference := c.Param("reference")
 	found, ok := p.look(c, reference)
@@ -55,16 +54,15 @@ func (p *Pages) stream(c *gin.Context) {
 		pages: p, reference: domain.Reference(reference), watch: watch,
 		writer: c.Writer, control: http.NewResponseController(c.Writer),
 	}
-	// A client that has left shows as a failed write: no one is left to read an
-	// error.
+	// A disconnected client shows as a failed write: nobody is left to read an error.
 	_ = s.run(ctx, seen(c), &found)
-	// The end is written too, and the last time may have been a while ago.
+	// The end is written too, and the last deadline may have passed.
 	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 
 const eventStream = "text/event-stream; charset=utf-8"
 
-// seen is the sequence that the client shows; 0 where it does not say.
+// seen returns the sequence that the client shows, or 0 if it does not say.
 func seen(c *gin.Context) int {
 	text := c.GetHeader("Last-Event-ID")
 	if text == "" {
@@ -77,7 +75,7 @@ func seen(c *gin.Context) int {
 	return n
 }
 
-// stream is one that is open.
+// stream is one open stream.
 type stream struct {
 	pages     *Pages
 	reference domain.Reference
@@ -122,7 +120,7 @@ func patienceFor(s domain.Status) time.Duration {
 	return 2 * streamLife // it ends before
 }
 
-// next waits for news, and gives signs of life meanwhile.
+// next waits for a change, and sends heartbeats meanwhile.
 func (s *stream) next(ctx context.Context, sequence int, given time.Duration) (domain.Tracking, error) {
 	ctx, cancel := context.WithTimeout(ctx, given)
 	defer cancel()
@@ -147,7 +145,7 @@ func (s *stream) tell(t *domain.Tracking) error {
 	return s.write(fmt.Sprintf("id: %d\nevent: change\ndata: %s\n\n", t.Sequence, data))
 }
 
-// end tells the script not to come back.
+// end tells the script not to reconnect.
 func (s *stream) end() error { return s.write("event: end\ndata: {}\n\n") }
 
 func (s *stream) write(text string) error {

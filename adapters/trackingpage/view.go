@@ -18,7 +18,7 @@ type parcel struct {
 	Reason       string // empty: none
 	Detail       string
 	Sequence     int
-	Earlier      bool // there was more than the steps show
+	Earlier      bool // there are earlier events than the steps show
 	Steps        []step
 	Over         bool
 }
@@ -32,12 +32,12 @@ type step struct {
 	Current bool
 }
 
-// shownTime is how times stand in the page before the script has put them into
-// the reader's zone.
+// shownTime is the format of times in the page before the script converts them to the reader's
+// time zone.
 const shownTime = "2 January 2006, 15:04 UTC"
 
 func show(r domain.Reference, t *domain.Tracking) parcel {
-	w, sender := told[t.Status], t.Sender
+	w, sender := textOf[t.Status], t.Sender
 	p := parcel{
 		Reference: string(r), Sender: sender, Municipality: t.Municipality, Test: t.Test,
 		Status: string(t.Status), Tone: w.tone, Headline: w.headline, Detail: w.detail(sender),
@@ -45,17 +45,17 @@ func show(r domain.Reference, t *domain.Tracking) parcel {
 	}
 	for i, e := range t.Events {
 		s := step{
-			Label: told[e.Status].step, Reason: reason(e, sender),
+			Label: textOf[e.Status].step, Reason: reason(e, sender),
 			At: e.OccurredAt.UTC().Format(time.RFC3339), Shown: e.OccurredAt.UTC().Format(shownTime),
 			Current: i == len(t.Events)-1,
 		}
 		if s.Current {
-			p.Reason, s.Reason = s.Reason, "" // the headline has it
+			p.Reason, s.Reason = s.Reason, "" // the headline shows it
 		}
 		p.Steps = append(p.Steps, s)
 	}
 	for _, next := range ahead[t.Status] {
-		p.Steps = append(p.Steps, step{Label: told[next].step})
+		p.Steps = append(p.Steps, step{Label: textOf[next].step})
 	}
 	return p
 }

@@ -2,8 +2,8 @@ package trackingpage
 
 import "waybill/domain"
 
-// words are the texts of a status for the recipient of a parcel. The argument of
-// details is the name of the sender.
+// words holds the texts of a status for the recipient of a parcel. The argument of details is
+// the name of the sender.
 type words struct {
 	headline string
 	detail   func(sender string) string
@@ -11,7 +11,7 @@ type words struct {
 	tone     string // class of the page: how it looks
 }
 
-var told = map[domain.Status]words{
+var textOf = map[domain.Status]words{
 	domain.Booked: {
 		"Your parcel is booked",
 		func(sender string) string {
@@ -59,7 +59,7 @@ var told = map[domain.Status]words{
 	},
 }
 
-// kindly says why, without blame and without an amount.
+// kindly explains a reason, without blame and without an amount.
 var kindly = map[domain.ReasonCode]func(sender string) string{
 	domain.ReasonRecipientUnreachable: func(string) string { return "Nobody could be reached at the address or by phone." },
 	domain.ReasonRecipientRefused:     func(string) string { return "The parcel was not taken at the door." },
@@ -83,11 +83,11 @@ var ahead = map[domain.Status][]domain.Status{
 	domain.Outsourced: {domain.Delivered},
 }
 
-// notice is what a page says that has no delivery to show.
+// notice is the text of a page that has no delivery to show.
 type notice struct {
 	Headline string
 	Details  []string
-	Form     bool // to type the reference in
+	Form     bool // to enter the reference
 }
 
 var (

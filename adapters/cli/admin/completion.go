@@ -8,8 +8,8 @@ import (
 	"waybill/adapters/cli/term"
 )
 
-// completion stands for cobra's own command, whose help tells of paths that are
-// not everywhere, and which answers an unknown shell with a success.
+// completion replaces cobra's own command, whose help mentions paths that do not exist
+// everywhere, and which reports success for an unknown shell.
 func (p *Commands) completion() *cobra.Command {
 	shell := func(name, example string, write func(*cobra.Command, io.Writer) error) *cobra.Command {
 		return &cobra.Command{

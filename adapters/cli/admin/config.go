@@ -54,8 +54,8 @@ func (p *Commands) configCommand() *cobra.Command {
 	return cmd
 }
 
-// loadShown reads the settings as the other commands do, from a data directory
-// too. A fault there stops the other commands; here it is a warning.
+// loadShown reads the settings as the other commands do, from a data directory too. An error
+// there stops the other commands. Here it is a warning.
 func (p *Commands) loadShown(cmd *cobra.Command) (c *configs.Config, warnings []string, err error) {
 	if c, err = p.Load(cmd); err != nil {
 		return nil, nil, err

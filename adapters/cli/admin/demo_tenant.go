@@ -21,7 +21,7 @@ const (
 	adminEmail   = "kofi@waybill.example"
 )
 
-// Seeder makes the demo customer of a development server.
+// Seeder creates the demo customer of a development server.
 type Seeder struct {
 	Storage ports.Storage
 	Digest  ports.KeyDigester
@@ -31,26 +31,26 @@ type Seeder struct {
 	People  *people.Directory
 }
 
-// DemoCustomer is the demo customer with all that scripts are told about it.
+// DemoCustomer holds the demo customer and everything that scripts learn about it.
 type DemoCustomer struct {
 	Business             domain.Business
 	App                  domain.Application
 	LiveKey, TestKey     string
-	FreshLive, FreshTest bool // the key was made just now
+	FreshLive, FreshTest bool // the key was created just now
 
 	by         domain.AuditActor // the actor of what is created, in the audit log
 	OpsToken   string
 	FreshToken bool
 
-	Pickup, Inactive, Incomplete domain.ID // sandbox
+	Pickup, Inactive, Incomplete domain.ID // in the sandbox
 	LivePickup                   domain.ID
 
-	Owner people.Issued // a link for an owner, made just now
+	Owner people.Issued // a link for an owner, created just now
 	Admin people.Issued // one for an admin of the staff
 }
 
-// Demo answers with the customer of the last start, whose variables are
-// given, and makes whatever is missing of it: all, at the first start.
+// Demo returns the customer of the last start, whose variables are given. It creates whatever
+// is missing: everything, at the first start.
 func (s *Seeder) Demo(ctx context.Context, by domain.AuditActor, before map[string]string) (DemoCustomer, error) {
 	d := DemoCustomer{by: by}
 	if err := s.keepKeys(ctx, &d, before); err != nil {
@@ -91,7 +91,7 @@ func (s *Seeder) Demo(ctx context.Context, by domain.AuditActor, before map[stri
 	return d, err
 }
 
-// admit makes a link for a person of the demo, and none where somebody has disabled the account.
+// admit creates a link for a person of the demo, and none if somebody has disabled the account.
 func (s *Seeder) admit(ctx context.Context, by domain.AuditActor, i people.Invitation) (people.Issued, error) {
 	issued, err := s.People.Admit(ctx, by, i)
 	if domain.HasCode(err, domain.CodePersonDisabled) {
@@ -100,8 +100,7 @@ func (s *Seeder) admit(ctx context.Context, by domain.AuditActor, i people.Invit
 	return issued, err
 }
 
-// keepOperator takes over the token of the operations API while it works, or
-// makes another one.
+// keepOperator reuses the token of the operations API while it works, or creates another one.
 func (s *Seeder) keepOperator(ctx context.Context, d *DemoCustomer, last string) error {
 	works, err := s.Tenants.UsableOperatorToken(ctx, last)
 	if err != nil || works {
@@ -113,7 +112,7 @@ func (s *Seeder) keepOperator(ctx context.Context, d *DemoCustomer, last string)
 	return err
 }
 
-// keepKeys takes over the keys that still open the database.
+// keepKeys reuses the keys that are still valid in the database.
 func (s *Seeder) keepKeys(ctx context.Context, d *DemoCustomer, before map[string]string) error {
 	for _, k := range []struct {
 		env    domain.Environment
@@ -125,7 +124,7 @@ func (s *Seeder) keepKeys(ctx context.Context, d *DemoCustomer, before map[strin
 		}
 		credential, err := s.Storage.Read().Tenancy.Credential(ctx, append(s.Digest.Previous(k.secret), s.Digest.Digest(k.secret))...)
 		if errors.Is(err, domain.ErrNotFound) {
-			continue // made on another database, or under another pepper
+			continue // created on another database, or under another pepper
 		}
 		if err != nil {
 			return err
@@ -138,7 +137,7 @@ func (s *Seeder) keepKeys(ctx context.Context, d *DemoCustomer, before map[strin
 	return nil
 }
 
-// findOrMake finds a demo customer whose keys are lost, or makes one.
+// findOrMake finds a demo customer whose keys are lost, or creates one.
 func (s *Seeder) findOrMake(ctx context.Context, d *DemoCustomer) error {
 	businesses, err := s.Tenants.Businesses(ctx)
 	if err != nil {
@@ -166,8 +165,8 @@ func (s *Seeder) findOrMake(ctx context.Context, d *DemoCustomer) error {
 	return err
 }
 
-// placePickups finds a location for each state that scripts try, and makes
-// those that are missing. The ones told about last time come first.
+// placePickups finds a location for each state that scripts try, and creates the missing ones.
+// It prefers those of the last start.
 func (s *Seeder) placePickups(ctx context.Context, d *DemoCustomer, before map[string]string) error {
 	usable := func(p domain.PickupLocation) bool { return p.Active && p.Complete() }
 	for _, want := range []struct {
@@ -190,7 +189,7 @@ func (s *Seeder) placePickups(ctx context.Context, d *DemoCustomer, before map[s
 		if err != nil {
 			return err
 		}
-		for _, p := range there { // newest first, so that the oldest one stands
+		for _, p := range there { // newest first, so that the oldest one remains
 			if want.fits(p) && (*want.id == "" || string(*want.id) != before[want.last]) {
 				*want.id = p.ID
 			}

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// readinessTimeout is longer than a server takes for its checks, and shorter
-	// than containers give their probes.
+	// readinessTimeout is longer than a server takes for its checks, and shorter than
+	// containers give their probes.
 	readinessTimeout = 3 * time.Second
 	maxReadiness     = 64 << 10
 )
@@ -61,7 +61,7 @@ func (p *Commands) healthcheck() *cobra.Command {
 	return cmd
 }
 
-// opsURL is how the operations listener is reached from this machine.
+// opsURL returns the address of the operations listener from this machine.
 func opsURL(c *configs.Config) string {
 	host, port, _ := net.SplitHostPort(c.OpsAddr) // checked with the settings
 	return "http://" + net.JoinHostPort(settings.Reachable(host), port)

@@ -14,7 +14,7 @@ import (
 	"waybill/domain"
 )
 
-// issuedView is a key at the only moment its secret is shown.
+// issuedView is a key with its secret. It is shown only once.
 type issuedView struct {
 	ID          string   `json:"id"`
 	Key         string   `json:"key"`

@@ -70,7 +70,7 @@ func (p *Commands) up() *cobra.Command {
 	}
 }
 
-// prepare makes a data directory complete: database and secrets.
+// prepare completes a data directory: database and secrets.
 func prepare(dir settings.DataDir, c *configs.Config) error {
 	if err := dir.Make(); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (p *Commands) showMigrations(ctx context.Context, c *configs.Config) error 
 	})
 }
 
-// distributionOf is for a database on a coordinator of Citus.
+// distributionOf describes the distribution of a database on a Citus coordinator.
 func distributionOf(schema ports.SchemaStatus) string {
 	nodes := term.Counted(schema.Nodes, "node")
 	switch {

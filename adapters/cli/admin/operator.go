@@ -13,7 +13,7 @@ import (
 	"waybill/domain"
 )
 
-// issuedOperatorView is a token at the only moment its secret is shown.
+// issuedOperatorView is a token with its secret. It is shown only once.
 type issuedOperatorView struct {
 	ID        string  `json:"id"`
 	Token     string  `json:"token"`
@@ -54,7 +54,7 @@ func (p *Commands) operator() *cobra.Command {
 		p.operatorRevoke())
 }
 
-// neverExpires is the value of --expires-in for a token without an end.
+// neverExpires is the value of --expires-in for a token that does not expire.
 const neverExpires = "never"
 
 func (p *Commands) operatorCreate() *cobra.Command {

@@ -40,7 +40,7 @@ func showPerson(m domain.Member) personView {
 	return v
 }
 
-// linkView is a link at the only moment it is shown.
+// linkView is a sign-in link. It is shown only once.
 type linkView struct {
 	personView
 	Link      string `json:"link"`
@@ -74,7 +74,7 @@ func (p *Commands) staff() *cobra.Command {
 		p.personDisable(), p.personEnable())
 }
 
-// business is the --business of a command for the portal; the staff has none.
+// business is the --business of a command for the portal. The staff has none.
 type business struct {
 	site domain.Site
 	text string
@@ -87,7 +87,7 @@ func (b *business) flag(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// required are the names of flags, with --business where there is one.
+// required requires the flags, with --business if there is one, and returns the business.
 func (b *business) required(cmd *cobra.Command, names ...string) (domain.ID, error) {
 	if b.site == domain.Console {
 		return "", term.Required(cmd, names...)
@@ -149,7 +149,7 @@ func (p *Commands) invite(site domain.Site) *cobra.Command {
 	return of.flag(cmd)
 }
 
-// onPerson is a command about one person, named by the ID.
+// onPerson returns a command about one person, named by the ID.
 func (p *Commands) onPerson(verb, short string, do func(cmd *cobra.Command, o *UseCases, id domain.ID) error) *cobra.Command {
 	return &cobra.Command{
 		Use: verb, Short: short, Args: term.Takes("ID"),
@@ -225,7 +225,7 @@ func (p *Commands) personRemove(site domain.Site) *cobra.Command {
 	return of.flag(cmd)
 }
 
-// endedView tells how many sessions there were.
+// endedView says how many sessions there were.
 type endedView struct {
 	ID    string `json:"id"`
 	Ended int    `json:"ended"`

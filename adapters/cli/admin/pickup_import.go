@@ -100,11 +100,11 @@ func (p *Commands) pickupImport() *cobra.Command {
 	return cmd
 }
 
-// readCSV reads no more than a table may have, and one byte that shows there is more.
+// readCSV reads as much as a table may have, and one byte that shows there is more.
 func readCSV(cmd *cobra.Command, path string) ([]byte, error) {
 	from := cmd.InOrStdin()
 	if path != "-" {
-		file, err := os.Open(path) //nolint:gosec // the file that the caller names
+		file, err := os.Open(path) //nolint:gosec // the file that the user names
 		if err != nil {
 			return nil, term.Usagef(cmd, "the file cannot be read: %v", err)
 		}
@@ -114,7 +114,7 @@ func readCSV(cmd *cobra.Command, path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(from, pickupcsv.MaxBytes+1))
 }
 
-// refusedFile tells everything that is wrong with a file, a line each.
+// refusedFile returns everything that is wrong with a file, one line each.
 func refusedFile(path string, err error) error {
 	var wrong pickupcsv.Errors
 	if !errors.As(err, &wrong) {

@@ -83,8 +83,8 @@ func (f *pickupForm) tenant(cmd *cobra.Command) (domain.Tenant, error) {
 	return domain.Tenant{BusinessID: business, Environment: env}, err
 }
 
-// read holds the location to the rules of the API, all problems at once. The
-// numbering plans are loaded only where there is a number to read.
+// read checks the location by the rules of the API and reports all errors at once. It loads the
+// numbering plans only if there is a number to read.
 func (f *pickupForm) read(c *configs.Config, normalizer func(*configs.Config) (ports.Normalizer, error)) (directory.PickupLocationForm, error) {
 	form := directory.PickupLocationForm{Name: strings.TrimSpace(f.name), Address: strings.TrimSpace(f.address), Active: !f.off}
 	var wrong []domain.FieldError

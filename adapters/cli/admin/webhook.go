@@ -30,7 +30,7 @@ func (f *owner) flags(cmd *cobra.Command) {
 	term.AddEnvFlag(cmd, &f.env)
 }
 
-// read is the owner as it was typed; the business is not known yet.
+// read returns the owner as it was typed. The business is not known yet.
 func (f *owner) read(cmd *cobra.Command) (t domain.Tenant, err error) {
 	if err := term.Required(cmd, "app", "env"); err != nil {
 		return t, err
@@ -134,8 +134,8 @@ func (p *Commands) showEndpoints(ctx context.Context, o *UseCases, t domain.Tena
 	}); err != nil || p.AsJSON {
 		return err
 	}
-	// How many are held is not counted here: the index that finds them holds what
-	// failed, too, of which there may be any number.
+	// Held ones are not counted here: their index also holds failed ones, of which there
+	// may be any number.
 	if slices.ContainsFunc(shown, func(v views.WebhookEndpoint) bool { return !v.Enabled }) {
 		fmt.Fprintln(p.Stderr, "What is held for a disabled endpoint: add --endpoint ID --status held. It is sent after the application\n"+
 			`has enabled the endpoint and asked for it: POST /webhook-endpoints/ID/recover {"since": "...", "only": "held"}`)
@@ -143,7 +143,7 @@ func (p *Commands) showEndpoints(ctx context.Context, o *UseCases, t domain.Tena
 	return nil
 }
 
-// endpointStatus is the status and, where nothing is sent for a while, until when.
+// endpointStatus returns the status and, if sending is paused, until when.
 func endpointStatus(v views.WebhookEndpoint, now string) string {
 	if v.Enabled && v.PausedUntil != nil && *v.PausedUntil > now {
 		return v.Status + ", paused until " + *v.PausedUntil
@@ -151,8 +151,8 @@ func endpointStatus(v views.WebhookEndpoint, now string) string {
 	return v.Status
 }
 
-// unknownWebhook tells which webhook is missing, whose it would be, and which
-// webhook list, with more of its flags, shows those that are there.
+// unknownWebhook says which webhook is missing, whose it would be, and which webhook list, with
+// more of its flags, shows the existing ones.
 func unknownWebhook(err error, t domain.Tenant, what, flags string) error {
 	if !errors.Is(err, domain.ErrNotFound) {
 		return err
@@ -221,7 +221,7 @@ func (p *Commands) webhookAttempts() *cobra.Command {
 	return cmd
 }
 
-// statusCode is that of an answer; 0: there was none.
+// statusCode formats the status of a response; 0: there was none.
 func statusCode(code int) string {
 	if code == 0 {
 		return "-"

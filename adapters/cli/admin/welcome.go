@@ -20,17 +20,17 @@ type ServingView struct {
 	EnvFile string `json:"env_file,omitempty"`    // dev only
 }
 
-// Program is what a banner tells of the program itself.
+// Program is what a banner says about the program itself.
 type Program struct {
 	Version   string
-	Docs      string // where the documentation stands beside a sandbox
-	Ourselves string // how it was called, for the shell that called it
+	Docs      string // path of the documentation on the host of a sandbox
+	Ourselves string // how the shell called the program
 }
 
-// WriteDevEnv writes what scripts are told of a development server.
+// WriteDevEnv writes the variables of a development server for scripts.
 func WriteDevEnv(dir settings.DataDir, v ServingView, d DemoCustomer, c *configs.Config) error {
-	// The directory's own database has no address there: a shell that has read the
-	// file finds it by --data-dir, and that of another directory just so.
+	// The directory's own database has no address there. A shell that has read the file finds
+	// it by --data-dir, and that of another directory in the same way.
 	database := c.DatabaseURL.Reveal()
 	if dir.Owns(c.DatabaseURL) {
 		database = ""
@@ -59,7 +59,7 @@ func WriteDevEnv(dir settings.DataDir, v ServingView, d DemoCustomer, c *configs
 	})
 }
 
-// Banner is what a person sees. Nothing in it is coloured.
+// Banner prints the start message for people, without colours.
 func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoCustomer, c *configs.Config) {
 	database := "Postgres"
 	if strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) {
@@ -112,7 +112,7 @@ func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoC
 	_, _ = io.WriteString(w, strings.Join(lines, "\n")+"\n") // a closed terminal is no reason to stop
 }
 
-// portalLink returns a link that lets the demo owner in once; empty: there is no portal.
+// portalLink returns a link that signs the demo owner in once, or "" without a portal.
 func (d DemoCustomer) portalLink(v ServingView) string {
 	if v.Portal == "" {
 		return ""
@@ -120,10 +120,10 @@ func (d DemoCustomer) portalLink(v ServingView) string {
 	return enterAt(v.Portal, d.Owner)
 }
 
-// consoleLink returns a link that lets the demo admin in once.
+// consoleLink returns a link that signs the demo admin in once.
 func (d DemoCustomer) consoleLink(v ServingView) string { return enterAt(v.Console, d.Admin) }
 
-// enterAt returns the address of a link, or of the sign-in page for an account that is disabled.
+// enterAt returns the address of a link, or of the sign-in page for a disabled account.
 func enterAt(site string, link people.Issued) string {
 	if link.Secret == "" {
 		return site + "/signin"
@@ -131,7 +131,7 @@ func enterAt(site string, link people.Issued) string {
 	return site + "/enter/" + link.Secret
 }
 
-// onceOr returns what a link is good for, or why there is none.
+// onceOr says what a link is good for, or why there is none.
 func onceOr(link people.Issued, email, good string) string {
 	if link.Secret == "" {
 		return "no link: the account of " + email + " is disabled, waybill person enable opens it"

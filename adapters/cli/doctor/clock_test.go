@@ -19,8 +19,8 @@ func TestClocksThatDifferAreTold(t *testing.T) {
 			continue
 		}
 		for _, word := range []string{"the database's", ahead.Abs().String(), "NTP"} {
-			if told := d.findings[0].Message + d.findings[0].Fix; want != VerdictOK && !strings.Contains(told, word) {
-				t.Errorf("%v ahead: %q lacks %q", ahead, told, word)
+			if responseAt := d.findings[0].Message + d.findings[0].Fix; want != VerdictOK && !strings.Contains(responseAt, word) {
+				t.Errorf("%v ahead: %q lacks %q", ahead, responseAt, word)
 			}
 		}
 	}

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// The oldest servers that the tests run on.
+	// The oldest server version that the tests run on.
 	oldestPostgres = 15
 	oldestRedis    = 7
 
-	// doctorTimeout bounds one check: a service that is slower is no help.
+	// doctorTimeout limits one check: a slower service is no help.
 	doctorTimeout = 5 * time.Second
 )
 
-// fresh reports whether this is before the first start of waybill dev.
+// fresh reports whether waybill dev has not been started yet.
 func (d *diagnosis) fresh() bool {
 	_, err := os.Stat(d.dir.Database())
 	return d.inDir && errors.Is(err, fs.ErrNotExist)
@@ -34,7 +34,7 @@ func (d *diagnosis) fresh() bool {
 func (d *diagnosis) database(ctx context.Context) {
 	const check = "database"
 	if path, ok := strings.CutPrefix(d.c.DatabaseURL.Reveal(), settings.SqliteScheme); ok {
-		// Opening would make it.
+		// Opening would create it.
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			if d.inDir {
 				d.ok(check, "none yet; waybill dev makes one in "+string(d.dir)+", and a server takes WAYBILL_DATABASE_URL")
@@ -74,7 +74,7 @@ func (d *diagnosis) database(ctx context.Context) {
 	d.connections(access)
 	if d.migrations(ctx, access, store) {
 		if d.rights(access); len(access.Missing) > 0 {
-			return // what follows would fail by them
+			return // the following checks would fail because of it
 		}
 		if d.installation, err = store.Installation(ctx); err != nil {
 			d.failed(check, err)
@@ -106,8 +106,8 @@ func (d *diagnosis) replicas(ctx context.Context) {
 	}
 }
 
-// connections compares what the processes of an installation may hold with what the database gives.
-// Behind a pooler they are the pooler's.
+// connections compares the connections that the processes of an installation may open with the
+// limit of the database. Behind a pooler it is the pooler's limit.
 func (d *diagnosis) connections(a ports.StorageAccess) {
 	const check, processes = "connections", 2
 	if len(a.Limits) == 0 || d.c.DatabasePooler == "transaction" {
@@ -129,7 +129,7 @@ func (d *diagnosis) connections(a ports.StorageAccess) {
 		fmt.Sprintf("raise that limit to processes x %d, or lower WAYBILL_DATABASE_POOL_SIZE; 8 is the least", each))
 }
 
-// rights tells what a server needs and the role may not do.
+// rights reports permissions that a server needs and the role lacks.
 func (d *diagnosis) rights(a ports.StorageAccess) {
 	const check, soon = "rights", 7 * 24 * time.Hour
 	if a.Role == "" {
@@ -166,7 +166,7 @@ func (d *diagnosis) rights(a ports.StorageAccess) {
 	}
 }
 
-// migrations reports whether the schema is complete enough to look into.
+// migrations reports whether the schema is complete enough for further checks.
 func (d *diagnosis) migrations(ctx context.Context, access ports.StorageAccess, store Database) bool {
 	const check = "migrations"
 	if access.Role != "" && access.Schema == "" {
@@ -193,11 +193,11 @@ func (d *diagnosis) migrations(ctx context.Context, access ports.StorageAccess, 
 	return false
 }
 
-// secretsOfDatabase does what a start does, and takes it back.
+// secretsOfDatabase does what a start does, and rolls it back.
 func (d *diagnosis) secretsOfDatabase(ctx context.Context, store Database) {
 	const check = "secrets fit"
 	if settings.NeedSecrets(d.c, "key_pepper", "secret_key") != nil {
-		return // told before
+		return // reported before
 	}
 	tenants, key, err := d.program.Instruments.Secrets(rolledBack{store}, d.c)
 	if err != nil {
@@ -216,12 +216,12 @@ func (d *diagnosis) secretsOfDatabase(ctx context.Context, store Database) {
 	d.pepperChange(ctx, tenants)
 }
 
-// rolledBack is a storage whose transactions are all rolled back.
+// rolledBack is a storage that rolls back all its transactions.
 type rolledBack struct{ ports.Storage }
 
 var errRolledBack = errors.New("rolled back on purpose")
 
-// InTx runs fn and keeps nothing of it.
+// InTx runs fn and rolls its changes back.
 func (r rolledBack) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
 	err := r.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		if err := fn(ctx, tx); err != nil {
@@ -242,7 +242,7 @@ func shortly(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// leadingNumber is the major version of "16.4 (Debian 16.4-1)".
+// leadingNumber returns the major version of "16.4 (Debian 16.4-1)".
 func leadingNumber(version string) (int, bool) {
 	digits := version[:len(version)-len(strings.TrimLeft(version, "0123456789"))]
 	n, err := strconv.Atoi(digits)

@@ -1,4 +1,4 @@
-// Package doctor has the command that finds what would make a start fail, with the
-// cure. It changes nothing: its attempts in the database are rolled back. It opens
-// the Instruments, made as a start makes its adapters.
+// Package doctor implements the command that finds what would make a start fail, and how to fix
+// it. It changes nothing: it rolls back what it tries in the database. It opens the
+// Instruments, which are created like the adapters of a start.
 package doctor

@@ -18,17 +18,17 @@ import (
 	"waybill/ports"
 )
 
-// Verdict is how one check of the doctor went.
+// Verdict is the result of one check.
 type Verdict string
 
 // The verdicts of a finding.
 const (
 	VerdictOK   Verdict = "OK"
-	VerdictWarn Verdict = "WARN" // works, and will cause trouble
+	VerdictWarn Verdict = "WARN" // works, but will cause trouble
 	VerdictFail Verdict = "FAIL"
 )
 
-// Finding is one line of the doctor's.
+// Finding is one line of the report.
 type Finding struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`
@@ -42,57 +42,57 @@ type View struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Database is what the doctor asks a database.
+// Database is what the doctor needs of a database.
 type Database interface {
 	ports.Storage
 	ports.StorageState
 }
 
-// Redis is what the doctor asks a Redis.
+// Redis is what the doctor needs of a Redis.
 type Redis interface {
 	Time(ctx context.Context) (time.Time, error)
-	// Info is a section of what it tells of itself.
+	// Info returns a section of the INFO of Redis.
 	Info(ctx context.Context, section string) (string, error)
 	// Usable tries what servers and workers need of it.
 	Usable(ctx context.Context) error
 }
 
-// RoutingEngine is what the doctor asks a routing engine.
+// RoutingEngine is what the doctor needs of a routing engine.
 type RoutingEngine interface {
 	ports.Routing
 	Ping(ctx context.Context) error
 }
 
-// IdentityProvider is what the doctor asks an identity provider.
+// IdentityProvider is what the doctor needs of an identity provider.
 type IdentityProvider interface {
-	// Check looks it up and shows it the client's ID and secret. It signs nobody in.
-	// ports.ErrIdentityClientRefused where it refuses these.
+	// Check discovers the provider and sends it the client's ID and secret. It signs nobody in.
+	// It returns ports.ErrIdentityClientRefused if the provider refuses them.
 	Check(ctx context.Context) error
 }
 
-// Instruments open what the doctor looks at, as a start with these settings does.
+// Instruments opens what the doctor checks, as a start with these settings does.
 type Instruments struct {
 	Database func(ctx context.Context, c *configs.Config) (Database, func(), error)
-	// Replicas opens them, and looks how they do.
+	// Replicas opens the replicas and returns their state.
 	Replicas func(ctx context.Context, c *configs.Config) ([]domain.ReplicaState, error)
-	// Secrets are the use cases that hold the secrets against a database.
+	// Secrets returns the use cases that check the secrets against a database.
 	Secrets func(s ports.Storage, c *configs.Config) (*access.Tenants, *webhooks.SecretKey, error)
 	Redis   func(c *configs.Config) (Redis, func(), error)
 	Pricing func(c *configs.Config) (ports.Pricing, error)
 	Mailer  func(c *configs.Config) ports.Mailer
-	// Identity is the identity provider of the staff.
+	// Identity returns the identity provider of the staff.
 	Identity func(c *configs.Config) IdentityProvider
 	Roads    func(c *configs.Config) (RoutingEngine, func(), error)
 	Streets  func(c *configs.Config) (ports.MapTiles, error)
 }
 
-// Commands is the command that looks after an installation.
+// Commands holds the doctor command.
 type Commands struct {
 	*settings.CommandLine
 	Instruments Instruments
 }
 
-// Command is `waybill doctor`.
+// Command returns `waybill doctor`.
 func (p *Commands) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check settings, secrets, database, Redis, services and ports, and tell how to mend them",
@@ -145,9 +145,9 @@ type diagnosis struct {
 	cmd     *cobra.Command
 	c       *configs.Config
 	dir     settings.DataDir
-	inDir   bool // the database is the data directory's
+	inDir   bool // the database of the data directory
 	clocks  []clockReading
-	// installation is the name that the database has; empty: not known.
+	// installation is the name stored in the database; empty: not known.
 	installation string
 	findings     []Finding
 }
@@ -160,7 +160,7 @@ func (d *diagnosis) ok(check, message string)        { d.add(VerdictOK, check, m
 func (d *diagnosis) warn(check, message, fix string) { d.add(VerdictWarn, check, message, fix) }
 func (d *diagnosis) fail(check, message, fix string) { d.add(VerdictFail, check, message, fix) }
 
-// failed reports an error in the words in which a start would have told it.
+// failed reports an error in the words that a start uses.
 func (d *diagnosis) failed(check string, err error) {
 	complaints, _ := term.Explain(err)
 	for _, c := range complaints {
@@ -172,8 +172,7 @@ func (d *diagnosis) failed(check string, err error) {
 	}
 }
 
-// examine makes all checks. Where the settings cannot be read there is nothing
-// more to look at.
+// examine runs all checks. If the settings cannot be read there is nothing more to check.
 func (d *diagnosis) examine(ctx context.Context) {
 	if !d.settings() {
 		return
@@ -227,7 +226,8 @@ func (d *diagnosis) settings() bool {
 	return true
 }
 
-// secrets looks whether there are any; whether they are the database's is seen there.
+// secrets checks whether secrets are set. secretsOfDatabase checks whether they belong to the
+// database.
 func (d *diagnosis) secrets() {
 	err := settings.NeedSecrets(d.c, "key_pepper", "secret_key")
 	var missing configs.Problems

@@ -12,8 +12,8 @@ import (
 	"waybill/domain"
 )
 
-// A clock is told of once logs and deadlines of two machines stop fitting
-// together, and fails where receivers begin to refuse signatures for their age.
+// A clock difference is reported once logs and deadlines of two machines no longer match. The
+// check fails when receivers begin to refuse signatures for their age.
 const skewTold, skewFailed = time.Second, 4 * time.Minute
 
 func (d *diagnosis) dataDirectory() {
@@ -59,8 +59,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// writable tries it, since permissions alone do not tell of full disks and
-// read-only mounts.
+// writable writes a file, since permissions alone do not show full disks and read-only mounts.
 func writable(dir string) error {
 	file, err := os.CreateTemp(dir, ".waybill-doctor-*")
 	if err != nil {
@@ -103,5 +102,5 @@ func (d *diagnosis) clock() {
 	}
 }
 
-// released is when this version was made: no clock is right that is before.
+// released is the date of this version. No correct clock is before it.
 var released = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)

@@ -7,7 +7,7 @@ import (
 	"waybill/adapters/cli/term"
 )
 
-// operators looks for tokens that open more, or longer, than they have to.
+// operators finds tokens that allow more, or are valid longer, than necessary.
 func (d *diagnosis) operators(ctx context.Context, store Database) {
 	const check = "operator tokens"
 	tokens, err := store.Read().Operators.List(ctx)

@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// pepperChange tells how far a change of the pepper has come.
+// pepperChange reports the progress of a pepper rotation.
 func (d *diagnosis) pepperChange(ctx context.Context, tenants *access.Tenants) {
 	const check = "key pepper"
 	uses, err := tenants.OldPeppers(ctx)

@@ -12,11 +12,11 @@ import (
 	"waybill/adapters/cli/settings"
 )
 
-// identifyTimeout is how long the server that holds a port may take to tell what it is.
+// identifyTimeout limits how long the server that holds a port may take to identify itself.
 const identifyTimeout = 2 * time.Second
 
-// ports looks whether the listeners can be opened, and whose Waybill stands in those
-// that cannot.
+// ports checks whether the listeners can be opened. For a port in use it finds out which
+// Waybill holds it.
 func (d *diagnosis) ports(ctx context.Context) {
 	theirs, ours := installationAt(ctx, d.c.OpsAddr), d.installation
 	type listener struct{ check, address, usedFor, sign string }
@@ -52,27 +52,26 @@ func (d *diagnosis) ports(ctx context.Context) {
 	}
 }
 
-// isWaybill asks for something that only we have there.
+// isWaybill requests a path that only Waybill serves there.
 func isWaybill(ctx context.Context, address, path string) bool {
-	text := told(ctx, address, path)
+	text := responseAt(ctx, address, path)
 	return strings.Contains(text, "Waybill") || strings.Contains(text, `"message":"Alive."`)
 }
 
-// installationAt is the installation whose process listens for operators at an
-// address; empty: the listener there does not tell.
+// installationAt returns the installation whose process serves operators at an address, or ""
+// if the listener does not say.
 func installationAt(ctx context.Context, address string) string {
 	var alive struct {
 		Data struct {
 			Installation string `json:"installation"`
 		} `json:"data"`
 	}
-	_ = json.Unmarshal([]byte(told(ctx, address, "/healthz")), &alive) // another answer leaves it empty
+	_ = json.Unmarshal([]byte(responseAt(ctx, address, "/healthz")), &alive) // another response leaves it empty
 	return alive.Data.Installation
 }
 
-// told is the beginning of what a listener answers to a GET; empty: nothing that
-// is a success.
-func told(ctx context.Context, address, path string) string {
+// responseAt returns the beginning of the response to a GET, or "" without a success.
+func responseAt(ctx context.Context, address, path string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return ""
@@ -89,7 +88,7 @@ func told(ctx context.Context, address, path string) string {
 		return ""
 	}
 	defer res.Body.Close()
-	start, _ := io.ReadAll(io.LimitReader(res.Body, 256<<10)) // a part of the body is enough to tell
+	start, _ := io.ReadAll(io.LimitReader(res.Body, 256<<10)) // a part of the body is enough
 	if res.StatusCode != http.StatusOK {
 		return ""
 	}

@@ -9,15 +9,15 @@ import (
 	"waybill/adapters/web/server"
 )
 
-// proxies checks that a proxy, if there seems to be one, is trusted: a running
-// server counts the forwarded addresses that it ignores, and an https address
-// means a proxy, since this program serves http.
+// proxies checks that a proxy, if there seems to be one, is trusted. A running server counts
+// the forwarded addresses that it ignores. An https address means a proxy, since this program
+// serves http.
 func (d *diagnosis) proxies(ctx context.Context) {
 	const (
 		check = "proxies"
 		fix   = "WAYBILL_TRUSTED_PROXIES=10.0.0.0/8, or the network that your proxy has"
 	)
-	if n := untrustedForwarded(told(ctx, d.c.OpsAddr, "/metrics")); n > 0 {
+	if n := untrustedForwarded(responseAt(ctx, d.c.OpsAddr, "/metrics")); n > 0 {
 		d.warn(check, "the running server did not believe X-Forwarded-For of "+term.Counted(n, "request")+
 			": it came from addresses that WAYBILL_TRUSTED_PROXIES does not name; its log tells their network", fix)
 		return
@@ -40,7 +40,7 @@ func (d *diagnosis) proxies(ctx context.Context) {
 	d.ok(check, "X-Forwarded-For is believed of "+strings.Join(trusted, ", "))
 }
 
-// untrustedForwarded reads the count out of what a server tells of itself.
+// untrustedForwarded reads the count from the metrics of a server.
 func untrustedForwarded(metrics string) int {
 	for line := range strings.Lines(metrics) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), server.UntrustedForwardedMetric+" "); ok {

@@ -9,16 +9,16 @@ import (
 	"waybill/ports"
 )
 
-// AheadFix is what to do where a newer program has migrated the database. It is
-// no error: during a change of version old processes go on beside new ones.
+// AheadFix says what to do when a newer program has migrated the database. It is no error:
+// during an upgrade old processes continue next to new ones.
 const AheadFix = "run everywhere the version that migrated it"
 
-// AheadOf is the finding that a newer version has migrated the database.
+// AheadOf returns the message that a newer version has migrated the database.
 func AheadOf(applied, known int64) string {
 	return fmt.Sprintf("the database is ahead of this program: it is at %d, and this program knows the steps up to %d", applied, known)
 }
 
-// WarnOfAhead tells of a database that a newer program has migrated.
+// WarnOfAhead logs a warning about a database that a newer program has migrated.
 func WarnOfAhead(ctx context.Context, store ports.StorageState, log *slog.Logger) {
 	applied, known, err := store.SchemaVersions(ctx)
 	if err == nil && applied > known {
@@ -26,13 +26,13 @@ func WarnOfAhead(ctx context.Context, store ports.StorageState, log *slog.Logger
 	}
 }
 
-// IsBehind tells whether the schema lacks a step that this program was built with.
+// IsBehind reports whether the schema lacks a migration that this program contains.
 func IsBehind(ctx context.Context, store ports.StorageState) (bool, error) {
 	applied, known, err := store.SchemaVersions(ctx)
 	return applied < known, err
 }
 
-// UpToDate refuses a database that lacks what this program was built with.
+// UpToDate returns an error if the database lacks a migration that this program contains.
 func UpToDate(ctx context.Context, store ports.StorageState) error {
 	behind, err := IsBehind(ctx, store)
 	if err == nil && behind {

@@ -43,7 +43,7 @@ func (d *diagnosis) redis(ctx context.Context) {
 	d.redisServer(ctx, client, fmt.Sprintf("at %s answers in %s", d.c.RedisURL, shortly(took)))
 }
 
-// refusedFix tells what helps against the refusal of a Redis.
+// refusedFix returns what to do when a Redis refuses.
 func refusedFix(err error) string {
 	rights := "give its user the rights: ACL SETUSER name +@all ~waybill:* ~asynq:* &waybill:*"
 	for _, known := range []struct{ part, fix string }{
@@ -58,7 +58,7 @@ func refusedFix(err error) string {
 	return "the log of Redis tells why it refuses"
 }
 
-// redisServer looks at what Redis tells of itself, which some hosts keep back.
+// redisServer checks what Redis reports about itself, which some hosts hide.
 func (d *diagnosis) redisServer(ctx context.Context, client Redis, message string) {
 	const check = "redis"
 	info := map[string]string{}
@@ -88,7 +88,7 @@ func (d *diagnosis) redisServer(ctx context.Context, client Redis, message strin
 	}
 }
 
-// accra are two points that every service of the company has to know.
+// accra holds two points that every service of the company has to know.
 var accra = domain.Trip{
 	Environment: domain.Sandbox, VehicleType: domain.Bike,
 	Pickup: domain.Coordinates{Latitude: 5.5571, Longitude: -0.1818}, Dropoff: domain.Coordinates{Latitude: 5.6037, Longitude: -0.1870},
@@ -110,7 +110,7 @@ func (d *diagnosis) pricing(ctx context.Context) {
 	asked := time.Now()
 	_, err = pricing.Price(ctx, accra)
 	var outside *ports.OutsideServiceAreaError
-	if err != nil && !errors.As(err, &outside) { // elsewhere this trip is not served, and that is a good answer too
+	if err != nil && !errors.As(err, &outside) { // elsewhere this trip is outside the service area, and that is a good response too
 		d.fail(check, d.c.PricingURL+" has no price for a trip: "+term.Plainly(causeOf(err))+" (WAYBILL_PRICING_URL)",
 			"start the pricing service, or correct the address; without it a create answers 503")
 		return
@@ -137,8 +137,8 @@ func (d *diagnosis) mail(ctx context.Context) {
 	d.ok(check, d.c.SMTPURL.String()+" would take mails, and answers in "+shortly(time.Since(asked)))
 }
 
-// identity checks that the provider of the staff's sign-in describes itself as the issuer that is
-// set, and accepts the client.
+// identity checks that the provider of the staff's sign-in describes itself as the configured
+// issuer, and accepts the client.
 func (d *diagnosis) identity(ctx context.Context) {
 	const check = "identity provider"
 	if d.c.OIDCIssuer == "" {
@@ -162,7 +162,7 @@ func (d *diagnosis) identity(ctx context.Context) {
 	}
 }
 
-// causeOf is the error below one of the domain, whose own text is for customers.
+// causeOf returns the error below a domain error, whose own text is for customers.
 func causeOf(err error) error {
 	var ours *domain.Error
 	if errors.As(err, &ours) && ours.Err != nil {
@@ -205,7 +205,7 @@ func (d *diagnosis) routing(ctx context.Context) {
 	d.ok(check, d.c.RoutingURL+" answers in "+shortly(time.Since(asked)))
 }
 
-// streets looks whether the street map of the console could be drawn.
+// streets checks whether the street map of the console can be drawn.
 func (d *diagnosis) streets() {
 	const check = "street map"
 	if d.c.MapFile == "" {
@@ -227,7 +227,7 @@ func (d *diagnosis) streets() {
 	}
 }
 
-// measures asks for a trip; that there is no way is a good answer of a map of elsewhere.
+// measures requests a trip. "No way" is a good result of a map of another region.
 func measures(ctx context.Context, routing ports.Routing) error {
 	_, err := routing.Distance(ctx, accra)
 	var outside *ports.OutsideServiceAreaError

@@ -19,35 +19,35 @@ import (
 	"waybill/adapters/clients/go/waybillapi"
 )
 
-// How a call is repeated, as the API asks its callers to.
+// How requests are retried, as the API asks its clients to do.
 const (
 	firstPause   = 500 * time.Millisecond // doubled with every failure
 	longestPause = 10 * time.Second
-	// perseverance is how long a call is repeated. It covers a window of the
-	// rate limit, and the lease of a bulk whose server died.
+	// perseverance is how long a request is retried. It covers a window of the rate limit, and
+	// the lease of a bulk whose server died.
 	perseverance = 2 * time.Minute
 
-	attemptTimeout = 75 * time.Second // longer than a server takes to answer
+	attemptTimeout = 75 * time.Second // longer than a server takes to respond
 )
 
-// apiClient calls the sandbox API as the backend of an integrator does, by the
-// client that is published. It adds what a person at a terminal needs: why a call
-// waits, what to do when nothing is there, and the call as a line for a shell.
+// apiClient calls the sandbox API as an integrator's backend does, with the published Go
+// client. It adds what a person at a terminal needs: why a request waits, what to do when no
+// server responds, and the request as a curl command.
 type apiClient struct {
 	baseURL string // ends in /v1
 	key     string
-	// Where the two came from, as people are told.
+	// Where the two came from, for messages.
 	urlFrom, keyFrom string
-	// preparation is the command that gives a shell the key; empty: it has it.
+	// preparation is the command that gives a shell the key; empty: the shell has it.
 	preparation string
-	// portalLink signs a person in, once; empty: it is not known.
+	// portalLink signs a person in once; empty: it is not known.
 	portalLink string
-	// flags lead another command to the same sandbox.
+	// flags make another command use the same sandbox.
 	flags string
 	http  *http.Client
-	// notice hears why the client waits before it repeats a call.
+	// notice is called with the reason why the client waits before a retry.
 	notice   func(string)
-	answered atomic.Bool // a Waybill is there
+	answered atomic.Bool // a Waybill has responded
 	repeats  atomic.Int64
 }
 
@@ -61,12 +61,12 @@ func newAPIClient(baseURL, urlFrom string) *apiClient {
 	}
 }
 
-// apiCall is a request that can be shown as well as sent.
+// apiCall is a request that can be shown and sent.
 type apiCall struct {
 	waybillapi.Request
-	known string // ETag of what the caller has already; empty: nothing
-	// tireless is for what outlives an outage: once the API has answered, the
-	// call is repeated for as long as it takes.
+	known string // ETag of the version that the client has; empty: none
+	// tireless is for commands that outlive an outage: once the API has responded, the request
+	// is retried for as long as it takes.
 	tireless bool
 }
 
@@ -74,8 +74,8 @@ func get(path string) apiCall {
 	return apiCall{Request: waybillapi.Request{Method: http.MethodGet, Path: path}}
 }
 
-// post is a call that happens once, however often it is sent; without a key it
-// must be one that changes nothing.
+// post returns a request that takes effect once, however often it is sent. Without a key it
+// must change nothing.
 func post(path, key string, body any) apiCall {
 	return apiCall{Request: waybillapi.Request{Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: key, Repeatable: true}}
 }
@@ -85,16 +85,16 @@ func (call apiCall) tirelessly() apiCall {
 	return call
 }
 
-// apiAnswer is a success.
+// apiAnswer is a successful response.
 type apiAnswer struct {
 	waybillapi.Response
 	status   int
 	etag     string
-	serverAt time.Time // by the clock of the server, to the second; zero: not told
+	serverAt time.Time // by the clock of the server, to the second; zero: not known
 	page     pageMeta  // of a list
 }
 
-// pageMeta is where a list goes on.
+// pageMeta says where a list continues.
 type pageMeta struct {
 	HasMore    bool   `json:"has_more"`
 	NextCursor string `json:"next_cursor"` // empty: nowhere
@@ -103,7 +103,7 @@ type pageMeta struct {
 // changed reports whether there is data: there is none with 304.
 func (a *apiAnswer) changed() bool { return a.Data != nil }
 
-// decode reads what the caller is interested in; what was not changed has nothing to read.
+// decode decodes the data. An unchanged response has nothing to decode.
 func (a *apiAnswer) decode(into any) error {
 	if !a.changed() {
 		return nil
@@ -114,7 +114,7 @@ func (a *apiAnswer) decode(into any) error {
 	return nil
 }
 
-// ask sends a call and reads its answer.
+// ask sends a request and decodes its response.
 func ask[T any](ctx context.Context, c *apiClient, call apiCall) (data T, answer apiAnswer, err error) {
 	if answer, err = c.send(ctx, call); err == nil {
 		err = answer.decode(&data)
@@ -122,8 +122,7 @@ func ask[T any](ctx context.Context, c *apiClient, call apiCall) (data T, answer
 	return data, answer, err
 }
 
-// refusal is an error that the API answered with, and the place of the key that it
-// was asked with.
+// refusal is an error response of the API, and where the key of the request came from.
 type refusal struct {
 	answer  *waybillapi.Error
 	keyFrom string
@@ -133,13 +132,13 @@ func (e *refusal) Error() string { return string(e.answer.Code) + ": " + e.answe
 
 func (e *refusal) Unwrap() error { return e.answer }
 
-// Complaint tells it as every other error of a command.
+// Complaint returns the error in the form of every other error of a command.
 func (e *refusal) Complaint() term.Complaint {
 	c := term.Complaint{Code: string(e.answer.Code), Message: e.answer.Message}
-	var told waybillapi.ErrorValidationErrorDetails
+	var details waybillapi.ErrorValidationErrorDetails
 	if len(e.answer.Details) > 0 {
 		c.Details = e.answer.Details
-		_ = e.answer.DecodeDetails(&told) // other details have no fields
+		_ = e.answer.DecodeDetails(&details) // other details have no fields
 	}
 	switch {
 	case e.answer.StatusCode == http.StatusUnauthorized:
@@ -147,9 +146,9 @@ func (e *refusal) Complaint() term.Complaint {
 		if e.answer.Code == waybillapi.CodeInvalidAPIKey {
 			c.Fix = e.newKey()
 		}
-	case len(told.Fields) > 0:
-		words := make([]string, len(told.Fields))
-		for i, f := range told.Fields {
+	case len(details.Fields) > 0:
+		words := make([]string, len(details.Fields))
+		for i, f := range details.Fields {
 			words[i] = f.Field + ": " + f.Message
 		}
 		c.Fix = strings.Join(words, "; ")
@@ -159,8 +158,8 @@ func (e *refusal) Complaint() term.Complaint {
 	return c
 }
 
-// newKey is how to come by a key that the sandbox knows: one it knew before is
-// unknown after its data was wiped.
+// newKey says how to get a key that the sandbox knows: it no longer knows earlier ones after
+// its data was wiped.
 func (e *refusal) newKey() string {
 	reset := "after a --reset of waybill dev there are new keys: "
 	if file, ours := strings.CutPrefix(e.keyFrom, TestKeyEnv+" in "); ours {
@@ -173,9 +172,8 @@ func (e *refusal) newKey() string {
 	return reset + "put that of " + settings.DataDir(settings.DefaultDataDir).DevEnv() + " in the file, and start this again"
 }
 
-// send makes a call and repeats it, the same to the byte, where the API lets
-// callers do so: while it is busy with the first one, or too many were made, or
-// something failed that passes.
+// send sends a request and retries it, the same to the byte, when the API allows that: while it
+// still handles the first one, after too many requests, or after a temporary failure.
 func (c *apiClient) send(ctx context.Context, call apiCall) (apiAnswer, error) {
 	retries := waybillapi.Retries{
 		Tries: waybillapi.Unlimited, Pause: firstPause, MaxPause: longestPause,
@@ -187,7 +185,7 @@ func (c *apiClient) send(ctx context.Context, call apiCall) (apiAnswer, error) {
 	return c.call(ctx, call, retries)
 }
 
-// attempt makes a call once.
+// attempt sends a request once.
 func (c *apiClient) attempt(ctx context.Context, call apiCall) (apiAnswer, error) {
 	return c.call(ctx, call, waybillapi.NoRetries())
 }
@@ -198,22 +196,22 @@ func (c *apiClient) call(ctx context.Context, call apiCall, retries waybillapi.R
 	if err != nil {
 		return apiAnswer{}, err
 	}
-	var told waybillapi.Answer
-	options := []waybillapi.CallOption{waybillapi.WithAnswer(&told), waybillapi.WithCallRetries(retries)}
+	var answered waybillapi.Answer
+	options := []waybillapi.CallOption{waybillapi.WithAnswer(&answered), waybillapi.WithCallRetries(retries)}
 	if call.known != "" {
 		options = append(options, waybillapi.WithIfNoneMatch(call.known))
 	}
 	response, err := client.Do(ctx, call.Request, options...)
-	answer := apiAnswer{status: told.StatusCode, etag: told.ETag}
-	answer.serverAt, _ = http.ParseTime(told.Header.Get("Date"))
+	answer := apiAnswer{status: answered.StatusCode, etag: answered.ETag}
+	answer.serverAt, _ = http.ParseTime(answered.Header.Get("Date"))
 	if err != nil && !errors.Is(err, waybillapi.ErrNotModified) {
 		if ctx.Err() != nil {
 			return answer, err
 		}
-		return answer, c.explained(err, told)
+		return answer, c.explained(err, answered)
 	}
 	c.answered.Store(true)
-	if call.tireless && told.Tries > 1 {
+	if call.tireless && answered.Tries > 1 {
 		c.notice("it answers again")
 	}
 	if response != nil {
@@ -223,13 +221,13 @@ func (c *apiClient) call(ctx context.Context, call apiCall, retries waybillapi.R
 	return answer, nil
 }
 
-// decide tells whether a call is sent again after a failure, and people why it
-// waits. An address where no Waybill ever answered is a wrong one.
+// decide decides whether to retry after a failure, and reports why it waits. An address where
+// no Waybill ever responded is a wrong one.
 func (c *apiClient) decide(tireless bool) func(waybillapi.Retry) bool {
-	settled := false // told once: it may take all night
+	settled := false // reported once: it may take all night
 	return func(r waybillapi.Retry) bool {
-		why, again := c.whether(r, tireless)
-		if !again {
+		why, retry := c.whether(r, tireless)
+		if !retry {
 			return false
 		}
 		c.repeats.Add(1)
@@ -255,20 +253,20 @@ func (c *apiClient) whether(r waybillapi.Retry, tireless bool) (why string, agai
 		return "what answers is not Waybill", tireless && c.answered.Load() // a proxy, say, while the service is away
 	}
 	c.answered.Store(true)
-	// A simulation too many is refused until another one has ended, which may take an hour.
+	// A simulation over the limit is refused until another one has ended, which may take an
+	// hour.
 	return string(failed.Code), r.Safe && failed.Code != waybillapi.CodeSimulationLimit
 }
 
-// fromProxy reports whether a proxy answered for a Waybill that is away, as while
-// it restarts.
+// fromProxy reports whether a proxy responded for a Waybill that is away, as during a restart.
 func (c *apiClient) fromProxy(e *waybillapi.Error) bool {
 	return e.Code == "" && e.StatusCode >= http.StatusInternalServerError && c.answered.Load()
 }
 
 func httpCode(e *waybillapi.Error) string { return "HTTP_" + strconv.Itoa(e.StatusCode) }
 
-// explained is the failure of a call in words for the person at the terminal.
-func (c *apiClient) explained(err error, told waybillapi.Answer) error {
+// explained returns the failure of a request in words for the person at the terminal.
+func (c *apiClient) explained(err error, answered waybillapi.Answer) error {
 	var failed *waybillapi.Error
 	switch {
 	case errors.Is(err, waybillapi.ErrNoAnswer):
@@ -281,7 +279,7 @@ func (c *apiClient) explained(err error, told waybillapi.Answer) error {
 			Message: "The answer does not come from the API itself: " + statusLine(failed.StatusCode) + ".",
 		}, c.keyFrom}
 	case failed.Code == "":
-		return c.unknownServer(failed.StatusCode, told.Header)
+		return c.unknownServer(failed.StatusCode, answered.Header)
 	}
 	c.answered.Store(true)
 	return &refusal{failed, c.keyFrom}
@@ -291,7 +289,7 @@ func statusLine(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
-// sleep waits; it reports false where ctx ended first.
+// sleep waits. It reports false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -303,10 +301,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachable tells that no answer came.
+// unreachable reports that no response arrived.
 func (c *apiClient) unreachable(cause error) error {
 	if request := (*url.Error)(nil); errors.As(cause, &request) {
-		cause = request.Err // the address is told already
+		cause = request.Err // the message has the address already
 	} else if inner := errors.Unwrap(cause); inner != nil {
 		cause = inner
 	}
@@ -320,7 +318,7 @@ func (c *apiClient) unreachable(cause error) error {
 	return e
 }
 
-// unknownServer tells that something other than Waybill answered.
+// unknownServer reports that something other than Waybill responded.
 func (c *apiClient) unknownServer(status int, header http.Header) error {
 	kind := header.Get("Content-Type")
 	if kind == "" {
@@ -333,7 +331,7 @@ func (c *apiClient) unknownServer(status int, header http.Header) error {
 	}
 }
 
-// curl is the call as a command for a shell in which the key is a variable.
+// curl returns the request as a shell command in which the key is a variable.
 func (c *apiClient) curl(call apiCall) string {
 	command := "curl -s "
 	if call.Method != http.MethodGet && (call.Method != http.MethodPost || call.Body == nil) {
@@ -344,7 +342,7 @@ func (c *apiClient) curl(call apiCall) string {
 		lines = append(lines, `-H "Idempotency-Key: `+call.IdempotencyKey+`"`)
 	}
 	if call.Body != nil {
-		body, _ := json.Marshal(call.Body) // as it is sent; what cannot be encoded is refused then
+		body, _ := json.Marshal(call.Body) // as it is sent; an error shows when it is sent
 		lines = append(lines, `-H "Content-Type: application/json"`, "-d "+term.ShellQuoted(string(body)))
 	}
 	return strings.Join(lines, " \\\n  ")

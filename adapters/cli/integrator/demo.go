@@ -18,7 +18,7 @@ import (
 	"waybill/domain"
 )
 
-// maxDemoDeliveries bounds what one command books.
+// maxDemoDeliveries limits what one command books.
 const maxDemoDeliveries = 10_000
 
 func (p *Commands) demo() *cobra.Command {
@@ -51,7 +51,8 @@ func (p *Commands) demo() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Elsewhere there may be a proxy on the way; here a look tells before all the talk.
+			// Elsewhere a proxy may be in between. Here a check reports a missing server before
+			// the introduction.
 			if settings.OnThisMachine(c.baseURL) {
 				if err := circuitbreaker.Listens(cmd.Context(), c.baseURL); err != nil {
 					return c.unreachable(err)
@@ -70,16 +71,16 @@ func (p *Commands) demo() *cobra.Command {
 	cmd.Flags().IntVar(&count, "deliveries", 1, "how many to book; more than one are booked and not followed")
 	cmd.Flags().StringVar(&scenario, "scenario", string(domain.ScenarioDelivered),
 		"what happens to the delivery; of many, each moves only where this is named")
-	_ = cmd.RegisterFlagCompletionFunc("scenario", completeScenarios) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("scenario", completeScenarios) // the flag exists
 	addPaceFlag(cmd, &seconds)
 	a.addFlags(cmd)
 	return cmd
 }
 
-// nextWidth is that of the longest command that is shown at the end.
+// nextWidth is the width of the longest command that is shown at the end.
 const nextWidth = 47
 
-// demoView is the whole play for a script.
+// demoView is the whole demo for a script.
 type demoView struct {
 	Quote    json.RawMessage   `json:"quote"`
 	Delivery json.RawMessage   `json:"delivery"` // at the end
@@ -134,7 +135,7 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	f, err := p.followAloud(ctx, c, "5. Follow it. Asking with If-None-Match costs nothing of the rate limit while nothing has changed.", d.ID,
 		func(e waybillapi.DeliveryEvent) {
 			p.sayEvent(e)
-			receiver.told(e.ID)
+			receiver.eventShown(e.ID)
 		})
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	return nil
 }
 
-// play shows a call that creates or moves something, and makes it.
+// play shows a request that creates or moves something, and sends it.
 func play[T any](ctx context.Context, p *Commands, c *apiClient, title, path, key string, body any) (T, apiAnswer, error) {
 	call := post(path, key, body)
 	p.Say("", title, "", indented(c.curl(call)), "")
@@ -169,10 +170,10 @@ func play[T any](ctx context.Context, p *Commands, c *apiClient, title, path, ke
 	return data, answer, interrupted(ctx, err, "the call may have been answered or not; paste it to see")
 }
 
-// followAloud shows the calls that read a delivery, and each event of it.
-func (p *Commands) followAloud(ctx context.Context, c *apiClient, title, id string, tell func(waybillapi.DeliveryEvent)) (followed, error) {
+// followAloud shows the requests that read a delivery, and each of its events.
+func (p *Commands) followAloud(ctx context.Context, c *apiClient, title, id string, report func(waybillapi.DeliveryEvent)) (followed, error) {
 	p.Say("", title, "", indented(c.curl(get("/deliveries/"+id))), indented(c.curl(get("/deliveries/"+id+"/events"))), "")
-	f, err := c.follow(ctx, id, tell)
+	f, err := c.follow(ctx, id, report)
 	return f, interrupted(ctx, err, "the delivery goes on without us")
 }
 
@@ -182,7 +183,7 @@ func answered(a apiAnswer, what string) string {
 	return "  -> " + strconv.Itoa(a.status) + ": " + what
 }
 
-// priced is a quote in words.
+// priced describes a quote in words.
 func priced(q waybillapi.Quote) string {
 	price := "a price is made by hand"
 	if q.Fee != nil {
@@ -191,7 +192,7 @@ func priced(q waybillapi.Quote) string {
 	return fmt.Sprintf("%s, %v km (%s)", price, q.DistanceKm, q.DistanceSource)
 }
 
-// simulated is a simulation in words.
+// simulated describes a simulation in words.
 func simulated(d waybillapi.Delivery) string {
 	at, running := nextStep(&d)
 	if !running {

@@ -16,11 +16,11 @@ import (
 	"waybill/domain"
 )
 
-// bulksAtOnce is how many requests are under way at a time: the next one is
-// there when one ends, and the rest of the service goes on.
+// bulksAtOnce is how many requests are in flight at a time: the next one is ready when one
+// ends, and the service keeps capacity for others.
 const bulksAtOnce = 2
 
-// ManyView is what became of many deliveries.
+// ManyView is the result of booking many deliveries.
 type ManyView struct {
 	Deliveries int            `json:"deliveries"` // asked for
 	Created    int            `json:"created"`
@@ -33,7 +33,7 @@ type ManyView struct {
 	Prefix     string         `json:"external_id_prefix"` // then -1, -2 and so on
 }
 
-// bookMany books deliveries in bulk and tells how it went. plan may be nil.
+// bookMany books deliveries in bulk and reports the result. plan may be nil.
 func (p *Commands) bookMany(ctx context.Context, c *apiClient, count int, plan *waybillapi.SandboxRequest) error {
 	run := "demo-" + settings.RandomHex()[:12]
 	var orders []waybillapi.DeliveryRequest
@@ -84,7 +84,7 @@ func (p *Commands) showBulk(c *apiClient, run string, count, requests int, first
 	p.Say("", indented(c.curl(call)), "")
 }
 
-// booking is many deliveries on their way.
+// booking is the progress of booking many deliveries.
 type booking struct {
 	client   *apiClient
 	run      string
@@ -95,8 +95,8 @@ type booking struct {
 	why  map[string]string // a message of each code
 }
 
-// bookAll sends the batches, a few at a time. After the first one that is
-// refused as a whole no more are sent; those under way are waited for.
+// bookAll sends the batches, a few at a time. After the first one that is refused as a whole it
+// sends no more, and waits for those in flight.
 func (b *booking) bookAll(ctx context.Context, batches [][]waybillapi.DeliveryRequest) error {
 	sending, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -144,7 +144,7 @@ func (b *booking) book(ctx context.Context, n int, orders []waybillapi.DeliveryR
 	return nil
 }
 
-// fix is what to do about those that were refused.
+// fix says what to do about the refused ones.
 func (b *booking) fix() string {
 	if b.view.Failures[domain.CodeSimulationLimit] > 0 {
 		return fmt.Sprintf("%d simulations may run at a time: leave --scenario out, which books without moving anything, or wait for some to "+

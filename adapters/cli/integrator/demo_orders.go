@@ -18,12 +18,12 @@ var (
 	demoStreets = []string{"Independence Avenue", "Ring Road Central", "Liberation Road", "Cantonments Road", "Oxford Street"}
 )
 
-// demoRecipients is how many people order: more addresses than one of them may
-// have would be refused after some demos.
+// demoRecipients is how many people order. With fewer, some demos would exceed the addresses
+// that one recipient may have.
 const demoRecipients = 35
 
-// demoOrder is one of many, the first one for reading: cash on delivery fits
-// every scenario.
+// demoOrder returns one of many orders, the first one for reading. It is cash on delivery,
+// which fits every scenario.
 func demoOrder(n int) waybillapi.DeliveryRequest {
 	who := n % demoRecipients
 	return waybillapi.DeliveryRequest{
@@ -42,5 +42,5 @@ func demoOrder(n int) waybillapi.DeliveryRequest {
 	}
 }
 
-// rounded keeps a number readable: to thousandths, say, in parts of 1000.
+// rounded keeps a number readable: to thousandths, say, with parts of 1000.
 func rounded(f, parts float64) float64 { return math.Round(f*parts) / parts }

@@ -18,11 +18,11 @@ import (
 	"waybill/ports"
 )
 
-// webhookPatience is how long the demo waits at its end for the webhooks of what
-// it has seen already.
+// webhookPatience is how long the demo waits at its end for the webhooks of events it has
+// already seen.
 const webhookPatience = 5 * time.Second
 
-// arrivalView is a webhook that the demo's receiver took.
+// arrivalView is a webhook that the demo's receiver accepted.
 type arrivalView struct {
 	EventID        string `json:"event_id"`
 	Type           string `json:"type"`
@@ -32,26 +32,26 @@ type arrivalView struct {
 	shown          bool
 }
 
-// receiver takes webhooks as the program of an integrator does. It listens on
-// loopback, where a sandbox elsewhere could not reach it: a listener fetches
-// for it, as waybill listen does. So it works with any sandbox.
+// receiver accepts webhooks as an integrator's program does. It listens on loopback, which a
+// remote sandbox cannot reach. So a listener fetches for it, as waybill listen does, and it
+// works with any sandbox.
 type receiver struct {
 	p        *Commands
 	listener *webhookListener
 	skew     time.Duration // of the sandbox's clock
 
 	mu       sync.Mutex
-	delivery string // whose webhooks are shown; empty: it is not booked yet
+	delivery string // whose webhooks are shown; empty: not booked yet
 	arrived  []arrivalView
-	events   map[string]bool // that people were told of: their webhooks come after
-	seen     map[string]bool // webhooks may come twice
+	events   map[string]bool // shown events: their webhooks are shown after them
+	seen     map[string]bool // webhooks may arrive twice
 	news     chan struct{}
 }
 
-// mostArrivals bounds what others on this machine make the receiver keep.
+// mostArrivals limits what others on this machine make the receiver store.
 const mostArrivals = 1000
 
-// receive begins to take webhooks. A key that may not have them plays on
+// receive starts to accept webhooks. With a key that may not have them the demo continues
 // without: then the receiver is nil.
 func (p *Commands) receive(ctx context.Context, c *apiClient) (*receiver, func(), error) {
 	l := newWebhookListener(c, []string{domain.DeliveryEvents})
@@ -79,7 +79,7 @@ func (p *Commands) receive(ctx context.Context, c *apiClient) (*receiver, func()
 	return r, stop, nil
 }
 
-// start serves on loopback, and has the listener forward to there.
+// start serves on loopback, and makes the listener forward to it.
 func (r *receiver) start(ctx context.Context) (stop func(), err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -105,12 +105,11 @@ func (r *receiver) start(ctx context.Context) (stop func(), err error) {
 		_ = server.Close()
 		working.Wait()
 		closeSender()
-		_ = r.listener.end(ctx) // it ends by itself, too
+		_ = r.listener.end(ctx) // it also ends by itself
 	}, nil
 }
 
-// ServeHTTP is all that a receiver has to do: verify, note what is new, answer
-// 2xx.
+// ServeHTTP does all that a receiver has to do: verify, record what is new, respond 2xx.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, mostBody))
 	if err != nil {
@@ -138,8 +137,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.note(arrival)
 }
 
-// verify checks what every receiver has to before it believes a webhook; empty: it
-// may.
+// verify does the checks that every receiver needs before it trusts a webhook. It returns ""
+// for a valid one.
 func verify(secret string, header http.Header, body []byte, now time.Time) (invalid string) {
 	verifier, err := waybillapi.NewVerifier(secret)
 	if err != nil {
@@ -152,7 +151,7 @@ func verify(secret string, header http.Header, body []byte, now time.Time) (inva
 	return ""
 }
 
-// note keeps a webhook, and shows it where it is of the delivery that is played.
+// note records a webhook, and shows it if it belongs to the delivery of the demo.
 func (r *receiver) note(a arrivalView) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,8 +167,7 @@ func (r *receiver) note(a arrivalView) {
 	}
 }
 
-// follow names the delivery whose webhooks are shown. Others of the application
-// come, too.
+// follow sets the delivery whose webhooks are shown. Those of other deliveries arrive too.
 func (r *receiver) follow(delivery string) {
 	if r == nil {
 		return
@@ -179,9 +177,9 @@ func (r *receiver) follow(delivery string) {
 	r.delivery = delivery
 }
 
-// told shows the webhook of an event that people have just been told of, now or
-// when it comes: it may be here before the timeline was read.
-func (r *receiver) told(event string) {
+// eventShown shows the webhook of an event that was just shown, now or when it arrives: it may
+// arrive before the timeline was read.
+func (r *receiver) eventShown(event string) {
 	if r == nil {
 		return
 	}
@@ -191,7 +189,7 @@ func (r *receiver) told(event string) {
 	r.show()
 }
 
-// show tells what is new. The lock is held.
+// show prints what is new. The lock is held.
 func (r *receiver) show() {
 	for i := range r.arrived {
 		if a := &r.arrived[i]; !a.shown && a.SignatureValid && a.delivery == r.delivery && r.events[a.EventID] {
@@ -201,8 +199,7 @@ func (r *receiver) show() {
 	}
 }
 
-// await waits, not for long, until so many webhooks of the delivery have come,
-// and returns them.
+// await waits briefly until so many webhooks of the delivery have arrived, and returns them.
 func (r *receiver) await(ctx context.Context, count int) []arrivalView {
 	if r == nil {
 		return []arrivalView{}
@@ -225,7 +222,7 @@ func (r *receiver) await(ctx context.Context, count int) []arrivalView {
 	}
 }
 
-// came are the webhooks of the delivery.
+// came returns the webhooks of the delivery.
 func (r *receiver) came() []arrivalView {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,14 +33,14 @@ func TestAWebhookIsShownUnderItsEvent(t *testing.T) {
 	arrive("evt_2", "dlv_1")
 	arrive("evt_9", "dlv_9")
 	shown()
-	r.told("evt_1") // it has not come yet
-	r.told("evt_9") // of another delivery
+	r.eventShown("evt_1") // it has not come yet
+	r.eventShown("evt_9") // of another delivery
 	shown()
-	r.told("evt_2")
+	r.eventShown("evt_2")
 	shown("evt_2")
 	arrive("evt_1", "dlv_1")
 	arrive("evt_1", "dlv_1") // webhooks may come twice
-	r.told("evt_2")
+	r.eventShown("evt_2")
 	shown("evt_2", "evt_1")
 	if came := r.came(); len(came) != 2 {
 		t.Errorf("came %+v", came)

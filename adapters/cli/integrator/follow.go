@@ -11,20 +11,19 @@ import (
 	"waybill/domain"
 )
 
-// How a delivery is looked after: when its next step is due, and from then on
-// at growing distances. Asking again for what has not changed costs nothing of
-// the rate limit.
+// The polling of a delivery: when its next step is due, and then at growing intervals. A
+// request for unchanged data does not count against the rate limit.
 const (
 	soonestLook = 200 * time.Millisecond
 	latestLook  = 10 * time.Second
-	// standstill is how late a step may be until no worker seems to do steps.
+	// standstill is how late a step may be before no worker seems to run.
 	standstill = 30 * time.Second
-	// clockSkew is how far the two clocks may be apart unnoticed: the server
-	// tells its own in whole seconds.
+	// clockSkew is how far the two clocks may differ unnoticed: the server sends its time in
+	// whole seconds.
 	clockSkew = 2 * time.Second
 )
 
-// nextStep is when the next step of the simulation is due; false: it is at rest.
+// nextStep returns when the next step of the simulation is due, or false when it is at rest.
 func nextStep(d *waybillapi.Delivery) (time.Time, bool) {
 	if d.Simulation == nil || d.Simulation.Status != waybillapi.SimulationStatusRunning || d.Simulation.NextStepAt == nil {
 		return time.Time{}, false
@@ -35,16 +34,16 @@ func nextStep(d *waybillapi.Delivery) (time.Time, bool) {
 // followed is a delivery at the end of its simulation.
 type followed struct {
 	delivery waybillapi.Delivery
-	raw      json.RawMessage   // the delivery as it was answered
-	events   []json.RawMessage // its whole timeline
+	raw      json.RawMessage   // the delivery as received
+	events   []json.RawMessage // the whole timeline
 }
 
-// follow tells each event of a delivery as it happens, until nothing moves the
-// delivery any more.
-func (c *apiClient) follow(ctx context.Context, id string, tell func(waybillapi.DeliveryEvent)) (followed, error) {
+// follow reports each event of a delivery as it happens, until nothing moves the delivery any
+// more.
+func (c *apiClient) follow(ctx context.Context, id string, report func(waybillapi.DeliveryEvent)) (followed, error) {
 	var f followed
 	var due time.Time
-	look, told, pause := get("/deliveries/"+id), 0, soonestLook
+	look, reported, pause := get("/deliveries/"+id), 0, soonestLook
 	for {
 		delivery, answer, err := ask[waybillapi.Delivery](ctx, c, look)
 		if err != nil {
@@ -52,7 +51,7 @@ func (c *apiClient) follow(ctx context.Context, id string, tell func(waybillapi.
 		}
 		if answer.changed() {
 			f.delivery, f.raw = delivery, answer.Data
-			if told, err = c.tellNew(ctx, &f, told, tell); err != nil {
+			if reported, err = c.reportNew(ctx, &f, reported, report); err != nil {
 				return f, err
 			}
 			at, running := nextStep(&f.delivery)
@@ -74,29 +73,29 @@ func (c *apiClient) follow(ctx context.Context, id string, tell func(waybillapi.
 	}
 }
 
-// tellNew reads the timeline and tells what comes after what was told.
-func (c *apiClient) tellNew(ctx context.Context, f *followed, told int, tell func(waybillapi.DeliveryEvent)) (int, error) {
+// reportNew reads the timeline and reports the events after those already reported.
+func (c *apiClient) reportNew(ctx context.Context, f *followed, reported int, report func(waybillapi.DeliveryEvent)) (int, error) {
 	var err error
 	if f.events, _, err = ask[[]json.RawMessage](ctx, c, get("/deliveries/"+f.delivery.ID+"/events")); err != nil {
-		return told, err
+		return reported, err
 	}
 	for _, raw := range f.events {
 		var e waybillapi.DeliveryEvent
 		if err := json.Unmarshal(raw, &e); err != nil {
-			return told, fmt.Errorf("an event cannot be read: %w", err)
+			return reported, fmt.Errorf("an event cannot be read: %w", err)
 		}
-		if e.Sequence > told {
-			told = e.Sequence
-			tell(e)
+		if e.Sequence > reported {
+			reported = e.Sequence
+			report(e)
 		}
 	}
-	return told, nil
+	return reported, nil
 }
 
-// here is a time of the server by the clock of this machine.
+// here converts a time of the server to the clock of this machine.
 func here(at, serverNow time.Time) time.Time { return at.Add(-skewOf(serverNow)) }
 
-// skewOf is how far the clock of the server is ahead of this machine's; 0 where
+// skewOf returns how far the clock of the server is ahead of this machine's. It returns 0 if
 // the difference would not be noticed.
 func skewOf(serverNow time.Time) time.Duration {
 	if skew := time.Until(serverNow); !serverNow.IsZero() && skew.Abs() > clockSkew {
@@ -113,7 +112,7 @@ func stoodStill(d waybillapi.Delivery) error {
 	}
 }
 
-// sayEvent is a line of the timeline.
+// sayEvent prints a line of the timeline.
 func (p *Commands) sayEvent(e waybillapi.DeliveryEvent) {
 	line := fmt.Sprintf("  %2d  %s  %s", e.Sequence, clockTime(e.OccurredAt), e.Status)
 	if e.ReasonCode != "" {
@@ -122,10 +121,10 @@ func (p *Commands) sayEvent(e waybillapi.DeliveryEvent) {
 	p.Say(line)
 }
 
-// clockTime is the time of day, in UTC.
+// clockTime returns the time of day, in UTC.
 func clockTime(t time.Time) string { return term.ClockTime(domain.FormatTime(t)) }
 
-// interrupted tells what a Ctrl-C leaves behind.
+// interrupted says what a Ctrl-C leaves behind.
 func interrupted(ctx context.Context, err error, left string) error {
 	if err == nil || ctx.Err() == nil {
 		return err

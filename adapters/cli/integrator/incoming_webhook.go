@@ -14,7 +14,7 @@ type incomingWebhook struct {
 	listener string // that fetched it
 }
 
-// deliveryOf is the ID of the delivery that an event is about; empty: none.
+// deliveryOf returns the ID of the delivery that an event is about, or "" for none.
 func deliveryOf(e *waybillapi.WebhookEvent) string {
 	if e.Data.Delivery == nil {
 		return ""
@@ -22,12 +22,12 @@ func deliveryOf(e *waybillapi.WebhookEvent) string {
 	return e.Data.Delivery.ID
 }
 
-// key names one attempt of one webhook.
+// key identifies one attempt of one webhook.
 func (w *incomingWebhook) key() string { return attemptKey(w.WebhookDeliveryID, w.Attempt) }
 
 func attemptKey(webhook string, attempt int) string { return fmt.Sprintf("%s/%d", webhook, attempt) }
 
-// group is what is delivered in order: all webhooks of one delivery.
+// group returns the key of webhooks that are sent in order: all of one delivery.
 func (w *incomingWebhook) group() string {
 	if id := deliveryOf(&w.payload); id != "" {
 		return id
@@ -35,8 +35,8 @@ func (w *incomingWebhook) group() string {
 	return w.WebhookDeliveryID
 }
 
-// header is what is signed, and the number of the attempt. Anything else that a
-// sandbox sends is not passed on.
+// header returns the signed headers and the number of the attempt. It passes on nothing else
+// that a sandbox sends.
 func (w *incomingWebhook) header() map[string]string {
 	h := map[string]string{}
 	for _, name := range []string{domain.HeaderWebhookID, domain.HeaderWebhookTimestamp, domain.HeaderWebhookSignature,

@@ -16,11 +16,11 @@ import (
 
 const (
 	sandboxURLEnv = "WAYBILL_SANDBOX_URL"
-	// TestKeyEnv names the variable that holds the key of the sandbox.
+	// TestKeyEnv names the variable that holds the sandbox key.
 	TestKeyEnv = "WAYBILL_TEST_KEY"
 )
 
-// place is an environment, and the variables that say how it is reached.
+// place is an environment, and the variables that say how to reach it.
 type place struct {
 	env            domain.Environment
 	urlEnv, keyEnv string
@@ -32,27 +32,27 @@ var (
 	livePlace    = place{domain.Live, "WAYBILL_LIVE_URL", "WAYBILL_LIVE_KEY", "the live API"}
 )
 
-// api is the place as errors tell what it is needed for.
+// api names the API for messages.
 func (to place) api() string { return "the " + string(to.env) + " API" }
 
-// Commands are the commands that play an integrator.
+// Commands holds the commands for integrators.
 type Commands struct {
 	*settings.CommandLine
-	// Sender posts webhooks as a server does, to private addresses too; the
-	// function it comes with ends it.
+	// Sender returns a sender that posts webhooks as a server does, to private addresses too,
+	// and the function that closes it.
 	Sender func() (ports.WebhookSender, func())
-	// Docs is where the documentation stands beside a sandbox.
+	// Docs is the path of the documentation on the host of a sandbox.
 	Docs    string
 	Version string // of the program
 }
 
-// All are the commands of integrators, for the root.
+// All returns the commands of integrators, for the root.
 func (p *Commands) All() []*cobra.Command {
 	return []*cobra.Command{p.demo(), p.trigger(), p.listen(), p.tail(), p.mcp()}
 }
 
-// access is how a command that plays an integrator is told where the sandbox
-// is. A key is no flag: everybody on the machine sees those.
+// access holds the flags that say where the sandbox is. The key is no flag: everybody on the
+// machine can see flags.
 type access struct {
 	url, keyFile string
 }
@@ -64,13 +64,13 @@ func (a *access) addFlags(cmd *cobra.Command) {
 		"_FILE; without it that of DIR/dev.env)")
 }
 
-// sandbox is the API that most commands call.
+// sandbox returns the client of the API that most commands call.
 func (p *Commands) sandbox(cmd *cobra.Command, a access) (*apiClient, error) {
 	return p.api(cmd, a, sandboxPlace)
 }
 
-// api is the API that a command is to call. What the command line names wins over
-// the environment, which wins over the usual data directory.
+// api returns the client of the API that a command calls. The command line takes precedence
+// over the environment, and the environment over the usual data directory.
 func (p *Commands) api(cmd *cobra.Command, a access, to place) (*apiClient, error) {
 	dir := settings.DataDir(p.DataDir)
 	dev, err := settings.ReadEnvFile(dir.DevEnv())
@@ -104,8 +104,8 @@ func (p *Commands) api(cmd *cobra.Command, a access, to place) (*apiClient, erro
 	if !p.AsJSON {
 		c.notice = func(why string) { fmt.Fprintln(p.Stderr, "  "+why) }
 	}
-	// The key of the data directory is for its own server only: it must not
-	// travel to whatever address was named.
+	// The key of the data directory is for its own server only: it must not be sent to any
+	// other address.
 	if own := dev[to.keyEnv]; own != "" && a.keyFile == "" && base == dev[to.urlEnv] && (named || !p.hasKey(to)) {
 		c.portalLink = dev["WAYBILL_PORTAL_LINK"]
 		c.key, c.keyFrom, c.preparation = own, to.keyEnv+" in "+dir.DevEnv(), ". "+term.ShellWord(dir.DevEnv())
@@ -119,7 +119,7 @@ func (p *Commands) hasKey(to place) bool {
 	return p.Variable(to.keyEnv) != "" || p.Variable(to.keyEnv+"_FILE") != ""
 }
 
-// readKey takes the key from a file or the environment.
+// readKey reads the key from a file or the environment.
 func (p *Commands) readKey(c *apiClient, file string, to place) error {
 	from := "--key-file"
 	if file == "" {
@@ -132,7 +132,7 @@ func (p *Commands) readKey(c *apiClient, file string, to place) error {
 		return &term.StartError{What: "there is no key for " + c.baseURL, UsedFor: to.api() + " (" + to.keyEnv + ")",
 			Fix: to.keyEnv + "=" + domain.KeyPrefix(to.env) + "..., or --key-file FILE; waybill key create --env " + string(to.env) + " makes one"}
 	}
-	content, err := os.ReadFile(file) //nolint:gosec // the file that the caller names
+	content, err := os.ReadFile(file) //nolint:gosec // the file that the user names
 	if err != nil {
 		return &term.StartError{What: "the key cannot be read", Err: err, UsedFor: to.api() + " (" + from + ")",
 			Fix: "name a file that this user may read and that holds the key alone"}
@@ -142,7 +142,7 @@ func (p *Commands) readKey(c *apiClient, file string, to place) error {
 	return nil
 }
 
-// keyRefused tells what the server would, where the key shows it by itself.
+// keyRefused reports what the server would, when the key itself shows it.
 func keyRefused(c *apiClient, to place) error {
 	env, ok := domain.ParseAPIKey(c.key)
 	e := &term.StartError{UsedFor: to.api() + " (" + c.keyFrom + ")",

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// heartbeat is how long nothing may come until it is said why.
+	// heartbeat is how long nothing may arrive before a line explains why.
 	heartbeat = 30 * time.Second
-	// glanceTimeout bounds the look for what a heartbeat says.
+	// glanceTimeout limits the request for that explanation.
 	glanceTimeout = 5 * time.Second
-	// fetchTimeout is longer than a sandbox takes to answer a fetch.
+	// fetchTimeout is longer than a sandbox takes to respond to a fetch.
 	fetchTimeout = longestWait + 25*time.Second
 )
 
@@ -79,12 +79,12 @@ func (p *Commands) listen() *cobra.Command {
 	cmd.Flags().BoolVar(&printSecret, "print-secret", false, "print the signing secret alone on stdout; without --forward-to end then")
 	_ = cmd.RegisterFlagCompletionFunc("events", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return domain.EventPatterns(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	}) // the flag is there
+	}) // the flag exists
 	a.addFlags(cmd)
 	return cmd
 }
 
-// parseEvents is nil where all are meant.
+// parseEvents returns the event types, or nil for all.
 func parseEvents(cmd *cobra.Command, list string) ([]string, error) {
 	if list == "" {
 		return nil, nil
@@ -102,8 +102,8 @@ func parseEvents(cmd *cobra.Command, list string) ([]string, error) {
 	return types, nil
 }
 
-// parseForwardTo reads an address, which may lack its scheme, and how the
-// program there is called in messages.
+// parseForwardTo reads an address, which may lack its scheme. It also returns the name of the
+// program there for messages.
 func parseForwardTo(cmd *cobra.Command, text string) (address, host string, err error) {
 	address = text
 	if !strings.Contains(address, "://") {
@@ -131,25 +131,24 @@ type listening struct {
 	client          *apiClient
 	sender          ports.WebhookSender
 	types           []string // nil: all
-	forwardTo, host string   // empty: they are only shown
+	forwardTo, host string   // empty: webhooks are only shown
 	printSecret     bool
-	lines           io.Writer // where attempts are told
+	lines           io.Writer // where attempts are printed
 	listener        *webhookListener
 	skew            time.Duration // of the sandbox's clock
 
-	mu   sync.Mutex // what follows, and lines that must not mix
-	last time.Time  // a webhook came, or a heartbeat
+	mu   sync.Mutex // guards what follows, and keeps lines apart
+	last time.Time  // when a webhook arrived, or a heartbeat was printed
 }
 
-// run registers a listener and delivers until ctx ends, which is how it is
-// meant to end.
+// run registers a listener and forwards webhooks until ctx ends, which is its normal end.
 func (s *listening) run(ctx context.Context) error {
 	owner, err := s.owner(ctx)
 	if err != nil {
 		return interrupted(ctx, err, "nothing was begun")
 	}
 	l := newWebhookListener(s.client, s.types)
-	l.deliver, l.attempted, l.expired = s.deliver, s.tell, s.tellExpired
+	l.deliver, l.attempted, l.expired = s.deliver, s.printAttempt, s.reportExpired
 	s.listener = l
 	if _, err := l.register(ctx, l.registration()); err != nil {
 		return interrupted(ctx, err, "the listener may be there; it ends by itself within a minute")
@@ -167,7 +166,7 @@ func (s *listening) run(ctx context.Context) error {
 	return l.run(ctx)
 }
 
-// owner is whose events these are, in words.
+// owner describes whose events these are.
 func (s *listening) owner(ctx context.Context) (string, error) {
 	key, answer, err := ask[waybillapi.APIKeyInfo](ctx, s.client, get("/api-key"))
 	if err != nil {
@@ -177,7 +176,7 @@ func (s *listening) owner(ctx context.Context) (string, error) {
 	return fmt.Sprintf("application %q of %s", term.PlainText(key.Application.Name), term.PlainText(key.Business.Name)), nil
 }
 
-// end deletes the listener, so that no more is kept for it.
+// end deletes the listener, so that no more is stored for it.
 func (s *listening) end(ctx context.Context) {
 	if err := s.listener.end(ctx); err != nil {
 		s.message("Stopped listening. The sandbox could not be told; it keeps webhooks for this listener for up to a minute.")
@@ -186,14 +185,14 @@ func (s *listening) end(ctx context.Context) {
 	s.message("Stopped listening.")
 }
 
-// message is for people; a script is told only what it can use.
+// message prints lines for people. A script gets only what it can use.
 func (s *listening) message(lines ...string) {
 	if !s.p.AsJSON {
 		fmt.Fprintln(s.p.Stderr, strings.Join(lines, "\n"))
 	}
 }
 
-// ReadyLine is what a script learns first, and again after an expiry.
+// ReadyLine is the first line for a script. It is repeated after an expiry.
 type ReadyLine struct {
 	Kind       string   `json:"kind"` // ready
 	ListenerID string   `json:"listener_id"`
@@ -224,8 +223,8 @@ func (s *listening) tellReady(owner string) {
 	s.message("Ready: "+s.matching()+" "+s.goes()+". Ctrl-C ends it.", "")
 }
 
-// tellExpired tells of a new listener.
-func (s *listening) tellExpired() {
+// reportExpired reports a new listener after an expiry.
+func (s *listening) reportExpired() {
 	l := s.listener.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +236,7 @@ func (s *listening) tellExpired() {
 		"What happened in between is in the feed: "+s.p.Ourselves()+" tail events --since 10m"+s.client.flags)
 }
 
-// matched are the patterns that the sandbox was given.
+// matched returns the patterns that the sandbox was given.
 func (s *listening) matched() []string {
 	if s.types == nil {
 		return []string{domain.AllEvents}
@@ -245,7 +244,7 @@ func (s *listening) matched() []string {
 	return s.types
 }
 
-// matching is the same in words.
+// matching returns the same in words.
 func (s *listening) matching() string {
 	if slices.Contains(s.matched(), domain.AllEvents) {
 		return "every event"

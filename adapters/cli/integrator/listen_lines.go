@@ -17,7 +17,7 @@ import (
 	"waybill/domain"
 )
 
-// AttemptLine is an attempt as a script learns of it.
+// AttemptLine is an attempt as a script gets it.
 type AttemptLine struct {
 	Kind              string          `json:"kind"` // attempt
 	Time              string          `json:"time"`
@@ -34,7 +34,7 @@ type AttemptLine struct {
 	Payload           json.RawMessage `json:"payload,omitempty"`
 }
 
-func (s *listening) tell(w *incomingWebhook, r domain.WebhookResult) {
+func (s *listening) printAttempt(w *incomingWebhook, r domain.WebhookResult) {
 	delivery := deliveryOf(&w.payload)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *listening) tell(w *incomingWebhook, r domain.WebhookResult) {
 			line.Payload = json.RawMessage(w.Body)
 		}
 		if s.forwardTo == "" {
-			line.StatusCode = 0 // no server answered
+			line.StatusCode = 0 // no server responded
 		}
 		s.p.sayRecord(line)
 		return
@@ -63,8 +63,8 @@ func (s *listening) tell(w *incomingWebhook, r domain.WebhookResult) {
 	fmt.Fprintf(s.lines, "%s  %s  %s\n", term.ClockTime(domain.FormatTime(s.last)), aboutEvent(string(w.EventType), delivery), outcome)
 }
 
-// aboutEvent is the type of an event and its delivery in columns, as wide as the
-// longest there is. An event of an endpoint has no delivery.
+// aboutEvent formats the type of an event and its delivery in columns, as wide as the longest.
+// An event of an endpoint has no delivery.
 func aboutEvent(kind, delivery string) string {
 	widest := 0
 	for _, t := range domain.EventTypes() {
@@ -74,14 +74,14 @@ func aboutEvent(kind, delivery string) string {
 		cmp.Or(term.PlainText(delivery), "-"))
 }
 
-// sayRecord is a line of JSON for a script.
+// sayRecord prints a line of JSON for a script.
 func (p *Commands) sayRecord(record any) {
 	encoder := json.NewEncoder(p.Stdout)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(record) // a closed pipe ends the program by itself
 }
 
-// outcome is the status, or why there is none.
+// outcome describes the status, or why there is none.
 func (s *listening) outcome(r domain.WebhookResult) string {
 	switch r.Error {
 	case domain.ErrorRefused:
@@ -101,16 +101,16 @@ func (s *listening) outcome(r domain.WebhookResult) string {
 	case domain.ErrorBodyTooLarge:
 		return "POST failed: the headers of the answer are too large"
 	}
-	told := statusLine(r.StatusCode)
+	line := statusLine(r.StatusCode)
 	if r.Error == domain.ErrorRedirect {
-		told += " (redirects are not followed)"
+		line += " (redirects are not followed)"
 	}
-	return told
+	return line
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + " ms" }
 
-// beat says why nothing comes, while nothing comes.
+// beat explains at intervals why nothing arrives.
 func (s *listening) beat(ctx context.Context) {
 	if s.p.AsJSON {
 		return
@@ -127,7 +127,7 @@ func (s *listening) beat(ctx context.Context) {
 		}
 		why := s.whyNothing(ctx, since)
 		s.mu.Lock()
-		if s.last.Equal(since) { // nothing came meanwhile
+		if s.last.Equal(since) { // nothing arrived meanwhile
 			s.last = time.Now()
 			if why != "" && ctx.Err() == nil {
 				s.message(why)
@@ -137,8 +137,8 @@ func (s *listening) beat(ctx context.Context) {
 	}
 }
 
-// whyNothing looks in the feed for what was not asked for. It is empty while
-// the service is away, which is told otherwise.
+// whyNothing searches the feed for events that were not asked for. It returns "" while the
+// service is away, which is reported elsewhere.
 func (s *listening) whyNothing(ctx context.Context, since time.Time) string {
 	ctx, cancel := context.WithTimeout(ctx, glanceTimeout)
 	defer cancel()
@@ -165,7 +165,7 @@ func (s *listening) whyNothing(ctx context.Context, since time.Time) string {
 	return quiet + s.whatToTry(mask)
 }
 
-// whatToTry names a scenario that makes an event of those listened for.
+// whatToTry names a scenario that causes a requested event.
 func (s *listening) whatToTry(mask domain.EventMask) string {
 	for _, scenario := range append([]domain.Scenario{domain.ScenarioDelivered}, domain.Scenarios()...) {
 		makes := domain.MaskOf(domain.DeliveryEventTypes()[0]) // it books

@@ -159,7 +159,7 @@ func TestALineOfAHostileSandboxIsSafeOnATerminal(t *testing.T) {
 	s := &listening{p: playing(&term.Program{}), lines: &shown, forwardTo: "x"}
 	w := &incomingWebhook{}
 	w.EventType, w.payload.Data.Delivery, w.Attempt = "\x1b[31mred\nnext", &waybillapi.Delivery{ID: strings.Repeat("x", 1000)}, 2
-	s.tell(w, domain.WebhookResult{StatusCode: 200})
+	s.printAttempt(w, domain.WebhookResult{StatusCode: 200})
 	if line := shown.String(); strings.ContainsAny(line[:len(line)-1], "\x1b\n") || len(line) > 300 ||
 		!strings.HasSuffix(line, "200 OK, 0 ms, attempt 2\n") {
 		t.Errorf("%q", line)

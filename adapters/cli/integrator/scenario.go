@@ -11,10 +11,10 @@ import (
 	"waybill/domain"
 )
 
-// playSeconds is the pace of what people watch; the API's own is slower.
+// playSeconds is the pace of what people watch. The API's own pace is slower.
 const playSeconds = 2
 
-// addPaceFlag adds the flag of how fast a scenario is played.
+// addPaceFlag adds the flag for the pace of a scenario.
 func addPaceFlag(cmd *cobra.Command, seconds *int) {
 	cmd.Flags().IntVar(seconds, "step-seconds", playSeconds, "seconds from one step to the next, 1 to "+strconv.Itoa(domain.MaxStepSeconds))
 }
@@ -45,10 +45,10 @@ func ending(hint string) string {
 	return hint
 }
 
-// nearScenarios are those that may have been meant: cobra measures the distance
-// between names of commands, so they stand as such here.
+// nearScenarios returns scenarios with a similar name. Cobra measures the distance between
+// names of commands, so the scenarios are commands here.
 func nearScenarios(typed string) []string {
-	names := &cobra.Command{SuggestionsMinimumDistance: 2} // letters of a typing error
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // letters of a typing mistake
 	for _, s := range domain.Scenarios() {
 		names.AddCommand(&cobra.Command{Use: string(s), Run: func(*cobra.Command, []string) {}})
 	}
@@ -67,7 +67,7 @@ func completeScenarios(_ *cobra.Command, args []string, _ string) ([]cobra.Compl
 	return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// scenarioList is every scenario on a line with its steps.
+// scenarioList returns a line for every scenario with its steps.
 func scenarioList() string {
 	var list strings.Builder
 	for _, s := range domain.Scenarios() {
@@ -76,7 +76,7 @@ func scenarioList() string {
 	return list.String()
 }
 
-// course is the steps of a scenario in words.
+// course describes the steps of a scenario in words.
 func course(s domain.Scenario) string {
 	var words []string
 	for _, step := range s.Steps() {

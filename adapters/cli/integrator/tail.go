@@ -16,11 +16,11 @@ import (
 	"waybill/domain"
 )
 
-// tailEvery is how often is looked for new events; a look that finds none costs
-// nothing of the rate limit.
+// tailEvery is the polling interval for new events. A request that finds none does not count
+// against the rate limit.
 const tailEvery = 500 * time.Millisecond
 
-// keptDays is for how many days the feed has what happened.
+// keptDays is how many days the feed goes back.
 const keptDays = int(domain.RecoverableFor / (24 * time.Hour))
 
 func (p *Commands) tail() *cobra.Command {
@@ -78,7 +78,7 @@ func (p *Commands) tailEvents() *cobra.Command {
 	return cmd
 }
 
-// quietly ends what only a Ctrl-C ends.
+// quietly ends a command that only a Ctrl-C ends, without an error.
 func quietly(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -86,14 +86,14 @@ func quietly(ctx context.Context, err error) error {
 	return err
 }
 
-// serverNow is the time by the clock of the server, as exactly as is known.
+// serverNow returns the time by the clock of the server, as exactly as possible.
 func (c *apiClient) serverNow(ctx context.Context) (time.Time, error) {
 	answer, err := c.send(ctx, get("/api-key"))
 	return time.Now().Add(skewOf(answer.serverAt)), err
 }
 
-// tailFeed prints events until ctx ends. Where it is in the feed it keeps
-// through outages, so that none is missed or printed twice.
+// tailFeed prints events until ctx ends. It keeps its position in the feed through outages, so
+// that no event is missed or printed twice.
 func (p *Commands) tailFeed(ctx context.Context, c *apiClient, query url.Values, back time.Duration) error {
 	now, err := c.serverNow(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *Commands) tailFeed(ctx context.Context, c *apiClient, query url.Values,
 			query.Set("cursor", answer.page.NextCursor)
 			look.known = "" // of another page
 		}
-		if answer.page.HasMore && moved && len(events) > 0 { // behind an empty page of a filter it goes on at its pace
+		if answer.page.HasMore && moved && len(events) > 0 { // after an empty page of a filter it continues at its pace
 			continue
 		}
 		if !sleep(ctx, tailEvery) {
@@ -133,19 +133,19 @@ func (p *Commands) tailFeed(ctx context.Context, c *apiClient, query url.Values,
 	}
 }
 
-// printEvent is a line for people, or the payload to the byte.
+// printEvent prints a line for people, or the payload to the byte.
 func (p *Commands) printEvent(raw json.RawMessage) {
 	if p.AsJSON {
 		if bytes.ContainsAny(raw, "\r\n") { // one line each, whatever a server sends
 			var compact bytes.Buffer
-			_ = json.Compact(&compact, raw) // it was read already
+			_ = json.Compact(&compact, raw) // it was parsed already
 			raw = compact.Bytes()
 		}
 		fmt.Fprintf(p.Stdout, "%s\n", raw)
 		return
 	}
 	var e waybillapi.WebhookEvent
-	_ = json.Unmarshal(raw, &e) // what cannot be read shows as empty
+	_ = json.Unmarshal(raw, &e) // an invalid one shows as empty
 	line := fmt.Sprintf("%s  %-20s  %s  %2d", clockTime(e.Timestamp), term.PlainText(string(e.Type)), term.PlainText(deliveryOf(&e)),
 		e.Sequence)
 	if e.Data.ReasonCode != "" {

@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// attemptsEvery is how often is looked for new attempts; with many endpoints
-	// less often, callEvery apart for each call that a round takes, so that half of
-	// the usual rate limit is left to others.
+	// attemptsEvery is the polling interval for new attempts. With many endpoints it is longer,
+	// callEvery for each request of a round, so that half of the usual rate limit is left to
+	// others.
 	attemptsEvery = 2 * time.Second
 	callEvery     = 200 * time.Millisecond
-	// mostPages bounds what is read of one list in a round.
+	// mostPages limits the pages of one list that are read in a round.
 	mostPages = 10
-	// lookBack is for how long webhooks are looked at from their creation on;
-	// those that still wait for an attempt are looked at for as long as they do.
+	// lookBack is how long webhooks are polled after their creation. Those that still wait for
+	// an attempt are polled until it is made.
 	lookBack = 5 * time.Minute
 )
 
@@ -64,19 +64,19 @@ func (p *Commands) tailAttempts() *cobra.Command {
 	return cmd
 }
 
-// attemptTail looks at endpoints in rounds. The API has no feed of attempts:
-// a webhook whose count has grown is asked for its attempts.
+// attemptTail polls endpoints in rounds. The API has no feed of attempts: it requests the
+// attempts of each webhook whose count has grown.
 type attemptTail struct {
 	p        *Commands
 	client   *apiClient
 	endpoint string                 // empty: all
 	logs     map[string]*attemptLog // by endpoint
-	lonely   bool                   // it was told that there is none
+	lonely   bool                   // it was reported that there is none
 }
 
-// attemptLog is what was seen of one endpoint.
+// attemptLog holds what was seen of one endpoint.
 type attemptLog struct {
-	since time.Time // the creation of the oldest webhooks that are looked at
+	since time.Time // the creation of the oldest webhooks that are polled
 	seen  map[string]*seenWebhook
 }
 
@@ -86,7 +86,7 @@ type seenWebhook struct {
 	printed int
 }
 
-// AttemptRecord is an attempt with what it was for.
+// AttemptRecord is an attempt with its event and endpoint.
 type AttemptRecord struct {
 	EndpointID        string          `json:"endpoint_id"`
 	WebhookDeliveryID string          `json:"webhook_delivery_id"`
@@ -155,7 +155,7 @@ func (f *attemptTail) endpoints(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// forget drops what was seen of endpoints that are gone.
+// forget drops the state of endpoints that are gone.
 func (f *attemptTail) forget(present []string) {
 	for id := range f.logs {
 		if !slices.Contains(present, id) {
@@ -164,8 +164,8 @@ func (f *attemptTail) forget(present []string) {
 	}
 }
 
-// look returns the attempts that are new since the last look; the first one
-// only notes what was attempted before.
+// look returns the attempts that are new since the last round. The first round only records
+// earlier attempts.
 func (f *attemptTail) look(ctx context.Context, endpoint string, log *attemptLog, first bool) ([]AttemptRecord, error) {
 	path := "/webhook-endpoints/" + endpoint + "/deliveries?limit=100&"
 	waiting, err := f.list(ctx, path+"status=pending")
@@ -185,7 +185,7 @@ func (f *attemptTail) look(ctx context.Context, endpoint string, log *attemptLog
 		}
 		s := &seenWebhook{WebhookDelivery: d}
 		if i < len(waiting) && d.CreatedAt.Before(log.since) || first {
-			s.printed = d.Attempts // an old one; what it is asked for now is to come
+			s.printed = d.Attempts // an old one; requested attempts are still to come
 		}
 		log.seen[d.ID] = s
 	}
@@ -216,7 +216,7 @@ func (f *attemptTail) look(ctx context.Context, endpoint string, log *attemptLog
 	return fresh, nil
 }
 
-// list reads the pages of a list of webhooks, the newest first.
+// list reads the pages of a list of webhooks, newest first.
 func (f *attemptTail) list(ctx context.Context, path string) ([]waybillapi.WebhookDelivery, error) {
 	var all []waybillapi.WebhookDelivery
 	cursor := ""
@@ -238,7 +238,7 @@ func (f *attemptTail) list(ctx context.Context, path string) ([]waybillapi.Webho
 	return all, nil
 }
 
-// attempts are those of a webhook that were not printed.
+// attempts returns the attempts of a webhook that were not printed.
 func (f *attemptTail) attempts(ctx context.Context, endpoint string, s *seenWebhook) ([]AttemptRecord, error) {
 	made, _, err := ask[[]json.RawMessage](ctx, f.client, get("/webhook-deliveries/"+s.ID+"/attempts").tirelessly())
 	if err != nil {
@@ -259,7 +259,7 @@ func (f *attemptTail) attempts(ctx context.Context, endpoint string, s *seenWebh
 	return fresh, nil
 }
 
-// prune forgets webhooks that have ended some time ago, and moves on.
+// prune forgets webhooks that ended some time ago, and moves the start on.
 func (l *attemptLog) prune(recent []waybillapi.WebhookDelivery, present map[string]bool) {
 	newest := time.Time{}
 	for _, d := range recent {
@@ -287,7 +287,7 @@ func (f *attemptTail) print(fresh []AttemptRecord) {
 	}
 }
 
-// line is the attempt for people.
+// line formats the attempt for people.
 func (r AttemptRecord) line() string {
 	outcome := string(r.view.ErrorClass)
 	if r.view.StatusCode != 0 {

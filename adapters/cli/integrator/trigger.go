@@ -74,8 +74,8 @@ type triggerView struct {
 	Events   []json.RawMessage `json:"events,omitempty"` // with --wait
 }
 
-// startScenario books a delivery where none is named, lets the scenario move
-// it, and tells what will happen when.
+// startScenario books a delivery unless one is named, starts the scenario on it, and reports
+// what will happen when.
 func (p *Commands) startScenario(ctx context.Context, c *apiClient, on string, plan domain.Plan, wait bool) error {
 	call := post("/test-helpers/deliveries/"+on+"/simulation", "trigger-"+settings.RandomHex()[:12], newSandboxRequest(plan))
 	if on == "" {
@@ -108,7 +108,7 @@ func (p *Commands) startScenario(ctx context.Context, c *apiClient, on string, p
 	return nil
 }
 
-// stepsOf is what a scenario that has just begun will do.
+// stepsOf returns what a scenario that has just begun will do.
 func stepsOf(d waybillapi.Delivery, plan domain.Plan) []stepView {
 	steps := []stepView{}
 	at, running := nextStep(&d)
@@ -116,7 +116,7 @@ func stepsOf(d waybillapi.Delivery, plan domain.Plan) []stepView {
 		return steps
 	}
 	for i, s := range plan.Scenario.Steps() {
-		if i > 0 { // the first one's time is the server's
+		if i > 0 { // the server gives the time of the first one
 			at = at.Add(time.Duration(s.Wait*plan.StepSeconds) * time.Second)
 		}
 		steps = append(steps, stepView{Step: i + 1, Status: string(s.To), Reason: string(s.Reason), DueAt: domain.FormatTime(at)})

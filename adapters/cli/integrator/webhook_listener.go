@@ -15,69 +15,68 @@ import (
 )
 
 const (
-	// longestWait is how long a fetch may wait for something to be due.
+	// longestWait is how long a fetch may wait for a webhook to be due.
 	longestWait = 20 * time.Second
-	// forwardsAtOnce is how many webhooks are under way at a time.
+	// forwardsAtOnce is how many webhooks are forwarded at a time.
 	forwardsAtOnce = 16
-	// mostResults is how many of them one fetch may tell.
+	// mostResults is how many results one fetch may report.
 	mostResults = 32
-	// gatherFor is how long a result waits for others, so that a burst does not
-	// use up the rate limit of the key.
+	// gatherFor is how long a result waits for others, so that a burst does not use up the rate
+	// limit of the key.
 	gatherFor = 100 * time.Millisecond
-	// glanceEvery is how often is looked for more while some are under way, or
-	// when the sandbox did not wait as it was asked to.
+	// glanceEvery is the polling interval while some are in flight, or when the sandbox did not
+	// wait as it was asked to.
 	glanceEvery = 500 * time.Millisecond
-	// registerEvery keeps apart listeners that end at once.
+	// registerEvery limits how often listeners that end at once are registered again.
 	registerEvery = 10 * time.Second
-	// mostHeld, mostBody and mostRemembered bound what a sandbox makes us keep.
+	// mostHeld, mostBody and mostRemembered limit what a sandbox makes us store.
 	mostHeld       = 64
 	mostBody       = 64 << 10
 	mostRemembered = 1024
-	// farewell is how long the end of a listener may take; without it the
-	// sandbox ends it by itself, after a minute.
+	// farewell limits how long the end of a listener may take. Without it the sandbox ends the
+	// listener after a minute.
 	farewell = 5 * time.Second
 )
 
-// webhookListener fetches the webhooks of an application and delivers them: the
-// same bytes that an endpoint gets, to a program that the sandbox cannot reach.
-// Those of one delivery go in order, one after the other has ended.
+// webhookListener fetches the webhooks of an application and delivers them: the same bytes that
+// an endpoint gets, to a program that the sandbox cannot reach. Those of one delivery are sent
+// in order, each after the previous one has ended.
 //
-// A webhook is handed out again until its result was told, so one that is
-// under way or was told already is known by its key and not delivered twice.
+// The sandbox returns a webhook again until its result was reported. One that is in flight or
+// already reported is known by its key and not delivered twice.
 type webhookListener struct {
 	client *apiClient
 	types  []string // nil: all
-	// deliver makes one attempt; attempted hears of it. Both are called from
-	// several goroutines.
+	// deliver makes one attempt. attempted is called after it. Both are called from several
+	// goroutines.
 	deliver   func(context.Context, *incomingWebhook) domain.WebhookResult
 	attempted func(*incomingWebhook, domain.WebhookResult)
-	// expired hears that the listener had ended and a new one is there, with
-	// another secret.
+	// expired is called when the listener had ended and a new one exists, with another secret.
 	expired func()
 
 	permits chan struct{}
 	working sync.WaitGroup
-	wake    chan struct{} // a result is there
+	wake    chan struct{} // a result is available
 
-	mu           sync.Mutex
-	current      waybillapi.WebhookListenerSecret
-	registeredAt time.Time
-	groups       map[string][]*incomingWebhook       // the first of each is under way
-	held         map[string]bool                     // keys of those in the groups
-	results      []waybillapi.WebhookResult          // not told yet
-	told         map[string]waybillapi.WebhookResult // the last of them
-	toldOrder    []string
+	mu            sync.Mutex
+	current       waybillapi.WebhookListenerSecret
+	registeredAt  time.Time
+	groups        map[string][]*incomingWebhook       // the first of each is in flight
+	held          map[string]bool                     // keys of those in the groups
+	results       []waybillapi.WebhookResult          // not reported yet
+	reported      map[string]waybillapi.WebhookResult // the last reported ones
+	reportedOrder []string
 }
 
 func newWebhookListener(c *apiClient, types []string) *webhookListener {
 	return &webhookListener{
 		client: c, types: types, permits: make(chan struct{}, forwardsAtOnce), wake: make(chan struct{}, 1),
 		attempted: func(*incomingWebhook, domain.WebhookResult) {}, expired: func() {},
-		groups: map[string][]*incomingWebhook{}, told: map[string]waybillapi.WebhookResult{}, held: map[string]bool{},
+		groups: map[string][]*incomingWebhook{}, reported: map[string]waybillapi.WebhookResult{}, held: map[string]bool{},
 	}
 }
 
-// registration is the call that begins a listener.
+// registration returns the request that registers a listener.
 func (l *webhookListener) registration() apiCall {
 	var body waybillapi.WebhookListenerRequest
 	for _, pattern := range l.types {
@@ -86,7 +85,7 @@ func (l *webhookListener) registration() apiCall {
 	return post("/webhook-listeners", "listen-"+settings.RandomHex()[:12], body)
 }
 
-// register begins a listener; from then on its events are kept for it.
+// register registers a listener. From then on the sandbox stores events for it.
 func (l *webhookListener) register(ctx context.Context, call apiCall) (apiAnswer, error) {
 	made, answer, err := ask[waybillapi.WebhookListenerSecret](ctx, l.client, call)
 	if err != nil {
@@ -98,24 +97,24 @@ func (l *webhookListener) register(ctx context.Context, call apiCall) (apiAnswer
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.current, l.registeredAt = made, time.Now()
-	l.results, l.toldOrder = nil, nil
-	clear(l.told)
+	l.results, l.reportedOrder = nil, nil
+	clear(l.reported)
 	return answer, nil
 }
 
-// isSigningSecret reports whether a text may be shown as one.
+// isSigningSecret reports whether a text looks like a signing secret, and so is safe to show.
 func isSigningSecret(s string) bool {
 	return len(s) <= 256 && strings.HasPrefix(s, "whsec_") && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// now is the listener as it is registered.
+// now returns the listener as it is registered.
 func (l *webhookListener) now() waybillapi.WebhookListenerSecret {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.current
 }
 
-// end deletes the listener, after run; also when ctx has ended.
+// end deletes the listener, after run, even when ctx has ended.
 func (l *webhookListener) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
@@ -131,18 +130,18 @@ func isGone(err error) bool {
 	return errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.StatusCode == http.StatusGone)
 }
 
-// run fetches and delivers until ctx ends, which is no error. It outlives the
-// service, and a listener that has expired.
+// run fetches and delivers until ctx ends, which is no error. It continues through outages of
+// the service, and after the listener expired.
 func (l *webhookListener) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer l.working.Wait()
 	defer stop()
 	for {
 		begun := time.Now()
-		results, busy := l.untold()
+		results, busy := l.unreported()
 		wait := longestWait
 		if busy {
-			wait = 0 // nothing is waited for while a result may come
+			wait = 0 // do not wait while a result may arrive
 		}
 		fetched, err := l.fetch(ctx, results, wait)
 		switch {
@@ -157,20 +156,20 @@ func (l *webhookListener) run(ctx context.Context) error {
 			return err
 		}
 		l.settle(results)
-		fresh, unheard := l.accept(ctx, fetched)
-		l.pause(ctx, fresh || time.Since(begun) >= glanceEvery, unheard)
+		fresh, unconfirmed := l.accept(ctx, fetched)
+		l.pause(ctx, fresh || time.Since(begun) >= glanceEvery, unconfirmed)
 	}
 }
 
-// untold are the results to tell next; busy: there will be more.
-func (l *webhookListener) untold() (results []waybillapi.WebhookResult, busy bool) {
+// unreported returns the results to report next. busy says that there will be more.
+func (l *webhookListener) unreported() (results []waybillapi.WebhookResult, busy bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]waybillapi.WebhookResult{}, l.results[:min(len(l.results), mostResults)]...), len(l.groups) > 0
 }
 
-// fetch tells results and gets what is due. After a failure it insists, without
-// a wait: that the service is back is to be known at once.
+// fetch reports results and gets due webhooks. After a failure it retries without a wait, to
+// notice at once that the service is back.
 func (l *webhookListener) fetch(ctx context.Context, results []waybillapi.WebhookResult, wait time.Duration) ([]waybillapi.FetchedWebhook,
 	error) {
 	call := func(wait time.Duration) apiCall {
@@ -191,7 +190,7 @@ func (l *webhookListener) fetch(ctx context.Context, results []waybillapi.Webhoo
 	return fetched.Webhooks, nil
 }
 
-// registerAgain begins a new listener where the one before has ended.
+// registerAgain registers a new listener when the previous one has ended.
 func (l *webhookListener) registerAgain(ctx context.Context) error {
 	if since := time.Since(l.registeredAt); since < registerEvery && !sleep(ctx, registerEvery-since) {
 		return nil
@@ -206,45 +205,45 @@ func (l *webhookListener) registerAgain(ctx context.Context) error {
 	return nil
 }
 
-// settle notes that results have arrived.
+// settle records that results have arrived.
 func (l *webhookListener) settle(results []waybillapi.WebhookResult) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.results = l.results[len(results):]
 	for _, r := range results {
 		key := attemptKey(r.WebhookDeliveryID, r.Attempt)
-		if _, again := l.told[key]; !again {
-			l.toldOrder = append(l.toldOrder, key)
+		if _, repeated := l.reported[key]; !repeated {
+			l.reportedOrder = append(l.reportedOrder, key)
 		}
-		l.told[key] = r
+		l.reported[key] = r
 	}
-	for len(l.toldOrder) > mostRemembered {
-		delete(l.told, l.toldOrder[0])
-		l.toldOrder = l.toldOrder[1:]
+	for len(l.reportedOrder) > mostRemembered {
+		delete(l.reported, l.reportedOrder[0])
+		l.reportedOrder = l.reportedOrder[1:]
 	}
 }
 
-// accept puts what is new in its group, and tells a result again that was not
-// heard: the clocks of two servers may differ.
-func (l *webhookListener) accept(ctx context.Context, fetched []waybillapi.FetchedWebhook) (fresh, unheard bool) {
+// accept puts new webhooks in their groups. It reports a result again that the server did not
+// get: the clocks of two servers may differ.
+func (l *webhookListener) accept(ctx context.Context, fetched []waybillapi.FetchedWebhook) (fresh, unconfirmed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range fetched {
 		w := &incomingWebhook{FetchedWebhook: f, listener: l.current.ID}
 		if _, err := domain.ParseID(domain.PrefixWebhookDelivery, f.WebhookDeliveryID); err != nil || f.Attempt < 1 || len(f.Body) > mostBody {
-			continue // none of a Waybill
+			continue // not from a Waybill
 		}
 		if len(l.held) >= mostHeld || l.held[w.key()] {
 			continue
 		}
-		if l.isUntold(w) {
+		if l.isUnreported(w) {
 			continue
 		}
-		if r, known := l.told[w.key()]; known {
-			l.results, unheard = append(l.results, r), true
+		if r, known := l.reported[w.key()]; known {
+			l.results, unconfirmed = append(l.results, r), true
 			continue
 		}
-		_ = json.Unmarshal([]byte(f.Body), &w.payload) // what cannot be read is delivered as well
+		_ = json.Unmarshal([]byte(f.Body), &w.payload) // an invalid one is delivered as well
 		fresh = true
 		l.held[w.key()] = true
 		group := w.group()
@@ -253,11 +252,11 @@ func (l *webhookListener) accept(ctx context.Context, fetched []waybillapi.Fetch
 			l.working.Go(func() { l.drain(ctx, group) })
 		}
 	}
-	return fresh, unheard
+	return fresh, unconfirmed
 }
 
-// isUntold reports whether a result is still to be told. The lock is held.
-func (l *webhookListener) isUntold(w *incomingWebhook) bool {
+// isUnreported reports whether a result is still to be reported. The lock is held.
+func (l *webhookListener) isUnreported(w *incomingWebhook) bool {
 	for _, r := range l.results {
 		if r.WebhookDeliveryID == w.WebhookDeliveryID && r.Attempt == w.Attempt {
 			return true
@@ -277,7 +276,7 @@ func (l *webhookListener) drain(ctx context.Context, group string) {
 		result := l.deliver(ctx, w)
 		<-l.permits
 		if ctx.Err() != nil {
-			return // broken off by us
+			return // cancelled by us
 		}
 		l.attempted(w, result)
 		l.note(w, result)
@@ -290,8 +289,8 @@ func (l *webhookListener) first(group string) *incomingWebhook {
 	return l.groups[group][0]
 }
 
-// next drops the first of a group, whose result is noted, and is the one after
-// it; nil: the group is empty.
+// next drops the first of a group, whose result is recorded, and returns the one after it, or
+// nil when the group is empty.
 func (l *webhookListener) next(group string) *incomingWebhook {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -310,7 +309,7 @@ func (l *webhookListener) next(group string) *incomingWebhook {
 	return l.groups[group][0]
 }
 
-// note keeps a result until it is told, unless its listener has ended.
+// note keeps a result until it is reported, unless its listener has ended.
 func (l *webhookListener) note(w *incomingWebhook, r domain.WebhookResult) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -323,12 +322,12 @@ func (l *webhookListener) note(w *incomingWebhook, r domain.WebhookResult) {
 	})
 }
 
-// pause waits until it is worth to fetch again. What is under way is due, and
-// a fetch that finds nothing else is answered at once. moved: the fetch before
-// brought something, or took its time.
-func (l *webhookListener) pause(ctx context.Context, moved, unheard bool) {
+// pause waits until another fetch makes sense. Webhooks in flight are still due, so a fetch
+// that finds nothing else returns at once. moved says that the last fetch brought something, or
+// took its time.
+func (l *webhookListener) pause(ctx context.Context, moved, unconfirmed bool) {
 	if !l.busy() {
-		if !moved && (unheard || l.idle()) {
+		if !moved && (unconfirmed || l.idle()) {
 			sleep(ctx, glanceEvery)
 		}
 		return
@@ -361,7 +360,7 @@ func (l *webhookListener) busy() bool {
 	return len(l.groups) > 0
 }
 
-// idle reports whether there is nothing to tell.
+// idle reports whether there is nothing to report.
 func (l *webhookListener) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

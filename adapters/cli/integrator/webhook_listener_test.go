@@ -337,8 +337,8 @@ func TestWhatAHostileSandboxCausesIsBounded(t *testing.T) {
 				for _, events := range d.order {
 					delivered += len(events)
 				}
-				if len(l.held) > mostHeld || len(l.told) > mostRemembered {
-					t.Errorf("it holds %d and remembers %d", len(l.held), len(l.told))
+				if len(l.held) > mostHeld || len(l.reported) > mostRemembered {
+					t.Errorf("it holds %d and remembers %d", len(l.held), len(l.reported))
 				}
 				if delivered != c.deliveries || h.fetches > c.fetches || h.registered > 7 {
 					t.Errorf("%d deliveries, %d fetches, %d listeners in a minute", delivered, h.fetches, h.registered)

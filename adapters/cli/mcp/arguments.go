@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// argumentsOf are the names that an object may have, those within them in parentheses.
+// argumentsOf returns the names that an object may have, nested ones in parentheses.
 func argumentsOf(schema *jsonschema.Schema) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
@@ -27,7 +27,7 @@ func argumentsOf(schema *jsonschema.Schema) string {
 	return strings.Join(all, ", ")
 }
 
-// nameArguments adds the right names to a refusal of arguments that do not fit the tool.
+// nameArguments adds the right names to the error of arguments that do not fit the tool.
 func (s *server) nameArguments(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, r)

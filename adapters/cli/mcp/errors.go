@@ -12,7 +12,7 @@ import (
 	"waybill/adapters/clients/go/waybillapi"
 )
 
-// failure is a call of the API that this server made and that was refused.
+// failure is a request of this server that the API refused.
 type failure struct {
 	Tool      string          `json:"tool" jsonschema:"the tool that made the call"`
 	At        string          `json:"at" jsonschema:"when, in UTC"`
@@ -24,10 +24,10 @@ type failure struct {
 	raw       json.RawMessage // the details
 }
 
-// mostFailures is how many failures are remembered.
+// mostFailures limits the stored failures.
 const mostFailures = 200
 
-// remember notes a failure for who asks why.
+// remember stores a failure for a later question about its cause.
 func (s *server) remember(tool string, e *waybillapi.Error) {
 	f := failure{Tool: tool, At: time.Now().UTC().Format(time.RFC3339), RequestID: e.RequestID, Status: e.StatusCode, Code: string(e.Code),
 		Message: e.Message, raw: e.Details}
@@ -40,7 +40,7 @@ func (s *server) remember(tool string, e *waybillapi.Error) {
 	}
 }
 
-// remembered is the failure that had a request ID.
+// remembered returns the failure with a request ID.
 func (s *server) remembered(requestID string) *failure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *server) remembered(requestID string) *failure {
 	return nil
 }
 
-// explained is an error as an agent reads it: what happened, and what to do next.
+// explained returns an error for an agent: what happened, and what to do next.
 func (s *server) explained(ctx context.Context, tool string, err error) error {
 	var refused *waybillapi.Error
 	switch {
@@ -81,21 +81,21 @@ func rootOf(err error) error {
 	return err
 }
 
-// refusal is an error of the API in words.
+// refusal describes an error of the API in words.
 func (s *server) refusal(e *waybillapi.Error) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (HTTP %d): %s", e.Code, e.StatusCode, e.Message)
-	var told struct {
+	var details struct {
 		Fields []struct{ Field, Message string }
 		DocURL string `json:"doc_url"`
 	}
 	if len(e.Details) > 0 {
-		_ = e.DecodeDetails(&told) // what is not there is not told
+		_ = e.DecodeDetails(&details) // missing details are not shown
 		fmt.Fprintf(&b, "\nDetails: %s", e.Details)
 	}
 	b.WriteString("\nWhat to do: " + s.todo(e))
-	if told.DocURL != "" {
-		b.WriteString("\nPage: " + told.DocURL)
+	if details.DocURL != "" {
+		b.WriteString("\nPage: " + details.DocURL)
 	}
 	if e.RequestID != "" {
 		b.WriteString("\nRequest ID: " + e.RequestID)

@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// library is the documentation of the installation that is called: all pages in one
-// file, kept as long as its ETag holds.
+// library is the documentation of the installation: all pages in one file, cached as long as
+// its ETag is valid.
 type library struct {
 	site func(context.Context) (string, error) // its address
 
@@ -26,15 +26,15 @@ type library struct {
 // page is a page of the documentation.
 type page struct {
 	title, url string
-	sections   []section // the first is what stands before any heading
+	sections   []section // the first comes before any heading
 }
 
 type section struct{ heading, text string }
 
-// mostDocs is the most bytes of all pages.
+// mostDocs limits the bytes of all pages.
 const mostDocs = 8 << 20
 
-// read is every page, as new as the site has it.
+// read returns every page in the current version of the site.
 func (l *library) read(ctx context.Context) ([]*page, error) {
 	site, err := l.site(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (l *library) read(ctx context.Context) ([]*page, error) {
 	return pages, nil
 }
 
-// noDocs says that the documentation cannot be read.
+// noDocs reports that the documentation cannot be read.
 type noDocs struct {
 	site  string
 	cause error
@@ -83,8 +83,8 @@ func (e *noDocs) Error() string {
 		"sandbox answers", e.site, e.cause)
 }
 
-// parsePages reads the file of all pages: a title, its address on the next line, and
-// sections under their headings. Code between fences is no heading.
+// parsePages parses the file of all pages: a title, its address on the next line, and sections
+// under their headings. Code between fences is no heading.
 func parsePages(text string) []*page {
 	var pages []*page
 	fence := ""
@@ -125,7 +125,7 @@ func headingOf(line string) (string, bool) {
 	return strings.TrimSpace(rest), depth >= 2 && depth <= 3 && strings.HasPrefix(rest, " ")
 }
 
-// sectionOf is the text under a heading of a page; empty: there is none.
+// sectionOf returns the text under a heading of a page, or "" without one.
 func (p *page) sectionOf(heading string) string {
 	for _, s := range p.sections {
 		if strings.HasPrefix(s.heading, heading) {
@@ -135,7 +135,7 @@ func (p *page) sectionOf(heading string) string {
 	return ""
 }
 
-// items are the entries of a list.
+// items returns the entries of a list.
 func items(text string) (list []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if item, ok := strings.CutPrefix(line, "- "); ok {
@@ -156,7 +156,7 @@ type hit struct {
 
 var reWord = regexp.MustCompile(`[a-z0-9]+`)
 
-// words are those of a text, plurals as one with their singular.
+// words returns the words of a text. A plural counts as its singular.
 func words(text string) []string {
 	all := reWord.FindAllString(strings.ToLower(text), -1)
 	for i, word := range all {
@@ -167,8 +167,8 @@ func words(text string) []string {
 	return all
 }
 
-// searched are the parts of a page that a search may find. A page about a code is one:
-// its sections are short, and which calls can answer it is no answer to a question.
+// searched returns the parts of a page that a search may find. A page about a code is one part:
+// its sections are short, and a list of operations with that error answers no question.
 func (p *page) searched() []section {
 	if !p.isAboutCode() {
 		return p.sections
@@ -185,8 +185,8 @@ func (p *page) searched() []section {
 // isAboutCode reports whether a page is about an error code.
 func (p *page) isAboutCode() bool { return strings.Contains(p.url, "/errors/") }
 
-// find ranks sections by how rare the words are that they share with the question, as
-// BM25 does; a word in a heading or a title counts more.
+// find ranks sections by how rare the words are that they share with the question, as BM25
+// does. A word in a heading or a title counts more.
 func find(pages []*page, question string) []hit {
 	type counted struct {
 		hit
@@ -194,7 +194,7 @@ func find(pages []*page, question string) []hit {
 		length float64
 	}
 	var all []counted
-	known := map[string]float64{} // sections that have a word
+	known := map[string]float64{} // how many sections have a word
 	total := 0.0
 	for _, p := range pages {
 		for _, s := range p.searched() {

@@ -12,11 +12,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// longestLine is the most bytes of one message. An order has a few hundred.
+// longestLine limits the bytes of one message. An order has a few hundred.
 const longestLine = 1 << 20
 
-// lines are the messages of an input, one a line. A line that is no message is
-// answered here and passed over: the server would end its session for it.
+// lines reads the messages of an input, one a line. It responds to an invalid line itself and
+// skips it: the server would end its session for it.
 type lines struct {
 	in   *bufio.Reader
 	out  io.Writer
@@ -48,7 +48,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next is the next line. Of one that is too long the end is thrown away.
+// next returns the next line. It discards the rest of a line that is too long.
 func (l *lines) next() (line []byte, tooLong bool, err error) {
 	for {
 		part, err := l.in.ReadSlice('\n')
@@ -63,7 +63,7 @@ func (l *lines) next() (line []byte, tooLong bool, err error) {
 	}
 }
 
-// wrong is what is to be answered to a line that is no message.
+// wrong returns the error for a line that is no message.
 func wrong(line []byte, tooLong bool) *jsonrpc.Error {
 	line = bytes.TrimSpace(line)
 	switch {
@@ -114,5 +114,5 @@ func (s *scrubbed) Write(message []byte) (int, error) {
 	return len(message), nil
 }
 
-// Close leaves the output open: it is the process's.
+// Close leaves the output open: it belongs to the process.
 func (s *scrubbed) Close() error { return nil }

@@ -19,29 +19,28 @@ import (
 )
 
 const (
-	// callTimeout ends a tool call whose API does not answer. Writes of the API answer
-	// within 8 s.
+	// callTimeout ends a tool call when the API does not respond. Writes of the API take at
+	// most 8 s.
 	callTimeout = 20 * time.Second
-	// listTimeout is how long a list of tools waits to learn the key's scopes.
+	// listTimeout is how long a list of tools waits for the key's scopes.
 	listTimeout = 3 * time.Second
 )
 
-// Options says what the server works with.
+// Options configures the server.
 type Options struct {
 	BaseURL string // of the API, ends in /v1
 	Key     string
-	KeyFrom string // where the key is set, for who has to change it
+	KeyFrom string // where the key is set, for whoever has to change it
 	Live    bool
 	// AllowLiveWrites lets tools book real deliveries.
 	AllowLiveWrites bool
 	Docs            string // path of the documentation on the host of the sandbox
 	Version         string
-	// Timeout ends a tool call whose API does not answer; 0: callTimeout.
+	// Timeout ends a tool call when the API does not respond; 0: callTimeout.
 	Timeout time.Duration
 }
 
-// Serve speaks the protocol until in ends, or ctx does. Nothing but the protocol is
-// written to out.
+// Serve speaks the protocol until in ends, or ctx does. It writes only the protocol to out.
 func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	s, err := newServer(o)
 	if err != nil {
@@ -55,20 +54,20 @@ func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// server is the tools and what they have in common.
+// server holds the tools and their shared state.
 type server struct {
 	Options
 	api  *waybillapi.Client
 	docs *library
 	mcp  *sdk.Server
-	// needs tells the scope of each tool; empty: none.
+	// needs holds the scope of each tool; empty: none.
 	needs map[string]waybillapi.Scope
-	// takes tells the names of the arguments of each tool.
+	// takes holds the names of the arguments of each tool.
 	takes map[string]string
 
 	mu     sync.Mutex
 	scopes []waybillapi.Scope // of the key, once they are known; they never change
-	failed []failure          // the newest last
+	failed []failure          // newest last
 }
 
 const instructions = `Tools over the Waybill Delivery API: price, book, simulate and follow deliveries of a delivery company. ` +
@@ -109,25 +108,25 @@ func newServer(o Options) (*server, error) {
 	return s, nil
 }
 
-// tool describes a tool; its handler and its schemas come beside it.
+// tool describes a tool. Its handler and its schemas are passed separately.
 type tool struct {
 	name, title, description string
-	scope                    waybillapi.Scope // that the key needs; empty: none
+	scope                    waybillapi.Scope // required of the key; empty: none
 	writes                   bool
 	sandboxOnly              bool
-	// repeatable is whether a second call with the same arguments does nothing more.
+	// repeatable says that a second call with the same arguments changes nothing more.
 	repeatable bool
-	// destroys is whether it changes what is there, or cannot be taken back.
+	// destroys says that it changes existing data, or cannot be undone.
 	destroys bool
-	// values are what a property may have, by its name.
+	// values holds the allowed values of a property, by its name.
 	values map[string][]any
 }
 
-// add makes a tool of a handler.
+// add creates a tool from a handler.
 func add[In, Out any](s *server, t tool, handle func(context.Context, In) (Out, error)) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
-		panic(fmt.Sprintf("the arguments of %s: %v", t.name, err)) // types of this package, and the tests make the server
+		panic(fmt.Sprintf("the arguments of %s: %v", t.name, err)) // types of this package, and the tests create the server
 	}
 	for name, values := range t.values {
 		schema.Properties[name].Enum = values
@@ -158,8 +157,8 @@ func add[In, Out any](s *server, t tool, handle func(context.Context, In) (Out, 
 	})
 }
 
-// listAllowed leaves out of a list of tools those that the key's scopes refuse. While
-// the scopes are not known all are listed: a call tells what is wrong.
+// listAllowed removes the tools that the key's scopes refuse from a list of tools. While the
+// scopes are unknown it lists all: a call reports what is wrong.
 func (s *server) listAllowed(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, r)
@@ -176,7 +175,7 @@ func (s *server) listAllowed(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// keyScopes are those of the key; nil while they are not known.
+// keyScopes returns the scopes of the key, or nil while they are unknown.
 func (s *server) keyScopes(ctx context.Context) []waybillapi.Scope {
 	s.mu.Lock()
 	scopes := s.scopes

@@ -15,7 +15,7 @@ import (
 	"waybill/domain"
 )
 
-// object is a record as the API has it, whatever fields it has by now.
+// object is a record of the API, whatever fields it has by now.
 type object map[string]any
 
 type point struct {
@@ -141,13 +141,13 @@ func values[T ~string](of []T) []any {
 	return all
 }
 
-// targets are the statuses that a delivery can be moved to.
+// targets returns the statuses that a delivery can be moved to.
 func targets() []any {
 	all := domain.Statuses()
-	return values(all[1:]) // the first is where it begins
+	return values(all[1:]) // the first is the initial one
 }
 
-// call makes a call and reads its data.
+// call sends a request and decodes its data.
 func (s *server) call(ctx context.Context, r waybillapi.Request, into any, options ...waybillapi.CallOption) error {
 	response, err := s.api.Do(ctx, r, options...)
 	if err != nil {
@@ -190,13 +190,13 @@ func (s *server) book(ctx context.Context, in bookInput) (bookOutput, error) {
 		return bookOutput{}, err
 	}
 	out := bookOutput{IdempotencyKey: key}
-	var told waybillapi.Answer
+	var answer waybillapi.Answer
 	err = s.call(ctx, waybillapi.Request{Method: http.MethodPost, Path: "/deliveries", Body: json.RawMessage(body), IdempotencyKey: key},
-		&out.Delivery, waybillapi.WithAnswer(&told))
+		&out.Delivery, waybillapi.WithAnswer(&answer))
 	if err != nil {
 		return bookOutput{}, err
 	}
-	out.AlreadyBooked = told.Replayed
+	out.AlreadyBooked = answer.Replayed
 	out.Next = "get_delivery shows where it stands."
 	if !s.Live && in.Sandbox == nil {
 		out.Next = "Nothing moves it yet: call simulate with its ID. " + out.Next
@@ -205,7 +205,7 @@ func (s *server) book(ctx context.Context, in bookInput) (bookOutput, error) {
 }
 
 func (s *server) simulate(ctx context.Context, in simulateInput) (out deliveryOutput, err error) {
-	// A body of the wrong call would be refused there with less to go by.
+	// A body for the wrong operation would be refused there with less explanation.
 	if (in.Scenario == "") == (in.Status == "") {
 		return out, errors.New("give either scenario, to let a life begin, or status, to move the delivery one step")
 	}
@@ -250,7 +250,7 @@ func (s *server) getDelivery(ctx context.Context, in getInput) (out getOutput, e
 	return out, err
 }
 
-// wantKey refuses what cannot be sent as an Idempotency-Key, before it becomes a header.
+// wantKey refuses an invalid Idempotency-Key, before it becomes a header.
 func wantKey(key string) error {
 	odd := strings.IndexFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 	if odd < 0 && len(key) >= domain.MinIdempotencyKey && len(key) <= domain.MaxIdempotencyKey {
@@ -260,7 +260,7 @@ func wantKey(key string) error {
 		"Nothing was booked. Leave it out, and it is made from the order", key, domain.MinIdempotencyKey, domain.MaxIdempotencyKey)
 }
 
-// wantID refuses what is no ID of a kind, before it becomes part of a path.
+// wantID refuses an invalid ID, before it becomes part of a path.
 func wantID(field string, prefix domain.Prefix, id string) error {
 	if _, err := domain.ParseID(prefix, id); err != nil {
 		return fmt.Errorf("%s is %.60q, which is no ID of the form %s...: take it from the answer that had it", field, id, prefix)

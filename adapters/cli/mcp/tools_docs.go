@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// docsSite is where the documentation stands: beside the sandbox, which the
-// description of a live API names.
+// docsSite returns the address of the documentation: next to the sandbox, which the description
+// of a live API names.
 func (s *server) docsSite(ctx context.Context) (string, error) {
 	base := s.BaseURL
 	if s.Live {
@@ -26,7 +26,7 @@ func (s *server) docsSite(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("the description of the API: %w", err)
 		}
 		for _, path := range described.Paths {
-			if len(path.Servers) > 0 { // calls of the sandbox alone
+			if len(path.Servers) > 0 { // operations of the sandbox alone
 				base = path.Servers[0].URL
 			}
 		}
@@ -113,7 +113,7 @@ func (s *server) searchDocs(ctx context.Context, in searchInput) (searchOutput, 
 	return out, nil
 }
 
-// titles of the guides; codes are too many.
+// titles returns the titles of the guides. There are too many codes.
 func titles(pages []*page) (all []string) {
 	for _, p := range pages {
 		if !p.isAboutCode() {

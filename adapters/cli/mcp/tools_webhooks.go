@@ -9,8 +9,7 @@ import (
 	"waybill/domain"
 )
 
-// What one call of webhook_attempts reads at most. Each webhook takes a request of its
-// own.
+// The limits of one call of webhook_attempts. Each webhook takes a request of its own.
 const (
 	mostEndpoints = 10
 	mostWebhooks  = 10

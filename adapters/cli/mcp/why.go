@@ -40,7 +40,7 @@ func (s *server) addWhyTool() {
 	}, s.why)
 }
 
-// answered is what is known of the answer.
+// answered holds what is known of the response.
 type answered struct {
 	status        int
 	code, message string
@@ -66,9 +66,9 @@ func (s *server) why(ctx context.Context, in whyInput) (whyOutput, error) {
 	}
 	out.Explanation = &e
 	out.Summary = strings.TrimSpace(fmt.Sprintf("%s (HTTP %d). %s %s", e.Code, e.Status, a.message, e.Meaning))
-	var told struct{ Fields []field }
-	_ = json.Unmarshal(a.details, &told) // other details have no fields
-	out.Fields = told.Fields
+	var details struct{ Fields []field }
+	_ = json.Unmarshal(a.details, &details) // other details have no fields
+	out.Fields = details.Fields
 	out.Next = append(out.Next, e.Todo...)
 	out.Next = append(out.Next, "Send it again? "+e.Retry)
 	if e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized {
@@ -82,7 +82,7 @@ func (s *server) why(ctx context.Context, in whyInput) (whyOutput, error) {
 	return out, nil
 }
 
-// answer is what the caller has, or what this server remembers of the request.
+// answer returns the response that the caller has, or what this server stored of the request.
 func (in whyInput) answer(seen *failure) (answered, error) {
 	a := answered{status: in.Status, code: in.Code}
 	if seen != nil {
@@ -117,7 +117,7 @@ func (in whyInput) answer(seen *failure) (answered, error) {
 	return a, nil
 }
 
-// withoutCode tells what a status allows, or where to look.
+// withoutCode says what a status allows, or where to look.
 func (s *server) withoutCode(ctx context.Context, a answered, out whyOutput, portal string) (whyOutput, error) {
 	out.Summary = "No tool of this server made a request with this ID, and the public API does not tell about requests by their ID."
 	out.Next = append(out.Next, portal, "Or call this again with the body of the answer: its error.code says what happened.")

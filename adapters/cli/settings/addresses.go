@@ -9,8 +9,8 @@ import (
 	"waybill/configs"
 )
 
-// OnlyLocal tells of public addresses that only this machine can open: the
-// consequence, and the settings that mend it. Both are empty where there is none.
+// OnlyLocal reports public addresses that only this machine can open: the consequence, and the
+// settings that fix it. Both are empty if there are none.
 func OnlyLocal(c *configs.Config, u PublicURLs) (message, fix string) {
 	var what, settings []string
 	for _, a := range []struct{ url, what, setting string }{
@@ -40,14 +40,13 @@ func OnThisMachine(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// ForOthers reports whether other people seem to use the installation: its
-// database is not in a data directory, or the APIs listen for other machines.
+// ForOthers reports whether other people seem to use the installation: its database is not in a
+// data directory, or the APIs listen for other machines.
 func ForOthers(c *configs.Config, dir DataDir) bool {
 	return OpenToOthers(c.LiveAddr, c.SandboxAddr) || c.Source("database_url") != dir.Label() && !dir.Owns(c.DatabaseURL)
 }
 
-// OpenToOthers reports whether other machines can reach one of the addresses that
-// are listened on.
+// OpenToOthers reports whether other machines can reach one of the listen addresses.
 func OpenToOthers(addresses ...string) bool {
 	for _, address := range addresses {
 		host, _, err := net.SplitHostPort(address)

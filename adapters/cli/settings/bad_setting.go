@@ -7,7 +7,7 @@ import (
 	"waybill/configs"
 )
 
-// BadSetting names the setting that an adapter could not use.
+// BadSetting returns an error that names the setting that an adapter could not use.
 func BadSetting(c *configs.Config, name string, cause error) error {
 	for _, s := range c.Settings() {
 		if s.Name == name {
@@ -21,7 +21,7 @@ func BadSetting(c *configs.Config, name string, cause error) error {
 	return cause
 }
 
-// MayReset refuses where the data is not in the directory.
+// MayReset returns an error if the data is not in the directory.
 func MayReset(dir DataDir, c *configs.Config) error {
 	if c.IsSet("database_url") && !dir.Owns(c.DatabaseURL) {
 		return &term.StartError{
@@ -33,9 +33,9 @@ func MayReset(dir DataDir, c *configs.Config) error {
 	return nil
 }
 
-// AllowPrivate lets webhooks go to this machine and its network, where only this
-// machine can reach the API: otherwise a holder of the demo keys on another
-// machine could have requests sent into this network.
+// AllowPrivate allows webhooks to this machine and its network, but only if nothing except this
+// machine can reach the API. Otherwise a holder of the demo keys on another machine could send
+// requests into this network.
 func AllowPrivate(c *configs.Config, log *slog.Logger) error {
 	const open = "other machines reach this one at its listeners, "
 	switch set := c.IsSet("webhook_allow_private"); {

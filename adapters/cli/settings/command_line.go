@@ -19,8 +19,8 @@ type CommandLine struct {
 	ConfigFile string
 }
 
-// AddSettingFlags gives a command a flag for each of the settings; without
-// names, for every one that may have a flag.
+// AddSettingFlags gives a command a flag for each of the settings. Without names it adds every
+// setting that may have a flag.
 func AddSettingFlags(cmd *cobra.Command, names ...string) {
 	for _, s := range configs.FlagSettings() {
 		if len(names) == 0 || slices.Contains(names, s.Name) {
@@ -29,9 +29,9 @@ func AddSettingFlags(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// Load reads the settings, with the flags of the command over all others. A
-// data directory that is named wins over an environment that names the database
-// of another one, such as a shell that has read the dev.env of that.
+// Load reads the settings. The flags of the command take precedence over all others. A named
+// data directory takes precedence over an environment that names the database of another one,
+// such as a shell that has read that one's dev.env.
 func (p *CommandLine) Load(cmd *cobra.Command) (*configs.Config, error) {
 	given := map[string]string{}
 	for _, s := range configs.FlagSettings() {
@@ -46,9 +46,8 @@ func (p *CommandLine) Load(cmd *cobra.Command) (*configs.Config, error) {
 	return configs.Load(configs.Sources{Flags: given, Environ: environ, File: p.ConfigFile})
 }
 
-// LoadPlaced reads the settings and fills in, from a data directory, the
-// database and the secrets that they leave open. Where nothing names a
-// database the error says so.
+// LoadPlaced reads the settings and fills in the missing database and secrets from a data
+// directory. If nothing names a database it returns an error that says so.
 func (p *CommandLine) LoadPlaced(cmd *cobra.Command) (*configs.Config, error) {
 	c, err := p.Load(cmd)
 	if err != nil {
@@ -71,10 +70,9 @@ func (p *CommandLine) LoadPlaced(cmd *cobra.Command) (*configs.Config, error) {
 	return c, nil
 }
 
-// SecretsOf is the data directory whose secrets belong to the database: the
-// one a SQLite file lies in, one that was named, or the usual one when it ran
-// on this very database. A pepper of another database would make keys that
-// open nothing.
+// SecretsOf returns the data directory whose secrets belong to the database: the one that holds
+// the SQLite file, one that was named, or the usual one when it ran on this very database. With
+// the pepper of another database new keys would not work.
 func (p *CommandLine) SecretsOf(cmd *cobra.Command, c *configs.Config) (DataDir, bool) {
 	if path, ok := strings.CutPrefix(c.DatabaseURL.Reveal(), SqliteScheme); ok {
 		home := DataDir(filepath.Dir(path))
@@ -98,7 +96,7 @@ func noDatabase(dir DataDir) error {
 	}
 }
 
-// NeedSecrets tells which secrets are missing, all at once.
+// NeedSecrets returns an error that names all missing secrets.
 func NeedSecrets(c *configs.Config, names ...string) error {
 	var missing configs.Problems
 	for _, name := range names {

@@ -13,8 +13,8 @@ import (
 	"waybill/configs"
 )
 
-// Names that commands and processes agree on: the default directory, the scheme of its
-// database, and settings.
+// Names that commands and processes share: the default directory, the scheme of its database,
+// and settings.
 const (
 	DefaultDataDir = ".waybill"
 	SqliteScheme   = "sqlite://"
@@ -28,21 +28,21 @@ const (
 	PreviousSecretEnv = "WAYBILL_SECRET_KEY_PREVIOUS"
 )
 
-// DataDir is a directory that holds a local installation: the database, the
-// secrets that belong to it, and dev.env for scripts.
+// DataDir is a directory that holds a local installation: the database, the secrets that belong
+// to it, and dev.env for scripts.
 type DataDir string
 
-// Database is the SQLite file in it.
+// Database returns the path of its SQLite file.
 func (d DataDir) Database() string { return filepath.Join(string(d), "waybill.db") }
 
-// Secrets is the file of generated secrets.
+// Secrets returns the path of the generated secrets.
 func (d DataDir) Secrets() string { return filepath.Join(string(d), "secrets.env") }
 
-// DevEnv is the file with which `waybill dev` tells other programs where it is.
+// DevEnv returns the path of the file in which `waybill dev` tells other programs where it is.
 func (d DataDir) DevEnv() string   { return filepath.Join(string(d), "dev.env") }
 func (d DataDir) lockFile() string { return filepath.Join(string(d), "dev.lock") }
 
-// DatabaseURL names the directory's own database, from anywhere.
+// DatabaseURL returns the URL of the directory's own database, valid from any directory.
 func (d DataDir) DatabaseURL() (string, error) {
 	path, err := filepath.Abs(d.Database())
 	return SqliteScheme + filepath.ToSlash(path), err
@@ -59,8 +59,8 @@ func (d DataDir) Owns(url configs.URL) bool {
 	return err == nil && ourErr == nil && theirs == ours
 }
 
-// isForeign reports whether the URL is that of the own database of another data
-// directory. Any other database may be one to run on with the secrets of this one.
+// isForeign reports whether the URL is the own database of another data directory. Any other
+// database may be used with the secrets of this one.
 func (d DataDir) isForeign(url string) bool {
 	path, ok := strings.CutPrefix(url, SqliteScheme)
 	if !ok || d.Owns(configs.URL(url)) {
@@ -71,8 +71,8 @@ func (d DataDir) isForeign(url string) bool {
 	return err == nil && filepath.Base(path) == filepath.Base(other.Database())
 }
 
-// lastRunOn is what waybill dev last wrote into dev.env, and whether it ran on
-// the database of this URL then.
+// lastRunOn returns what waybill dev last wrote into dev.env, and whether it used the database
+// of this URL then.
 func (d DataDir) lastRunOn(url configs.URL) (last map[string]string, ran bool) {
 	last, err := ReadEnvFile(d.DevEnv())
 	database, written := last[DatabaseEnv]
@@ -85,10 +85,10 @@ func (d DataDir) lastRunOn(url configs.URL) (last map[string]string, ran bool) {
 	return last, database == url.Reveal()
 }
 
-// Label is the name of the directory as a source of settings.
+// Label returns the name of the directory as a source of settings.
 func (d DataDir) Label() string { return "data directory " + string(d) }
 
-// Make makes the directory, readable by this user only, unless it exists.
+// Make creates the directory, readable by this user only, unless it exists.
 func (d DataDir) Make() error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return &term.StartError{What: "the data directory cannot be made", UsedFor: "database and keys (--data-dir)",
@@ -97,8 +97,8 @@ func (d DataDir) Make() error {
 	return nil
 }
 
-// Missing are the files that a start makes before it has a database, and the
-// directory, as far as they are not there yet.
+// Missing returns the files that a start creates before it has a database, and the directory,
+// as far as they do not exist.
 func (d DataDir) Missing() []string {
 	var missing []string
 	for _, path := range []string{d.lockFile(), d.Secrets(), string(d)} {
@@ -109,20 +109,20 @@ func (d DataDir) Missing() []string {
 	return missing
 }
 
-// Forget removes what a start that failed has made; the directory only where
-// nothing else is in it. With a database stay the secrets that belong to it. The
-// lock is held still, so that no other start meets half of it.
+// Forget removes what a failed start has created, and the directory only if nothing else is in
+// it. It keeps the secrets if there is a database, since they belong to it. The lock is still
+// held, so that no other start sees half of it.
 func (d DataDir) Forget(made []string) {
 	_, err := os.Lstat(d.Database())
 	for _, path := range made {
 		if path == d.Secrets() && !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		_ = os.Remove(path) // a file that stays does no harm
+		_ = os.Remove(path) // a remaining file does no harm
 	}
 }
 
-// SupplyDatabase offers the directory's database where the settings name none.
+// SupplyDatabase adds the directory's database if the settings name none.
 func (d DataDir) SupplyDatabase(c *configs.Config) error {
 	url, err := d.DatabaseURL()
 	if err != nil {
@@ -131,7 +131,7 @@ func (d DataDir) SupplyDatabase(c *configs.Config) error {
 	return c.Supply("database_url", url, d.Label())
 }
 
-// SupplySecrets offers the directory's secrets where the settings have none.
+// SupplySecrets adds the directory's secrets if the settings have none.
 func (d DataDir) SupplySecrets(c *configs.Config) error {
 	secrets, err := ReadEnvFile(d.Secrets())
 	if err != nil {
@@ -150,7 +150,7 @@ func (d DataDir) SupplySecrets(c *configs.Config) error {
 	return nil
 }
 
-// MakeSecrets draws the secrets where there is no file of them yet.
+// MakeSecrets generates the secrets if there is no file of them yet.
 func (d DataDir) MakeSecrets() error {
 	_, err := os.Stat(d.Secrets())
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -160,14 +160,14 @@ func (d DataDir) MakeSecrets() error {
 		[][2]string{{PepperEnv, RandomHex()}, {SecretEnv, RandomHex()}})
 }
 
-// RandomHex is a new secret of 256 bits.
+// RandomHex returns a new secret of 256 bits.
 func RandomHex() string {
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // never fails: it ends the process instead
 	return hex.EncodeToString(secret[:])
 }
 
-// Reset removes what the directory holds; the database is made anew.
+// Reset removes what the directory holds. The next start creates the database again.
 func (d DataDir) Reset() error {
 	var failed error
 	for _, path := range []string{d.Database(), d.Database() + "-wal", d.Database() + "-shm", d.DevEnv(), d.Secrets()} {

@@ -1,6 +1,6 @@
-// Package settings finds what a command runs with: flags, variables of the
-// environment, a file, and the data directory of waybill dev with its secrets.
+// Package settings finds the settings of a command: flags, environment variables, a file, and
+// the data directory of waybill dev with its secrets.
 //
-// It also tells, in words for administrators, what is wrong with them: secrets
-// that are missing or another database's, addresses that cannot be listened on.
+// It also explains to administrators what is wrong with them: secrets that are missing or
+// belong to another database, addresses that cannot be listened on.
 package settings

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ReadEnvFile reads NAME=value lines; no file is no variables. Values are
-// taken as they stand, since quotes mean something else to each reader.
+// ReadEnvFile reads NAME=value lines. Without the file there are no variables. Values are used
+// unchanged, since quotes mean something else to each reader.
 func ReadEnvFile(path string) (map[string]string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // a file of the data directory
 	if errors.Is(err, fs.ErrNotExist) {
@@ -28,9 +28,8 @@ func ReadEnvFile(path string) (map[string]string, error) {
 	return variables, nil
 }
 
-// WriteEnvFile replaces a file of variables, each a name and a value, in one
-// step, readable by its owner only: a
-// reader meets the old one or the new one, never half of one.
+// WriteEnvFile replaces a file of variables, each a name and a value, readable by its owner
+// only. It does so in one step: a reader gets the old file or the new one, never half of one.
 func WriteEnvFile(path, comment string, variables [][2]string) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {

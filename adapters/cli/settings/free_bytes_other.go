@@ -2,5 +2,5 @@
 
 package settings
 
-// freeBytes cannot tell here.
+// freeBytes returns false: this system cannot tell.
 func freeBytes(string) (free int64, known bool) { return 0, false }

@@ -12,22 +12,22 @@ import (
 	"waybill/ports"
 )
 
-// leastFree is how many bytes a start needs in a data directory at the least, for the files that
-// SQLite puts beside a database.
+// leastFree is how many free bytes a start needs in a data directory, for the files that SQLite
+// creates next to a database.
 const leastFree = 1 << 20
 
 // sqliteFull is the text of SQLite's own error, which a migration passes on.
 const sqliteFull = "database or disk is full"
 
-// FullDisk tells that a failure comes of a full disk below the directory, and what to do. Any other
-// error is returned as it is.
+// FullDisk adds to an error that it comes from a full disk below the directory, and what to do.
+// It returns any other error unchanged.
 func (d DataDir) FullDisk(err error) error {
 	free, known := freeBytes(d.existing())
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), strings.Contains(err.Error(), sqliteFull):
-	case known && free < leastFree && ports.StorageUnavailable(err): // SQLite tells of an error of input and output
+	case known && free < leastFree && ports.StorageUnavailable(err): // SQLite reports an I/O error
 	default:
 		return err
 	}
@@ -39,7 +39,7 @@ func (d DataDir) FullDisk(err error) error {
 		Fix: "remove files from that disk (df -h " + term.ShellWord(d.existing()) + " shows it), or name a directory on another one with --data-dir"}
 }
 
-// existing returns the directory, or the next one above it that is there.
+// existing returns the directory, or the nearest existing one above it.
 func (d DataDir) existing() string {
 	path, err := filepath.Abs(string(d))
 	if err != nil {

@@ -19,8 +19,8 @@ const (
 	PortalUse    = "portal for the people of customers (WAYBILL_PORTAL_ADDR)"
 )
 
-// ListenOn opens an address; its error names what the address is used for and another
-// one that may be free.
+// ListenOn opens an address. Its error names what the address is used for and another one that
+// may be free.
 func ListenOn(ctx context.Context, address, usedFor string) (net.Listener, *term.StartError) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)
@@ -40,8 +40,8 @@ func ListenOn(ctx context.Context, address, usedFor string) (net.Listener, *term
 	return nil, failure
 }
 
-// Listen is ListenOn for a process with these settings, whose portal may move: where its
-// port is in use, it gets a free one.
+// Listen opens an address like ListenOn. If the port of the portal is in use and may change, it
+// opens a free one.
 func Listen(ctx context.Context, c *configs.Config, address, usedFor string) (net.Listener, *term.StartError) {
 	l, failure := ListenOn(ctx, address, usedFor)
 	if failure == nil || usedFor != PortalUse || !c.PortalMayMove() {
@@ -51,13 +51,13 @@ func Listen(ctx context.Context, c *configs.Config, address, usedFor string) (ne
 	return ListenOn(ctx, net.JoinHostPort(host, "0"), usedFor)
 }
 
-// setting is the variable that a usedFor names in parentheses.
+// setting returns the variable that a usedFor names in parentheses.
 func setting(usedFor string) string {
 	_, name, _ := strings.Cut(usedFor, "(")
 	return strings.TrimSuffix(name, ")")
 }
 
-// OtherPort suggests a port where this one is taken.
+// OtherPort suggests a port when this one is in use.
 func OtherPort(port string) string {
 	n, err := strconv.Atoi(port)
 	if err != nil || n > 64000 {

@@ -2,5 +2,5 @@
 
 package settings
 
-// Lock does nothing here: there is no lock that a crash gives back.
+// Lock does nothing here: this system has no lock that a crash releases.
 func (d DataDir) Lock() (release func(), err error) { return func() {}, nil }

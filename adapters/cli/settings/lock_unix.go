@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// Lock keeps a second dev out of the directory until the process ends or
-// release is called. The kernel drops it with the process, so that a crash
-// leaves nothing to clean up.
+// Lock keeps a second dev out of the directory until the process ends or release is called. The
+// kernel drops the lock with the process, so that a crash leaves nothing to clean up.
 func (d DataDir) Lock() (release func(), err error) {
 	file, err := os.OpenFile(d.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

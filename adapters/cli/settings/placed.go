@@ -10,7 +10,7 @@ import (
 	"waybill/configs"
 )
 
-// PlaceDev fills in database and secrets, and draws secrets where none are.
+// PlaceDev fills in database and secrets, and generates secrets if there are none.
 func (p *CommandLine) PlaceDev(cmd *cobra.Command, dir DataDir, c *configs.Config) error {
 	if err := dir.SupplyDatabase(c); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (p *CommandLine) PlaceDev(cmd *cobra.Command, dir DataDir, c *configs.Confi
 	return NeedSecrets(c, "key_pepper", "secret_key")
 }
 
-// LoadNamed reads the settings of a process in production. The data directory of
-// a development server must be named explicitly.
+// LoadNamed reads the settings of a process in production. The data directory of a development
+// server must be named explicitly.
 func (p *CommandLine) LoadNamed(cmd *cobra.Command) (*configs.Config, error) {
 	c, err := p.LoadPlaced(cmd)
 	if err != nil {
@@ -43,8 +43,8 @@ func (p *CommandLine) LoadNamed(cmd *cobra.Command) (*configs.Config, error) {
 	return c, nil
 }
 
-// WarnOfProduction logs what a process in production is told and should not be. A
-// worker has no API.
+// WarnOfProduction logs settings that a process in production should not have. A worker has no
+// API.
 func WarnOfProduction(c *configs.Config, hasAPI bool, log *slog.Logger) {
 	if c.WebhookAllowPrivate {
 		log.Warn("webhooks", "warning", c.Source("webhook_allow_private")+" lets customers have webhooks sent to this machine and to private "+
@@ -57,8 +57,8 @@ func WarnOfProduction(c *configs.Config, hasAPI bool, log *slog.Logger) {
 	}
 }
 
-// WarnOfLocal logs which public addresses only this machine can open, where others
-// are served.
+// WarnOfLocal logs which public addresses only this machine can open, when the installation
+// serves others.
 func WarnOfLocal(c *configs.Config, urls PublicURLs, dir DataDir, log *slog.Logger) {
 	if message, fix := OnlyLocal(c, urls); message != "" && ForOthers(c, dir) {
 		log.Warn("addresses", "warning", message+"; set "+fix)

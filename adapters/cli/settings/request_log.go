@@ -7,10 +7,10 @@ import (
 	"waybill/domain"
 )
 
-// usageKept is for how long figures of usage are kept.
+// usageKept is how long usage figures are kept.
 const usageKept = 400 * 24 * time.Hour
 
-// RequestLogKeeping is for how long the request log is kept.
+// RequestLogKeeping returns how long the request log is kept.
 func RequestLogKeeping(c *configs.Config) domain.RequestLogKeeping {
 	const day = 24 * time.Hour
 	return domain.RequestLogKeeping{

@@ -6,9 +6,8 @@ import (
 	"waybill/domain"
 )
 
-// PepperRefused puts the refusals of a pepper in the form of a start that fails,
-// and leaves any other error alone. It tells where the pepper is set, never the
-// pepper.
+// PepperRefused turns the error of a refused pepper into a StartError, and leaves any other
+// error unchanged. It says where the pepper is set, never the pepper.
 func PepperRefused(err error, c *configs.Config) error {
 	switch {
 	case domain.HasCode(err, domain.CodeKeyPepperMismatch):
@@ -32,7 +31,7 @@ func PepperRefused(err error, c *configs.Config) error {
 	return err
 }
 
-// SecretKeyRefused does the same for the refusal of a secret key.
+// SecretKeyRefused does the same for a refused secret key.
 func SecretKeyRefused(err error, c *configs.Config) error {
 	if !domain.HasCode(err, domain.CodeSecretKeyMismatch) {
 		return err

@@ -9,7 +9,7 @@ import (
 	"waybill/configs"
 )
 
-// PublicURLs is how clients reach the service.
+// PublicURLs holds the addresses at which clients reach the service.
 type PublicURLs struct {
 	Live, Sandbox string // end in /v1
 	Tracking      string
@@ -17,7 +17,7 @@ type PublicURLs struct {
 	Console       string // of its listener, without the path of the console
 }
 
-// PublicURLsOf derives what the settings leave open from the origins.
+// PublicURLsOf derives missing settings from the origins.
 func PublicURLsOf(c *configs.Config, liveOrigin, sandboxOrigin string) PublicURLs {
 	u := PublicURLs{Live: c.LiveBaseURL, Sandbox: c.SandboxBaseURL, Tracking: c.TrackingBaseURL, Portal: portalURL(c, c.PortalAddr),
 		Console: siteURL(c.ConsoleBaseURL, "", "8082")}
@@ -41,7 +41,7 @@ func Reachable(host string) string {
 	return host
 }
 
-// OriginOf is how a listener that is not open yet will be reached from here.
+// OriginOf returns the origin at which this machine will reach a listener that is not open yet.
 func OriginOf(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -50,8 +50,8 @@ func OriginOf(address string) string {
 	return "http://" + net.JoinHostPort(Reachable(host), port)
 }
 
-// TrackingURL is the address before references in tracking links. A data
-// directory knows the address its server took last, which matters with port 0.
+// TrackingURL returns the address before references in tracking links. A data directory knows
+// the last address of its server, which matters with port 0.
 func (p *CommandLine) TrackingURL(c *configs.Config) string {
 	live := "http://" + c.LiveAddr
 	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran {
@@ -60,7 +60,7 @@ func (p *CommandLine) TrackingURL(c *configs.Config) string {
 	return PublicURLsOf(c, live, "").Tracking
 }
 
-// Origin is how the listener is reached from this machine.
+// Origin returns the origin at which this machine reaches the listener.
 func Origin(l net.Listener) string {
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
@@ -69,14 +69,14 @@ func Origin(l net.Listener) string {
 	return "http://" + net.JoinHostPort(Reachable(host), port)
 }
 
-// portalURL is where the people of businesses come in. Passkeys refuse an address
-// that is a number, so that the default is a name.
+// portalURL returns the address of the portal. Passkeys do not work on IP addresses, so the
+// default is a name.
 func portalURL(c *configs.Config, address string) string {
 	return siteURL(c.PortalBaseURL, address, "8084")
 }
 
-// siteURL is the setting or, without it, this machine at the port of an address. An
-// address that has none is of a process without the site.
+// siteURL returns the setting or, without it, this machine at the port of an address. A process
+// without the site has no address.
 func siteURL(setting, address, port string) string {
 	if setting != "" {
 		return strings.TrimSuffix(setting, "/")
@@ -87,7 +87,7 @@ func siteURL(setting, address, port string) string {
 	return "http://localhost:" + port
 }
 
-// WithPortal is the same with the portal on an open listener; nil: there is none here.
+// WithPortal returns the URLs with the portal on an open listener; nil: there is none here.
 func (u PublicURLs) WithPortal(c *configs.Config, l net.Listener) PublicURLs {
 	if l != nil {
 		u.Portal = portalURL(c, l.Addr().String())
@@ -95,7 +95,7 @@ func (u PublicURLs) WithPortal(c *configs.Config, l net.Listener) PublicURLs {
 	return u
 }
 
-// PortalFor is where people find the portal; empty: there is none.
+// PortalFor returns the address of the portal for people, or "" without one.
 func PortalFor(c *configs.Config, u PublicURLs) string {
 	if c.PortalAddr == "" && c.PortalBaseURL == "" {
 		return ""
@@ -103,7 +103,7 @@ func PortalFor(c *configs.Config, u PublicURLs) string {
 	return u.Portal
 }
 
-// PortalURL is the address before the path of a link to the portal.
+// PortalURL returns the address before the path of a link to the portal.
 func (p *CommandLine) PortalURL(c *configs.Config) string {
 	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran && last["WAYBILL_PORTAL_URL"] != "" && c.PortalBaseURL == "" {
 		return last["WAYBILL_PORTAL_URL"]
@@ -111,16 +111,16 @@ func (p *CommandLine) PortalURL(c *configs.Config) string {
 	return portalURL(c, c.PortalAddr)
 }
 
-// WithConsole is the same with the console on the open operations listener.
+// WithConsole returns the URLs with the console on the open operations listener.
 func (u PublicURLs) WithConsole(c *configs.Config, l net.Listener) PublicURLs {
 	u.Console = siteURL(c.ConsoleBaseURL, l.Addr().String(), "8082")
 	return u
 }
 
-// ConsolePath is where the console is on the operations listener.
+// ConsolePath is the path of the console on the operations listener.
 const ConsolePath = "/console"
 
-// ConsoleURL is the address before the path of a link to the console.
+// ConsoleURL returns the address before the path of a link to the console.
 func (p *CommandLine) ConsoleURL(c *configs.Config) string {
 	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran && last["WAYBILL_CONSOLE_URL"] != "" && c.ConsoleBaseURL == "" {
 		return last["WAYBILL_CONSOLE_URL"]
@@ -128,7 +128,7 @@ func (p *CommandLine) ConsoleURL(c *configs.Config) string {
 	return siteURL(c.ConsoleBaseURL, c.OpsAddr, "8082") + ConsolePath
 }
 
-// OpsHosts are the names of the operations listener.
+// OpsHosts returns the names of the operations listener.
 func OpsHosts(c *configs.Config, u PublicURLs) []string {
 	if at, err := url.Parse(u.Console); err == nil && at.Hostname() != "" {
 		return append(slices.Clone(c.OpsHosts), at.Hostname())

@@ -12,7 +12,7 @@ import (
 	"waybill/domain"
 )
 
-// usageError is a command line that cannot be meant.
+// usageError is an invalid command line.
 type usageError struct {
 	message string
 	command string // where its help is
@@ -20,8 +20,8 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.message }
 
-// StartError is the reason why a command cannot begin, or go on: the failure, the
-// setting, and the cure.
+// StartError is the reason why a command cannot start, or continue: the failure, the setting,
+// and the fix.
 type StartError struct {
 	Code    string // for scripts; empty: CANNOT_START
 	What    string
@@ -39,7 +39,7 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// StartErrors are several reasons at once.
+// StartErrors holds several reasons at once.
 type StartErrors []*StartError
 
 func (e StartErrors) Error() string {
@@ -50,7 +50,7 @@ func (e StartErrors) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// explained is an error that tells itself as a complaint.
+// explained is an error that returns its own complaint.
 type explained interface {
 	error
 	Complaint() Complaint
@@ -71,7 +71,7 @@ func (p *Program) Complain(err error) int {
 	complaints, code := Explain(err)
 	for _, c := range complaints {
 		if p.AsJSON {
-			// Nothing can be done about a stderr that is gone.
+			// Nothing can be done about a closed stderr.
 			_ = json.NewEncoder(p.Stderr).Encode(map[string]Complaint{"error": c})
 			continue
 		}
@@ -89,7 +89,7 @@ func (c Complaint) print(w io.Writer) {
 	}
 }
 
-// Explain is the text of an error for people, and the exit code of the process.
+// Explain returns the text of an error for people, and the exit code of the process.
 func Explain(err error) (complaints []Complaint, exit int) {
 	var (
 		problems configs.Problems
@@ -122,7 +122,7 @@ func Explain(err error) (complaints []Complaint, exit int) {
 	return complaints, ExitFailure
 }
 
-// Complaint is the error as it is printed.
+// Complaint returns the error as it is printed.
 func (e *StartError) Complaint() Complaint {
 	return Complaint{Code: cmp.Or(e.Code, "CANNOT_START"), Message: e.Error(), UsedFor: e.UsedFor, Fix: e.Fix}
 }
@@ -141,7 +141,7 @@ func details(e *domain.Error) any {
 	return map[string]any{"fields": fields}
 }
 
-// hint says what to do next; several fields each get a word.
+// hint says what to do next. Several fields get a few words each.
 func hint(e *domain.Error) string {
 	if len(e.Fields) < 2 {
 		return ""
@@ -153,8 +153,8 @@ func hint(e *domain.Error) string {
 	return strings.Join(words, "; ")
 }
 
-// Unknown puts NOT_FOUND in the operator's words: the API's text speaks of the
-// caller's key, and an operator has none.
+// Unknown rewrites NOT_FOUND for operators: the API's text mentions the caller's key, and an
+// operator has none.
 func Unknown(err error, what string, id domain.ID) error {
 	if errors.Is(err, domain.ErrNotFound) {
 		return &domain.Error{Kind: domain.KindNotFound, Code: domain.CodeNotFound,

@@ -10,7 +10,7 @@ import (
 	"waybill/domain"
 )
 
-// Usagef is an error in how a command was called; its exit code is 2.
+// Usagef returns an error in how a command was called. Its exit code is 2.
 func Usagef(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{message: fmt.Sprintf(format, args...), command: cmd.CommandPath()}
 }
@@ -28,7 +28,7 @@ func Takes(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// Required refuses a command without the flags, all named at once.
+// Required returns an error that names all missing flags at once.
 func Required(cmd *cobra.Command, flags ...string) error {
 	var missing []string
 	for _, name := range flags {
@@ -42,7 +42,7 @@ func Required(cmd *cobra.Command, flags ...string) error {
 	return nil
 }
 
-// ParseID reads an ID from the command line.
+// ParseID parses an ID of the command line.
 func ParseID(cmd *cobra.Command, what string, prefix domain.Prefix, text string) (domain.ID, error) {
 	id, err := domain.ParseID(prefix, text)
 	if err != nil {
@@ -60,9 +60,9 @@ func ParseEnvironment(cmd *cobra.Command, text string) (domain.Environment, erro
 	return e, nil
 }
 
-// AddEnvFlag is the flag that names an environment, with its two words for TAB.
+// AddEnvFlag adds the flag that names an environment, with its two values for completion.
 func AddEnvFlag(cmd *cobra.Command, env *string) {
 	cmd.Flags().StringVar(env, "env", "", "live or sandbox")
-	_ = cmd.RegisterFlagCompletionFunc("env", cobra.FixedCompletions( // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("env", cobra.FixedCompletions( // the flag exists
 		[]cobra.Completion{string(domain.Live), string(domain.Sandbox)}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// PrintUsage shows the examples of a command first. Cobra would do it by a template, and those
-// make the linker keep every exported method.
+// PrintUsage shows the examples of a command first. Cobra would use a template for that, and
+// templates make the linker keep every exported method.
 func PrintUsage(cmd *cobra.Command) error {
 	var b strings.Builder
 	if cmd.HasExample() {
@@ -36,7 +36,7 @@ func PrintUsage(cmd *cobra.Command) error {
 	return err
 }
 
-// Group is a command that only has subcommands.
+// Group returns a command that only has subcommands.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use: use, Short: short, Args: KnownSubcommand,
@@ -52,20 +52,20 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return g
 }
 
-// KnownSubcommand refuses arguments where a subcommand belongs.
+// KnownSubcommand refuses arguments in place of a subcommand.
 func KnownSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	hint := ""
-	cmd.SuggestionsMinimumDistance = 2 // letters of a typing error
+	cmd.SuggestionsMinimumDistance = 2 // letters of a typing mistake
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return Usagef(cmd, "%s has no command %q%s", cmd.CommandPath(), args[0], hint)
 }
 
-// Help is the command that shows how another one is used.
+// Help returns the command that shows how to use another one.
 func Help() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]...", Short: "Show how a command is used", Hidden: true,

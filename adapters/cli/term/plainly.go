@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// Plainly is an error as an administrator reads it. Where no server could be
-// reached that is all of it: drivers repeat the failed dial once per address and
-// layer.
+// Plainly returns an error as an administrator reads it. For an unreachable server it leaves
+// out the rest: drivers repeat the failed dial once per address and layer.
 func Plainly(err error) string {
 	var lookup *net.DNSError
 	if errors.As(err, &lookup) {

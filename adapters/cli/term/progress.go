@@ -9,16 +9,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress shows how far something long has come. Its functions may be called
-// from anywhere, add one call at a time.
+// Progress shows the progress of a long task. Its functions may be called from any goroutine,
+// add one call at a time.
 type Progress struct {
 	Add  func(n int)
-	Note func(string) // why it does not go on
+	Note func(string) // the reason for a pause
 	End  func()
 }
 
-// Progress is, under the name of what is done, a bar on a terminal, a line now and then elsewhere, and nothing
-// for a script. It goes to stderr, as everything that is no result.
+// Progress shows the progress of a task by its name: a bar on a terminal, a line now and then
+// elsewhere, and nothing for a script. It writes to stderr, like everything that is no result.
 func (p *Program) Progress(doing string, total int) Progress {
 	switch {
 	case p.AsJSON:
@@ -30,7 +30,7 @@ func (p *Program) Progress(doing string, total int) Progress {
 	}
 }
 
-// onTerminal reports whether a line on stderr can be drawn over.
+// onTerminal reports whether a line on stderr can be overwritten.
 func (p *Program) onTerminal() bool {
 	file, ok := p.Stderr.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd())) && p.Variable("TERM") != "dumb"
@@ -52,14 +52,14 @@ func bar(w io.Writer, label string, total int) Progress {
 	}
 }
 
-// lines tells every tenth part.
+// lines prints a line after every tenth part.
 func lines(w io.Writer, label string, total int) Progress {
 	const parts = 10
-	done, told := 0, 0
+	done, shown := 0, 0
 	return Progress{
 		Add: func(n int) {
-			if done += n; done*parts/total > told {
-				told = done * parts / total
+			if done += n; done*parts/total > shown {
+				shown = done * parts / total
 				fmt.Fprintf(w, "%s: %d of %d\n", label, done, total)
 			}
 		},

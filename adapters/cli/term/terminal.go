@@ -27,7 +27,7 @@ type Program struct {
 	AsJSON         bool
 }
 
-// Show prints a value as JSON where that was asked for, or else for people.
+// Show prints a value as JSON if requested, otherwise for people.
 func (p *Program) Show(value any, human func(w io.Writer)) error {
 	if p.AsJSON {
 		encoder := json.NewEncoder(p.Stdout)
@@ -42,14 +42,14 @@ func (p *Program) Show(value any, human func(w io.Writer)) error {
 // Row writes one line of a table.
 func Row(w io.Writer, cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")) }
 
-// Say tells people what happens while it happens; a script waits for the end.
+// Say tells people what happens while it happens. A script waits for the end.
 func (p *Program) Say(lines ...string) {
 	if !p.AsJSON {
 		_, _ = p.Stdout.Write([]byte(strings.Join(lines, "\n") + "\n")) // a closed terminal is no reason to stop
 	}
 }
 
-// Variable is one of the environment; empty: not set.
+// Variable returns an environment variable, or "" if it is not set.
 func (p *Program) Variable(name string) (value string) {
 	for _, entry := range p.Environ {
 		if v, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -59,7 +59,7 @@ func (p *Program) Variable(name string) (value string) {
 	return value
 }
 
-// Ourselves is how this program was called, for the shell that called it.
+// Ourselves returns how the shell called this program.
 func (p *Program) Ourselves() string {
 	const name = "waybill"
 	called := os.Args[0]
@@ -69,7 +69,7 @@ func (p *Program) Ourselves() string {
 	return ShellQuoted(called)
 }
 
-// OperatorHere is the user of this command, as the audit log names them.
+// OperatorHere returns the user of this command, as the audit log names them.
 func (p *Program) OperatorHere() domain.AuditActor {
 	name := "unknown"
 	if u, err := user.Current(); err == nil && u.Username != "" {

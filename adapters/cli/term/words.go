@@ -19,7 +19,7 @@ func Joined[T ~string](values []T) string {
 	return strings.Join(words, ", ")
 }
 
-// Counted is "1 check" and "2 checks".
+// Counted returns "1 check" or "2 checks".
 func Counted(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -27,7 +27,7 @@ func Counted(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
-// Dash is a text in a table, "-" for none.
+// Dash returns a text for a table, "-" for nil.
 func Dash(s *string) string {
 	if s == nil {
 		return "-"
@@ -35,7 +35,7 @@ func Dash(s *string) string {
 	return *s
 }
 
-// Moment is a time in JSON, null for none.
+// Moment returns a time for JSON, nil for none.
 func Moment(t *time.Time) *string {
 	if t == nil {
 		return nil
@@ -44,7 +44,7 @@ func Moment(t *time.Time) *string {
 	return &s
 }
 
-// Message is the text of an error without its code.
+// Message returns the text of an error without its code.
 func Message(err error) string {
 	var e *domain.Error
 	if errors.As(err, &e) {
@@ -53,7 +53,7 @@ func Message(err error) string {
 	return err.Error()
 }
 
-// PlainText is a text from outside as it may be shown on a terminal.
+// PlainText returns a text from outside in a form that is safe for a terminal.
 func PlainText(text string) string {
 	const most = 80
 	shown := []rune(strings.Map(func(r rune) rune {
@@ -68,7 +68,7 @@ func PlainText(text string) string {
 	return string(shown)
 }
 
-// ShellWord is a path as a shell takes it, also after a dot.
+// ShellWord returns a path as a shell takes it, also after a dot.
 func ShellWord(path string) string {
 	if !strings.ContainsRune(path, '/') {
 		path = "./" + path
@@ -76,7 +76,7 @@ func ShellWord(path string) string {
 	return ShellQuoted(path)
 }
 
-// ShellQuoted quotes a text for a shell where it needs that.
+// ShellQuoted quotes a text for a shell if necessary.
 func ShellQuoted(text string) string {
 	if text == "" || strings.ContainsFunc(text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:", r))
@@ -86,7 +86,7 @@ func ShellQuoted(text string) string {
 	return text
 }
 
-// ClockTime is the time of day of a timestamp.
+// ClockTime returns the time of day of a timestamp.
 func ClockTime(timestamp string) string {
 	if at, err := time.Parse(time.RFC3339Nano, timestamp); err == nil {
 		return at.Format("15:04:05.000Z")
@@ -94,11 +94,11 @@ func ClockTime(timestamp string) string {
 	return timestamp
 }
 
-// OneLine keeps an error of several lines in its place of the form.
+// OneLine puts an error of several lines on one line.
 func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// Endless tells of the tokens that open the operations API for ever, as all did
-// that were made before tokens expired; both texts are empty where there is none.
+// Endless describes the tokens of the operations API that never expire, as all did that were
+// created before tokens expired. Both texts are empty if there are none.
 func Endless(tokens []domain.OperatorToken) (message, fix string) {
 	var ids []string
 	for _, t := range tokens {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -181,3 +182,21 @@ func (d *daemon) end(s syscall.Signal) error {
 }
 
 func (d *daemon) logFile() string { return filepath.Join(d.Dir, "server.log") }
+
+// forTest is a server that ends with the test. Where it is missing on this machine the test is
+// skipped; with CI=true it fails.
+func forTest[S interface{ Stop() error }](t testing.TB, s S, err, missing error) S {
+	t.Helper()
+	if errors.Is(err, missing) && !inCI() {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

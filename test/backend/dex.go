@@ -189,17 +189,5 @@ func (s *Dex) Stop() error {
 func DexForTest(t testing.TB, k DexKnown) *Dex {
 	t.Helper()
 	s, err := StartDex(t.Context(), k)
-	if err != nil {
-		ci, _ := strconv.ParseBool(os.Getenv("CI")) // anything unreadable is not CI
-		if errors.Is(err, ErrNoDex) && !ci {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return forTest(t, s, err, ErrNoDex)
 }

@@ -1,9 +1,7 @@
 package backend
 
 import (
-	"errors"
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -31,18 +29,7 @@ func RedisURL(t testing.TB) string {
 func OwnRedis(t testing.TB) *Redis {
 	t.Helper()
 	server, err := StartRedis(t.Context())
-	if errors.Is(err, ErrNoRedis) {
-		leaveOut(t, err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return server
+	return forTest(t, server, err, ErrNoRedis)
 }
 
 // ConnectRedis returns a client that obeys the deadlines of contexts and tries nothing
@@ -67,7 +54,7 @@ func ConnectRedis(t testing.TB, url string, change ...func(*goredis.Options)) *g
 
 func leaveOut(t testing.TB, why any) {
 	t.Helper()
-	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci { // anything unreadable is not CI
+	if inCI() {
 		t.Fatal(why)
 	}
 	t.Skip(why)

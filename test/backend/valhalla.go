@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -50,6 +51,14 @@ func StartValhalla(ctx context.Context) (*Valhalla, error) {
 		s.URL = fmt.Sprintf("http://127.0.0.1:%d", s.Port)
 		return nil
 	})
+}
+
+// ValhallaForTest starts an engine that ends with the test. Without one on this machine
+// the test is skipped; with CI=true it fails.
+func ValhallaForTest(t testing.TB) *Valhalla {
+	t.Helper()
+	s, err := StartValhalla(t.Context())
+	return forTest(t, s, err, ErrNoValhalla)
 }
 
 // Kill ends the engine; the map stays.

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"waybill/test/backend"
+	"waybill/test/program"
 )
 
 const postgresEnv = "WAYBILL_TEST_POSTGRES_URL"
@@ -43,7 +44,7 @@ func open(ctx context.Context, o options) (*bench, error) {
 		return b, err
 	}
 	if b.binary == "" {
-		if b.binary, err = buildBinary(ctx, b.dir); err != nil {
+		if b.binary, err = program.Build(b.dir); err != nil {
 			return b, err
 		}
 	}

@@ -94,13 +94,13 @@ func (c *creates) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.postgres, err = serve(ctx, c.binary, c.dir, customers, settings(c.onHTTP)); err != nil {
+	if c.postgres, err = serve(c.binary, c.dir, customers, settings(c.onHTTP)); err != nil {
 		return err
 	}
 	if c.store, err = backend.StartRedis(ctx); err != nil {
 		return err
 	}
-	if c.limited, err = serve(ctx, c.binary, c.dir, customers, append(settings(c.onHTTP), "WAYBILL_REDIS_URL="+c.store.URL)); err != nil {
+	if c.limited, err = serve(c.binary, c.dir, customers, append(settings(c.onHTTP), "WAYBILL_REDIS_URL="+c.store.URL)); err != nil {
 		return err
 	}
 	file := "sqlite://" + filepath.Join(c.dir, "waybill.db")
@@ -110,13 +110,13 @@ func (c *creates) start(ctx context.Context) (err error) {
 	if customers, err = enroll(ctx, c.binary, file, len(customers.keys)); err != nil {
 		return err
 	}
-	if c.sqlite, err = serve(ctx, c.binary, c.dir, customers, settings(file)); err != nil {
+	if c.sqlite, err = serve(c.binary, c.dir, customers, settings(file)); err != nil {
 		return err
 	}
 	if err := c.warm(ctx); err != nil {
 		return err
 	}
-	c.reader, err = startReader(ctx, c.dir, c.onHTTP, c.postgres.customers)
+	c.reader, err = startReader(c.dir, c.onHTTP, c.postgres.customers)
 	return err
 }
 

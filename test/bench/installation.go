@@ -50,10 +50,10 @@ func openInstallation(ctx context.Context, b *bench, withRedis bool, application
 		return in, err
 	}
 	env := append(append(settings(in.url), "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true"), settingsBesides...)
-	if in.serving, err = launch(ctx, b.binary, b.dir, "serve", env); err != nil {
+	if in.serving, err = launch(b.binary, b.dir, "serve", env); err != nil {
 		return in, err
 	}
-	in.worker, err = launch(ctx, b.binary, b.dir, "worker", env)
+	in.worker, err = launch(b.binary, b.dir, "worker", env)
 	return in, err
 }
 
@@ -89,7 +89,7 @@ func (in *installation) spent() spent { return in.bench.spent(in.serving, in.wor
 func (in *installation) hold(signal syscall.Signal) (err error) {
 	for _, s := range []*server{in.serving, in.worker} {
 		if s != nil {
-			err = errors.Join(err, s.cmd.Process.Signal(signal))
+			err = errors.Join(err, s.Signal(signal))
 		}
 	}
 	return err

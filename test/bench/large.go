@@ -174,7 +174,7 @@ func (l *library) add(ctx context.Context, rows int) error {
 		return err
 	}
 	v.took = time.Since(begun)
-	v.server, err = serve(ctx, l.binary, l.dir, first.customers, settings(v.url))
+	v.server, err = serve(l.binary, l.dir, first.customers, settings(v.url))
 	return err
 }
 

@@ -96,7 +96,7 @@ func serveReads(ctx context.Context, _ []string) error {
 }
 
 // startReader starts that server, for customers in a database.
-func startReader(ctx context.Context, dir, database string, c customers) (*server, error) {
+func startReader(dir, database string, c customers) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func startReader(ctx context.Context, dir, database string, c customers) (*serve
 	if err != nil {
 		return nil, err
 	}
-	s, err := launch(ctx, self, dir, readerArgument, append(os.Environ(), readerDatabase+"="+database, readerTenants+"="+string(encoded)))
+	s, err := launch(self, dir, readerArgument, []string{readerDatabase + "=" + database, readerTenants + "=" + string(encoded)})
 	if s != nil {
 		s.customers = c
 	}

@@ -1,53 +1,42 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"time"
-)
 
-const startPatience = 30 * time.Second
+	"waybill/test/program"
+)
 
 // server is one running `waybill serve`, or `waybill worker`.
 type server struct {
-	cmd     *exec.Cmd
+	*program.Process
 	address string // of the live API; a worker has none
 	sandbox string // address of the other one
 	ops     string // URL of the operators' listener
 	customers
-	exited chan struct{}
-	err    error // of the exit, once exited is closed
-	logs   string
 }
 
 // settings are those of every command on the database.
 func settings(database string) []string {
-	kept := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WAYBILL_") })
-	return append(kept,
-		"WAYBILL_DATABASE_URL="+database,
-		"WAYBILL_KEY_PEPPER="+strings.Repeat("5a", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("a5", 32),
+	return append([]string{
+		"WAYBILL_DATABASE_URL=" + database,
+		"WAYBILL_KEY_PEPPER=" + strings.Repeat("5a", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("a5", 32),
 		"WAYBILL_RATE_LIMIT_PER_KEY=1000000/1s", "WAYBILL_RATE_LIMIT_PER_BUSINESS=1000000/1s",
-		"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
 		"WAYBILL_LOG_LEVEL=warn", "WAYBILL_LOG_FORMAT=json", "WAYBILL_PPROF=on",
-	)
+	}, program.FreePorts...)
 }
 
 // command runs a subcommand; into, where not nil, gets the JSON it prints.
 func command(ctx context.Context, binary, database string, into any, args ...string) error {
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = settings(database)
+	cmd.Env = program.Environment(settings(database)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -93,86 +82,31 @@ func enroll(ctx context.Context, binary, database string, applications int) (c c
 const perApplication = 16
 
 // serve starts a server for customers that there are.
-func serve(ctx context.Context, binary, dir string, c customers, env []string) (*server, error) {
-	s, err := launch(ctx, binary, dir, "serve", env)
+func serve(binary, dir string, c customers, settings []string) (*server, error) {
+	s, err := launch(binary, dir, "serve", settings)
 	if s != nil {
 		s.customers = c
 	}
 	return s, err
 }
 
-// launch starts a process of the program and returns once it is ready.
-func launch(ctx context.Context, binary, dir, name string, env []string) (_ *server, err error) {
-	logs, err := os.CreateTemp(dir, name+"-*.log")
+// launch starts a process of the program, with a folder of its own, and returns once it is ready.
+func launch(binary, dir, name string, settings []string) (*server, error) {
+	dir, err := os.MkdirTemp(dir, name+"-")
 	if err != nil {
 		return nil, err
 	}
-	defer logs.Close()
-	s := &server{logs: logs.Name(), exited: make(chan struct{})}
-	s.cmd = exec.Command(binary, name, "--json")
-	s.cmd.Env = env
-	s.cmd.Stderr = logs
-	stdout, err := s.cmd.StdoutPipe()
+	p, err := program.Start(binary, dir, settings, name)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
+	if err := p.Await(); err != nil {
+		return nil, errors.Join(fmt.Errorf("waybill %s: %w", name, err), p.Stop())
 	}
-	urls := make(chan map[string]string, 1)
-	go func() {
-		var printed map[string]string
-		_ = json.NewDecoder(bufio.NewReader(stdout)).Decode(&printed) // nothing usable is told below
-		urls <- printed
-		s.err = s.cmd.Wait()
-		close(s.exited)
-	}()
-	if err := s.awaitReady(ctx, urls); err != nil {
-		return nil, errors.Join(fmt.Errorf("waybill %s: %w", name, err), s.stop())
+	host := func(name string) string {
+		return strings.TrimSuffix(strings.TrimPrefix(p.Vars[name], "http://"), "/v1")
 	}
-	return s, nil
-}
-
-func (s *server) awaitReady(ctx context.Context, urls <-chan map[string]string) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
-	defer cancel()
-	var printed map[string]string
-	select {
-	case printed = <-urls:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if printed["ops_url"] == "" {
-		log, _ := os.ReadFile(s.logs) // empty is told too
-		return fmt.Errorf("no address was printed; its log:\n%s", log)
-	}
-	live, err := url.Parse(printed["live_url"])
-	if err != nil {
-		return err
-	}
-	sandbox, err := url.Parse(printed["sandbox_url"])
-	if err != nil {
-		return err
-	}
-	s.address, s.sandbox, s.ops = live.Host, sandbox.Host, printed["ops_url"]
-	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.ops+"/readyz", nil)
-		if err != nil {
-			return err
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err == nil {
-			_ = res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("it is not ready: %w", errors.Join(ctx.Err(), err))
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	return &server{Process: p, address: host("WAYBILL_LIVE_URL"), sandbox: host("WAYBILL_SANDBOX_URL"), ops: p.Vars["WAYBILL_OPS_URL"]}, nil
 }
 
 // cpu is the processor time of its process; none has 0.
@@ -180,7 +114,7 @@ func (s *server) cpu() time.Duration {
 	if s == nil {
 		return 0
 	}
-	return cpuOf(s.cmd.Process.Pid)
+	return cpuOf(s.PID())
 }
 
 // stop ends the server as an operator would; none is no error.
@@ -188,22 +122,5 @@ func (s *server) stop() error {
 	if s == nil {
 		return nil
 	}
-	_ = s.cmd.Process.Signal(syscall.SIGTERM) // fails only where it has ended
-	select {
-	case <-s.exited:
-	case <-time.After(startPatience):
-		_ = s.cmd.Process.Kill()
-		<-s.exited
-	}
-	return s.err
-}
-
-// buildBinary builds the program into dir.
-func buildBinary(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "waybill")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "waybill/cmd/waybill")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the program: %w\n%s", err, out)
-	}
-	return path, nil
+	return s.Stop()
 }

@@ -157,7 +157,7 @@ func (s *soaking) sampleUntil(ctx context.Context, until time.Time) error {
 }
 
 func (s *soaking) take(ctx context.Context, db *pgx.Conn) (one moment, err error) {
-	one = moment{at: time.Now(), serve: resident(s.serving.cmd.Process.Pid), worker: resident(s.worker.cmd.Process.Pid)}
+	one = moment{at: time.Now(), serve: resident(s.serving.PID()), worker: resident(s.worker.PID())}
 	if one.tables, err = sizesOf(ctx, db); err != nil {
 		return one, err
 	}

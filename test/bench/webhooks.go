@@ -199,7 +199,7 @@ const afterwards = 3 * time.Second
 // backlog is webhooks that have waited, as the worker was held back, with nothing beside them.
 func (p *post) backlog(duration time.Duration) func(context.Context, func()) (int, error) {
 	return func(ctx context.Context, begin func()) (int, error) {
-		if err := p.worker.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		if err := p.worker.Signal(syscall.SIGSTOP); err != nil {
 			return 0, err
 		}
 		n, err := p.fill(ctx, p.keys[0], duration)
@@ -210,7 +210,7 @@ func (p *post) backlog(duration time.Duration) func(context.Context, func()) (in
 			err = p.settle(ctx)
 		}
 		begin()
-		return n, errors.Join(err, p.worker.cmd.Process.Signal(syscall.SIGCONT))
+		return n, errors.Join(err, p.worker.Signal(syscall.SIGCONT))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"waybill/configs"
+	"waybill/test/program"
 )
 
 // instruction is one of a Dockerfile, its lines joined.
@@ -98,7 +99,7 @@ func followDockerfile(dir string) (string, error) {
 			}
 			cmd := exec.Command("sh", "-euc", line)
 			cmd.Dir = root
-			cmd.Env = environment("VERSION="+builtVersion, "TARGETOS="+runtime.GOOS, "TARGETARCH="+runtime.GOARCH)
+			cmd.Env = program.Environment("VERSION="+builtVersion, "TARGETOS="+runtime.GOOS, "TARGETARCH="+runtime.GOARCH)
 			if output, err := cmd.CombinedOutput(); err != nil {
 				return "", fmt.Errorf("%s: %w\n%s", line, err, output)
 			}

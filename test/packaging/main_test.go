@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"waybill/test/program"
 )
 
 const (
-	root     = "../.."
-	patience = time.Minute
+	root = "../.."
 	// builtVersion is what the build is told to name itself.
 	builtVersion = "9.8.7-packaging"
 )
@@ -48,18 +48,11 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// environment is ours without what may be settings of the program.
-func environment(variables ...string) []string {
-	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "WAYBILL_") || strings.HasPrefix(v, "OTEL_")
-	}), variables...)
-}
-
 // isCommand reports why the program does not take these arguments, or "".
 func isCommand(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary, append(slices.Clone(args), "--help")...)
-	cmd.Env, cmd.Dir = environment(), t.TempDir()
+	cmd.Env, cmd.Dir = program.Environment(), t.TempDir()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Sprintf("waybill %s: %v: %s", strings.Join(args, " "), err, out)
@@ -84,7 +77,7 @@ func accepted(t *testing.T, variables map[string]string) (odd []string, settings
 	t.Helper()
 	cmd := exec.Command(binary, "config", "--json")
 	cmd.Dir = t.TempDir()
-	cmd.Env = environment()
+	cmd.Env = program.Environment()
 	for name, value := range variables {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

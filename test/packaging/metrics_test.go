@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,11 +15,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"waybill/test/program"
 )
 
 // unwatched are the metrics of ours that neither a panel nor an alert shows, and why.
@@ -58,39 +60,16 @@ func observe(dir string, found map[string][]string, sends bool, variables ...str
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	var log bytes.Buffer
-	cmd := exec.Command(binary, "dev", "--data-dir", dir)
-	cmd.Env = environment(append(variables, "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0",
-		"WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
-		"WAYBILL_RATE_LIMIT_PER_KEY=5/60s")...)
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
+	settings := append(variables, "WAYBILL_RATE_LIMIT_PER_KEY=5/60s")
+	p, err := program.Start(binary, dir, append(settings, program.FreePorts...), "dev", "--data-dir", dir)
+	if err != nil {
 		return err
 	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
-	defer func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case ended := <-exited:
-			if err == nil {
-				err = ended
-			}
-		case <-time.After(patience):
-			_ = cmd.Process.Kill()
-			<-exited
-		}
-		if err != nil {
-			err = fmt.Errorf("%w\n%s", err, log.Bytes())
-		}
-	}()
-	var vars map[string]string
-	if err := eventually("the server is ready", func() bool {
-		vars = readVars(filepath.Join(dir, "dev.env"))
-		return vars["WAYBILL_OPS_URL"] != "" && get(vars["WAYBILL_OPS_URL"]+"/readyz") != ""
-	}); err != nil {
+	defer func() { err = errors.Join(err, p.Stop()) }()
+	if err := p.Await(); err != nil {
 		return err
 	}
+	vars := p.Vars
 	call := func(path string, body any) {
 		encoded, _ := json.Marshal(body)
 		req, _ := http.NewRequest(http.MethodPost, vars["WAYBILL_SANDBOX_URL"]+path, bytes.NewReader(encoded))
@@ -110,30 +89,15 @@ func observe(dir string, found map[string][]string, sends bool, variables ...str
 	for range 6 { // more than the limit
 		call("/quotes", map[string]any{})
 	}
-	return eventually("all metrics are there", func() bool {
+	for deadline := time.Now().Add(program.Patience); ; <-time.After(20 * time.Millisecond) {
 		readMetrics(get(vars["WAYBILL_OPS_URL"]+"/metrics"), found)
-		return !sends || found["waybill_webhook_attempts_total"] != nil
-	})
-}
-
-func eventually(what string, done func() bool) error {
-	for deadline := time.Now().Add(patience); !done(); <-time.After(20 * time.Millisecond) {
+		if !sends || found["waybill_webhook_attempts_total"] != nil {
+			return nil
+		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("after %s: not so that %s", patience, what)
+			return fmt.Errorf("after %s the metrics tell of no webhook", program.Patience)
 		}
 	}
-	return nil
-}
-
-func readVars(file string) map[string]string {
-	text, _ := os.ReadFile(file) // not there yet
-	vars := map[string]string{}
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if name, value, ok := strings.Cut(line, "="); ok {
-			vars[name] = value
-		}
-	}
-	return vars
 }
 
 // get is the body of a 200, or "".

@@ -196,6 +196,9 @@ func (p *Process) Signal(s os.Signal) error {
 	return nil
 }
 
+// PID returns the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Tail returns the end of the log, for a failure.
 func (p *Process) Tail() string {
 	text, err := os.ReadFile(p.Log)

@@ -33,22 +33,16 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// server is a running `waybill dev`, or another process beside it.
+// server is a running `waybill dev`.
 type server struct {
 	*program.Process
-	t   *testing.T
-	dir string
+	t *testing.T
 }
 
 func start(t *testing.T, variables ...string) *server {
 	t.Helper()
-	return launch(t, "dev", t.TempDir(), variables...)
-}
-
-// launch runs a command on a data directory.
-func launch(t *testing.T, name, dir string, variables ...string) *server {
-	t.Helper()
-	p, err := program.Start(binary, dir, slices.Concat(program.FreePorts, variables), name, "--data-dir", dir)
+	dir := t.TempDir()
+	p, err := program.Start(binary, dir, slices.Concat(program.FreePorts, variables), "dev", "--data-dir", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,25 +50,15 @@ func launch(t *testing.T, name, dir string, variables ...string) *server {
 	if err := p.Await(); err != nil {
 		t.Fatal(err)
 	}
-	return &server{p, t, dir}
+	return &server{p, t}
 }
 
-func (s *server) log() string {
-	text, err := os.ReadFile(s.Log)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
-}
-
-// stop ends the server as an operator would, and tells how long that took.
-func (s *server) stop() time.Duration {
+// stop ends the server as an operator would.
+func (s *server) stop() {
 	s.t.Helper()
-	begun := time.Now()
 	if err := s.Stop(); err != nil {
 		s.t.Error(err)
 	}
-	return time.Since(begun)
 }
 
 // post calls the sandbox and returns the data of a 201.
@@ -126,7 +110,7 @@ func (s *server) eventually(what string, done func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(program.Patience); !done(); <-time.After(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("after %s: not so that %s\n%s", program.Patience, what, s.log())
+			s.t.Fatalf("after %s: not so that %s\n%s", program.Patience, what, s.Tail())
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (m *Moves) hold(run domain.ID) ports.MoveHold {
 func (m *Moves) step(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
 	ctx, cancel := context.WithTimeout(ctx, movesStepBudget)
 	defer cancel()
-	return idempotency.Insist(ctx, m.warnings, func(ctx context.Context) error { return m.storage.InTx(ctx, fn) })
+	return idempotency.RetryUnknownCommit(ctx, m.warnings, func(ctx context.Context) error { return m.storage.InTx(ctx, fn) })
 }
 
 // resume takes a run over and goes on with it.
@@ -117,7 +117,7 @@ func (m *Moves) settle(ctx context.Context, run domain.MoveRun, hold ports.MoveH
 		return err
 	}
 	var done domain.MoveItem
-	err = idempotency.Insist(ctx, m.warnings, func(ctx context.Context) error {
+	err = idempotency.RetryUnknownCommit(ctx, m.warnings, func(ctx context.Context) error {
 		return m.log.Change(ctx, run.By, func(ctx context.Context, tx ports.Stores) (record domain.AuditRecord, err error) {
 			if err := tx.MoveRuns.Extend(ctx, hold); err != nil {
 				return record, err

@@ -281,7 +281,7 @@ func (r *run) book(ctx context.Context, i int) (item domain.BulkItem, err error)
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, stepBudget)
 	defer cancel()
-	err = r.gate.Insist(ctx, func(ctx context.Context) error {
+	err = r.gate.RetryUnknownCommit(ctx, func(ctx context.Context) error {
 		return r.deliveries.Book(ctx, r.drafts[i], func(w *ports.BookingWrite) {
 			item = domain.BulkItem{Index: i, Created: true, Result: r.to.Entry(i, w.Delivery, nil)}
 			w.Bulk = &ports.BulkItemMark{Hold: r.hold, Item: item}
@@ -340,5 +340,5 @@ func (r *run) release(ctx context.Context) {
 func (r *run) step(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
 	ctx, cancel := context.WithTimeout(ctx, stepBudget)
 	defer cancel()
-	return r.gate.Insist(ctx, func(ctx context.Context) error { return r.storage.InTx(ctx, fn) })
+	return r.gate.RetryUnknownCommit(ctx, func(ctx context.Context) error { return r.storage.InTx(ctx, fn) })
 }

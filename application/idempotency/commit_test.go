@@ -12,7 +12,7 @@ import (
 	"waybill/ports"
 )
 
-func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
+func TestACommitOfUnknownOutcomeIsRetried(t *testing.T) {
 	t.Parallel()
 	unknown := errors.Join(ports.ErrOutcomeUnknown, errBroken)
 	refused := &domain.Error{Kind: domain.KindConflict, Code: domain.CodeDeliveryNotCancellable}
@@ -34,8 +34,8 @@ func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 			err: ports.ErrOutcomeUnknown},
 		"the database never comes back": {ends: []error{unknown, errBroken, errBroken, errBroken, errBroken, errBroken},
 			pause: allPauses, err: errBroken},
-		"a failure before any commit is just told": {ends: []error{errBroken}, err: errBroken},
-		"a refusal is just told":                   {ends: []error{refused}, err: refused},
+		"a failure before any commit is returned": {ends: []error{errBroken}, err: errBroken},
+		"a refusal is returned":                   {ends: []error{refused}, err: refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +138,7 @@ func TestACallerThatHangsUpBeforeTheAttemptStopsIt(t *testing.T) {
 					hangUp()
 				}
 				_, err := s.gate.Once(ctx, idempotency.Request{Tenant: tenant, Key: key}, func(context.Context) (idempotency.Attempt, error) {
-					hangUp() // and prepare does not notice
+					hangUp() // prepare does not notice
 					return a.attempt, nil
 				})
 				if !errors.Is(err, context.Canceled) || len(a.records) != 0 {

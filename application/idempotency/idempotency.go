@@ -12,33 +12,32 @@ import (
 )
 
 const (
-	// busyRetryAfter is the Retry-After of a repetition while the first request
-	// runs.
+	// busyRetryAfter is the Retry-After of a retry while the first request runs.
 	busyRetryAfter = time.Second
-	// commitBudget bounds one create from the moment nothing may stop it any
-	// more, where its caller has no deadline that comes before.
+	// commitBudget limits one create, from the moment it can no longer be cancelled. An earlier
+	// deadline of the caller wins.
 	commitBudget = 15 * time.Second
-	// unknownRetries is how often a commit without an answer is asked again.
+	// unknownRetries limits how often a commit without an answer is retried.
 	unknownRetries = 5
 	firstPause     = 100 * time.Millisecond
 )
 
-// Request is what a caller sent to be done once.
+// Request describes a request that is to be done once.
 type Request struct {
 	Tenant      domain.Tenant
-	Key         string   // empty: not asked for, where the operation allows that
+	Key         string   // empty: the caller sent none, where the operation allows that
 	Fingerprint [32]byte // of method, path and canonical body
 }
 
-// Result is an answer and whether it was given before.
+// Result holds an answer and whether it is a replay.
 type Result struct {
 	Answer   domain.Answer
 	Replayed bool
 }
 
-// Attempt stores what was prepared, under the record given to it, in one
-// transaction, and returns the answer. It must be safe to repeat after
-// ports.ErrOutcomeUnknown and must pass ports.ErrKeyTaken on.
+// Attempt stores what was prepared, under the given record, in one transaction, and returns the
+// answer. It must be safe to repeat after ports.ErrOutcomeUnknown and must pass on
+// ports.ErrKeyTaken.
 type Attempt func(ctx context.Context, record domain.KeyRecord) (domain.Answer, error)
 
 // Gate lets every keyed request through once.
@@ -49,32 +48,31 @@ type Gate struct {
 	log       *slog.Logger
 	retention time.Duration
 
-	inFlight sync.Map // keys whose first request runs in this process, by name
+	inFlight sync.Map // names of keys whose first request runs in this process
 }
 
-// name tells one key from all others.
+// name identifies a key.
 type name struct {
 	application domain.ID
 	environment domain.Environment
 	key         string
 }
 
-// NewGate makes a gate that remembers answers for the retention.
+// NewGate returns a gate that keeps answers for the retention.
 func NewGate(s ports.Storage, c ports.Clock, ids ports.Identifiers, log *slog.Logger, retention Retention) *Gate {
 	return &Gate{storage: s, clock: c, ids: ids, log: log, retention: time.Duration(retention)}
 }
 
-// Retention is how long an answer is remembered.
+// Retention is how long an answer is kept.
 type Retention time.Duration
 
-// Retention tells how long the gate's records live.
+// Retention returns how long the gate's records live.
 func (g *Gate) Retention() time.Duration { return g.retention }
 
-// Once answers a request. A key that was used before is replayed, or told as
-// a conflict when the request differs; one whose first request still runs in this
-// process is IDEMPOTENCY_IN_PROGRESS. Otherwise prepare validates, reads and
-// prices with nothing open in the database, and the attempt it returns is
-// carried out even if the caller hangs up meanwhile.
+// Once answers a request. It replays a key that was used before, or returns a conflict when the
+// request differs. A key whose first request still runs in this process gets
+// IDEMPOTENCY_IN_PROGRESS. Otherwise prepare validates, reads and prices without an open
+// transaction. The attempt that it returns is carried out even if the caller hangs up meanwhile.
 func (g *Gate) Once(ctx context.Context, r Request, prepare func(ctx context.Context) (Attempt, error)) (Result, error) {
 	if r.Key != "" {
 		known, err := g.Recall(ctx, r)
@@ -92,23 +90,22 @@ func (g *Gate) Once(ctx context.Context, r Request, prepare func(ctx context.Con
 		return g.Explain(ctx, r, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return Result{}, err // the caller hung up while it still could
+		return Result{}, err // the caller hung up before the attempt
 	}
 	return g.carryOut(ctx, r, attempt)
 }
 
-// Known is the remembered state of a request.
+// Known is the stored state of a request.
 type Known struct {
 	Result   Result
 	ClaimID  string // empty: the key is free
 	Answered bool
-	// Unfinished is a request of many transactions whose lease has run out: it
-	// may be resumed.
+	// Unfinished reports a request of many transactions whose lease has run out. It may be resumed.
 	Unfinished bool
 }
 
-// Recall looks the key of a request up. Another request under the key is
-// IDEMPOTENCY_CONFLICT, this one under way IDEMPOTENCY_IN_PROGRESS.
+// Recall returns the stored answer of a key. Another request under the key gets
+// IDEMPOTENCY_CONFLICT; the same request, while it is in progress, gets IDEMPOTENCY_IN_PROGRESS.
 func (g *Gate) Recall(ctx context.Context, r Request) (Known, error) {
 	record, err := g.storage.Read().Idempotency.Find(ctx, r.Tenant, r.Key)
 	switch {
@@ -126,8 +123,8 @@ func (g *Gate) Recall(ctx context.Context, r Request) (Known, error) {
 	return Known{ClaimID: record.ClaimID, Unfinished: true}, nil
 }
 
-// Explain reads once more before a refusal is answered: the obstacle may be the
-// caller's own first try, committed a moment ago.
+// Explain reads the key again before a refusal is answered. The cause may be the caller's own first
+// try, committed a moment ago.
 func (g *Gate) Explain(ctx context.Context, r Request, cause error) (Result, error) {
 	if r.Key != "" && decided(cause) {
 		known, err := g.Recall(ctx, r)
@@ -141,7 +138,7 @@ func (g *Gate) Explain(ctx context.Context, r Request, cause error) (Result, err
 	return Result{}, cause
 }
 
-// NewRecord is an unanswered record of a request, under a claim of its own.
+// NewRecord returns an unanswered record of a request, under a new claim.
 func (g *Gate) NewRecord(r Request) domain.KeyRecord {
 	return domain.KeyRecord{
 		Key: r.Key, Fingerprint: r.Fingerprint,
@@ -149,8 +146,8 @@ func (g *Gate) NewRecord(r Request) domain.KeyRecord {
 	}
 }
 
-// carryOut commits. From here on the caller's disconnect changes nothing; its
-// deadline holds, since an answer that comes after it cannot be sent.
+// carryOut commits. From here on the caller's disconnect changes nothing. Its deadline still holds,
+// since a later answer cannot be sent.
 func (g *Gate) carryOut(ctx context.Context, r Request, attempt Attempt) (Result, error) {
 	end := time.Now().Add(commitBudget)
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {
@@ -160,7 +157,7 @@ func (g *Gate) carryOut(ctx context.Context, r Request, attempt Attempt) (Result
 	defer cancel()
 	record := g.NewRecord(r)
 	var answer domain.Answer
-	err := g.Insist(ctx, func(ctx context.Context) (err error) {
+	err := g.RetryUnknownCommit(ctx, func(ctx context.Context) (err error) {
 		answer, err = attempt(ctx, record)
 		return err
 	})
@@ -175,22 +172,22 @@ func (g *Gate) carryOut(ctx context.Context, r Request, attempt Attempt) (Result
 	return Result{}, err
 }
 
-// Insist is Insist with the log of the gate.
-func (g *Gate) Insist(ctx context.Context, attempt func(ctx context.Context) error) error {
-	return Insist(ctx, g.log, attempt)
+// RetryUnknownCommit calls the function of the same name with the log of the gate.
+func (g *Gate) RetryUnknownCommit(ctx context.Context, attempt func(ctx context.Context) error) error {
+	return RetryUnknownCommit(ctx, g.log, attempt)
 }
 
-// Insist runs a transaction until its outcome is known, or ctx ends. The
-// transaction must be safe to repeat after ports.ErrOutcomeUnknown.
-func Insist(ctx context.Context, log *slog.Logger, attempt func(ctx context.Context) error) error {
+// RetryUnknownCommit runs a transaction until its outcome is known, or ctx ends. The transaction
+// must be safe to repeat after ports.ErrOutcomeUnknown.
+func RetryUnknownCommit(ctx context.Context, log *slog.Logger, attempt func(ctx context.Context) error) error {
 	pause := firstPause
 	for try := 0; ; try++ {
 		err := attempt(ctx)
 		if err == nil || decided(err) || try == unknownRetries || !errors.Is(err, ports.ErrOutcomeUnknown) && try == 0 {
 			return err
 		}
-		// Either the commit got no answer, or it got none before and the
-		// database is not back yet: only another attempt can tell.
+		// Either this commit got no answer, or an earlier one got none and the database is not back
+		// yet. Only another attempt finds out.
 		log.WarnContext(ctx, "commit outcome unknown, asking again", "try", try+1, "error", err)
 		select {
 		case <-ctx.Done():
@@ -201,7 +198,7 @@ func Insist(ctx context.Context, log *slog.Logger, attempt func(ctx context.Cont
 	}
 }
 
-// decided reports a refusal: the storage was reached and said no.
+// decided reports whether err is a refusal: the storage was reached and said no.
 func decided(err error) bool {
 	var e *domain.Error
 	if errors.As(err, &e) {
@@ -215,23 +212,23 @@ func decided(err error) bool {
 	return false
 }
 
-// LostRace answers with what the winner stored. The winner may be an attempt
-// of our own whose commit got no answer, told by its claim: that is no replay.
+// LostRace returns what the winner stored. The winner may be an earlier attempt of this request
+// whose commit got no answer. Its claim shows that, and it is no replay.
 func (g *Gate) LostRace(ctx context.Context, r Request, claimID string) (Result, error) {
 	known, err := g.Recall(ctx, r)
 	switch {
 	case err != nil:
 		return Result{}, err
 	case !known.Answered:
-		// The record expired, or was left, between the two statements.
+		// The record expired, or its process gave up, between the two statements.
 		return Result{}, domain.IdempotencyInProgress(busyRetryAfter)
 	}
 	known.Result.Replayed = known.ClaimID != claimID
 	return known.Result, nil
 }
 
-// InTx runs fn in one transaction that claims the record first and stores
-// fn's answer last. Without a key it is a plain transaction.
+// InTx runs fn in one transaction that claims the record first and stores fn's answer last. Without
+// a key it runs a plain transaction.
 func (g *Gate) InTx(ctx context.Context, t domain.Tenant, record domain.KeyRecord,
 	fn func(ctx context.Context, tx ports.Stores) (domain.Answer, error),
 ) (answer domain.Answer, err error) {

@@ -14,7 +14,7 @@ import (
 	"waybill/ports"
 )
 
-// What requests of many transactions use of the gate, part by part.
+// These tests cover the parts of the gate that requests of many transactions use.
 
 func unanswered(fingerprint byte, left time.Duration) domain.KeyRecord {
 	r := recordOf(otherClaim, fingerprint)
@@ -25,7 +25,7 @@ func unanswered(fingerprint byte, left time.Duration) domain.KeyRecord {
 func TestWhatIsKnownOfAKey(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		found      domain.KeyRecord // the zero record: none
+		found      domain.KeyRecord // the zero record: none is stored
 		claim      string
 		answered   bool
 		unfinished bool
@@ -123,7 +123,7 @@ func TestARefusalIsExplainedByWhatIsKnownNow(t *testing.T) {
 	}
 }
 
-func TestARefusalOfTheStorageEndsInsisting(t *testing.T) {
+func TestARefusalOfTheStorageEndsTheRetries(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []error{
 		ports.ErrKeyTaken, ports.ErrKeyBusy, ports.ErrLeaseLost, ports.ErrItemDone,
@@ -135,7 +135,7 @@ func TestARefusalOfTheStorageEndsInsisting(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					s, tries := newScene(t), 0
-					err := s.gate.Insist(t.Context(), func(context.Context) error {
+					err := s.gate.RetryUnknownCommit(t.Context(), func(context.Context) error {
 						if tries++; tries <= unknown {
 							return fmt.Errorf("commit: %w", ports.ErrOutcomeUnknown)
 						}
@@ -150,21 +150,22 @@ func TestARefusalOfTheStorageEndsInsisting(t *testing.T) {
 	}
 }
 
-func TestInsistingEndsWithItsContext(t *testing.T) {
+func TestRetriesOfAnUnknownCommitEndWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, tries := newScene(t), 0
 		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		err := s.gate.Insist(ctx, func(given context.Context) error {
+		err := s.gate.RetryUnknownCommit(ctx, func(given context.Context) error {
 			if given != ctx {
 				t.Error("the attempt has another context")
 			}
 			tries++
 			return ports.ErrOutcomeUnknown
 		})
-		// Behind 100 ms of pause there is a second try, and no third behind 300.
+		// After a pause of 100 ms there is a second try. The next pause of 200 ms would end after
+		// the deadline.
 		if !errors.Is(err, ports.ErrOutcomeUnknown) || tries != 2 || time.Since(start) != 250*time.Millisecond {
 			t.Errorf("%v after %d tries in %s", err, tries, time.Since(start))
 		}
@@ -217,7 +218,7 @@ func TestACreateWhoseKeyIsLockedForTooLongIsToldToWait(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s, a := newScene(t), &tries{t: t, ends: ends}
-				s.isFirst() // and no second look: the holder of the lock has not committed
+				s.isFirst() // no second lookup: the holder of the lock has not committed
 				got, err := s.gate.Once(t.Context(), keyed, a.prepare)
 				if e := wantRefusal(t, got, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second {
 					t.Errorf("retry after %s", e.RetryAfter)

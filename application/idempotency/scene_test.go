@@ -30,7 +30,7 @@ var (
 	errBroken = errors.New("the disk is on fire")
 )
 
-// scene is a gate in front of mocks: what it may touch has to be expected.
+// scene is a gate in front of mocks. A test expects every call that it allows.
 type scene struct {
 	gate    *idempotency.Gate
 	storage *mocks.MockStorage
@@ -58,7 +58,7 @@ func (s *scene) holdsNothing() *gomock.Call {
 	return s.records.EXPECT().Find(gomock.Any(), tenant, keyed.Key).Return(domain.KeyRecord{}, domain.ErrNotFound)
 }
 
-// isFirst lets the key through to its one prepare.
+// isFirst lets the key through to its only prepare.
 func (s *scene) isFirst() *gomock.Call {
 	return s.holdsNothing()
 }

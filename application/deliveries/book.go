@@ -8,18 +8,16 @@ import (
 	"waybill/ports"
 )
 
-// bookTries bounds how often a booking starts over because a concurrent request
-// added the same recipient or address, or a reference clashed.
+// bookTries limits how often a booking starts over because a concurrent request added the same
+// recipient or address, or a reference clashed.
 const bookTries = 5
 
-// Book makes a priced draft a delivery and stores it. remember adds to the
-// write, which has all else, under what it is remembered; it is called anew
-// for every try, each with a delivery of its own. Refusals that come up only
-// here are EXTERNAL_ID_CONFLICT, SIMULATION_LIMIT and VALIDATION_ERROR for an
-// address too many.
+// Book makes a delivery of a priced draft and stores it. remember adds the key or bulk mark to the
+// finished write. It is called for every try, each with a new delivery. New refusals here are
+// EXTERNAL_ID_CONFLICT, SIMULATION_LIMIT and VALIDATION_ERROR for one address too many.
 func (d *Deliveries) Book(ctx context.Context, draft *Draft, remember func(w *ports.BookingWrite)) error {
 	for try := 1; ; try++ {
-		w, err := d.mint(draft)
+		w, err := d.newBooking(draft)
 		if err != nil {
 			return err
 		}
@@ -34,7 +32,7 @@ func (d *Deliveries) Book(ctx context.Context, draft *Draft, remember func(w *po
 			}
 			return domain.Internal(err)
 		case domain.HasCode(err, domain.CodeValidation):
-			// The storage cannot know what the field is called in an order.
+			// The storage does not know the name of the field in an order.
 			return domain.TooManyAddresses(draft.to.field)
 		case errors.Is(err, ports.ErrSimulationLimit):
 			return SimulationLimit(ctx, d.storage.Read().Simulations, draft.tenant, d.clock.Now(), err)
@@ -51,13 +49,13 @@ func (d *Deliveries) Book(ctx context.Context, draft *Draft, remember func(w *po
 	}
 }
 
-// BookRun books the first n of several drafts of a bulk together, in their
-// order. The next one is for Book; so are all where there is an error, unless
-// that is ports.ErrLeaseLost.
+// BookRun books the first n of several drafts of a bulk together, in their order. The caller passes
+// the next draft to Book. After an error it passes all of them to Book, unless the error is
+// ports.ErrLeaseLost.
 func (d *Deliveries) BookRun(ctx context.Context, drafts []*Draft, remember func(i int, w *ports.BookingWrite)) (n int, err error) {
 	writes := make([]ports.BookingWrite, len(drafts))
 	for i, draft := range drafts {
-		if writes[i], err = d.mint(draft); err != nil {
+		if writes[i], err = d.newBooking(draft); err != nil {
 			return 0, err
 		}
 		remember(i, &writes[i])
@@ -65,10 +63,9 @@ func (d *Deliveries) BookRun(ctx context.Context, drafts []*Draft, remember func
 	return d.bookings.BookRun(ctx, writes)
 }
 
-// mint gives the delivery its identity. The time is taken here, after pricing
-// and just before the commit, so that a list read by time misses nothing that
-// was committed before it.
-func (d *Deliveries) mint(draft *Draft) (ports.BookingWrite, error) {
+// newBooking makes the write of a booking. It takes the time here, after pricing and just before
+// the commit, so that a list read by time misses nothing that was committed before it.
+func (d *Deliveries) newBooking(draft *Draft) (ports.BookingWrite, error) {
 	now, to, order := d.clock.Now(), draft.to, draft.order
 	recipient, address := to.recipient, to.address
 	if to.newRecipient {

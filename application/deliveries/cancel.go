@@ -7,8 +7,8 @@ import (
 	"waybill/domain"
 )
 
-// Cancel stops a delivery that was never picked up, and its simulation with it.
-// A cancelled one is returned unchanged.
+// Cancel stops a delivery that was never picked up, and its simulation. A cancelled delivery is
+// returned unchanged.
 func (d *Deliveries) Cancel(ctx context.Context, req idempotency.Request, id domain.ID,
 	answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {

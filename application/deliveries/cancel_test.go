@@ -112,7 +112,7 @@ func TestWhatIsNotTheirsCannotBeSeenOrCancelled(t *testing.T) {
 	}
 }
 
-// move takes the delivery a step as the platform does, under the same lock.
+// move advances the delivery as the platform does, under the same lock.
 func (s *scene) move(id domain.ID, to domain.Status) error {
 	return s.Store.InTx(context.Background(), func(ctx context.Context, tx ports.Stores) error {
 		d, err := tx.Deliveries.Lock(ctx, s.tenant, id)

@@ -10,16 +10,15 @@ import (
 	"waybill/ports"
 )
 
-// Decision changes a delivery by the rules of the domain and returns the events
-// of it, or refuses.
+// Decision changes a delivery by the rules of the domain and returns the events of the change, or
+// refuses.
 type Decision func(d *domain.Delivery) ([]domain.Event, error)
 
-// Change is the one way to change an existing delivery, for customers, operators
-// and simulations alike. It holds the delivery's lock, so that of two changes at
-// the same moment the second decides on the outcome of the first. It stores the
-// events in the same transaction and adjusts the count of the application's
-// running simulations. Where the decision changes nothing, nothing is written. It
-// belongs in a transaction that has locked no delivery yet.
+// Change changes an existing delivery. Customers, operators and simulations all use it. It holds
+// the delivery's lock, so the second of two concurrent changes decides on the outcome of the first.
+// It stores the events in the same transaction and updates the application's count of running
+// simulations. Where decide changes nothing, nothing is written. Call it in a transaction that has
+// locked no delivery yet.
 func Change(ctx context.Context, tx ports.Stores, r ports.EventRenderer, t domain.Tenant, id domain.ID, now time.Time,
 	decide Decision) (*domain.Delivery, error) {
 	if t.Environment == domain.Sandbox {
@@ -57,15 +56,15 @@ func Change(ctx context.Context, tx ports.Stores, r ports.EventRenderer, t domai
 	return d, tx.Deliveries.Update(ctx, t, d, writes...)
 }
 
-// rendered is an event with the JSON that is published.
+// rendered returns an event with its published JSON.
 func rendered(r ports.EventRenderer, d *domain.Delivery, e domain.Event) (ports.EventWrite, error) {
 	payload, err := r.DeliveryEvent(d, e)
 	return ports.EventWrite{Event: e, Payload: payload}, err
 }
 
-// ChangeOnce is Change for a request of the API. form judges the request and is
-// asked only where its key is new. A request without a key whose commit got no
-// answer finds its own change there, and does not take it for another's.
+// ChangeOnce applies Change for a request of the API. form validates the request and is called only
+// where its key is new. A retry without a key, after a commit without an answer, recognizes its own
+// change.
 func (d *Deliveries) ChangeOnce(ctx context.Context, req idempotency.Request, id domain.ID,
 	form func() (Decision, error), answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {
@@ -74,7 +73,7 @@ func (d *Deliveries) ChangeOnce(ctx context.Context, req idempotency.Request, id
 		if err != nil {
 			return nil, err
 		}
-		var tried *domain.Delivery // as the attempt before meant to leave it
+		var tried *domain.Delivery // the delivery as the last attempt left it
 		decideOnce := func(found *domain.Delivery) ([]domain.Event, error) {
 			if tried != nil && same(found, tried) {
 				return nil, nil
@@ -94,18 +93,18 @@ func (d *Deliveries) ChangeOnce(ctx context.Context, req idempotency.Request, id
 	})
 }
 
-// same reports whether both are at one moment of one life.
+// same reports whether both have the same sequence, update time and simulation.
 func same(a, b *domain.Delivery) bool {
 	return a.Lifecycle().Sequence == b.Lifecycle().Sequence && a.UpdatedAt().Equal(b.UpdatedAt()) && a.Simulating() == b.Simulating()
 }
 
-// Always is the form of a request that has nothing to judge.
+// Always returns the form of a request that needs no validation.
 func Always(d Decision) func() (Decision, error) {
 	return func() (Decision, error) { return d, nil }
 }
 
-// SimulationLimit turns ports.ErrSimulationLimit into SIMULATION_LIMIT with the
-// time until a simulation ends, and passes on any other error.
+// SimulationLimit turns ports.ErrSimulationLimit into SIMULATION_LIMIT with the time until a
+// simulation ends. It returns any other error unchanged.
 func SimulationLimit(ctx context.Context, r ports.SimulationReader, t domain.Tenant, now time.Time, err error) error {
 	if !errors.Is(err, ports.ErrSimulationLimit) {
 		return err

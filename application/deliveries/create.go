@@ -8,10 +8,9 @@ import (
 	"waybill/ports"
 )
 
-// Create books a delivery exactly once per Idempotency-Key. answer renders what is
-// stored and replayed. A key that was used before decides, whatever form returns; form
-// may not be read for it. Refusals, in this order: those of the key, what form returns,
-// those of Draft, those of Price, those of Book.
+// Create books a delivery exactly once per Idempotency-Key. answer renders the response that is
+// stored and replayed. A used key decides whatever form returns; form may not even be called.
+// Refusals come in this order: those of the key, of form, of Draft, of Price, of Book.
 func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 	form func() (Order, error), answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {
@@ -37,7 +36,7 @@ func (d *Deliveries) Create(ctx context.Context, req idempotency.Request,
 	})
 }
 
-// prepare reads and prices. No transaction is open meanwhile.
+// prepare reads and prices an order. No transaction is open meanwhile.
 func (d *Deliveries) prepare(ctx context.Context, t domain.Tenant, o *Order) (*Draft, error) {
 	draft, problems, err := d.Draft(ctx, t, o)
 	switch {

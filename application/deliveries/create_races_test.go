@@ -16,7 +16,7 @@ import (
 	"waybill/test/stage"
 )
 
-// meddler does something just before a booking, as another request would.
+// meddler acts just before a booking, as another request would.
 type meddler struct {
 	ports.Bookings
 	before []func() // one per call of Book
@@ -121,11 +121,11 @@ func TestAnExternalIDThatIsTakenMeanwhileIsAConflict(t *testing.T) {
 	if len(all) != 1 || e.Details["external_id"] != "order-7" || e.Details["delivery_id"] != string(all[0].ID) {
 		t.Errorf("%d deliveries, details %v", len(all), e.Details)
 	}
-	// And the key is free for a corrected order.
+	// The key is free for a corrected order.
 	s.mustCreate(t, stage.Key(s.tenant, "order-0001", 2), order(nil))
 }
 
-// another sends one order through use cases of its own, as another process would.
+// another sends one order through its own use cases, as another process would.
 type another struct{ send func() }
 
 func newOrderOfAnother(t *testing.T, s *scene, k string, o deliveries.Order) another {
@@ -188,7 +188,7 @@ func TestOfManyEqualRequestsAtOnceOneCreates(t *testing.T) {
 	results, errs := make([]idempotency.Result, clients), make([]error, clients)
 	var all sync.WaitGroup
 	for i := range clients {
-		twin := *s // a process of its own: the key record alone decides
+		twin := *s // a process of its own: only the key record decides
 		twin.build()
 		all.Go(func() {
 			results[i], errs[i] = twin.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {

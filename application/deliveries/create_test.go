@@ -225,7 +225,7 @@ func TestNothingIsOpenInTheStorageWhileAPriceIsAsked(t *testing.T) {
 	people.EXPECT().FindByPhone(gomock.Any(), s.tenant, gomock.Any()).Return(domain.Recipient{}, domain.ErrNotFound)
 	orders.EXPECT().FindByExternalID(gomock.Any(), s.tenant, "order-7").Return(nil, domain.ErrNotFound)
 	priced := false
-	// No InTx is expected at all, and Book not before the price.
+	// InTx is not expected at all, and Book only after the price.
 	gomock.InOrder(
 		pricing.EXPECT().Price(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
 			priced = true
@@ -278,7 +278,7 @@ func TestAKeyBelongsToItsApplicationAndEnvironment(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", tenant, got, err)
 		}
 	}
-	// Deliveries are the application's, the directory is the business's.
+	// Deliveries belong to the application, the directory belongs to the business.
 	if a, b := s.all(t, s.tenant), s.all(t, sister); len(a) != 1 || len(b) != 1 || a[0].Recipient.ID != b[0].Recipient.ID {
 		t.Errorf("%d and %d deliveries", len(a), len(b))
 	}

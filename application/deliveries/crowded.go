@@ -6,9 +6,9 @@ import (
 	"waybill/domain"
 )
 
-// Crowded tells, by their position, which of several drafts bring an address
-// too many to their recipient, those before them counted. Single drafts need
-// not ask: their booking tells. A nil draft brings none.
+// Crowded reports which drafts add one address too many to their recipient, by position. Earlier
+// drafts count. A single draft needs no such check, since Book refuses it. A nil draft adds no
+// address.
 func (d *Deliveries) Crowded(ctx context.Context, t domain.Tenant, drafts []*Draft) (map[int]*domain.Error, error) {
 	crowded := map[int]*domain.Error{}
 	known := map[domain.ID]map[string]bool{} // match keys by recipient

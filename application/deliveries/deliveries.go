@@ -10,7 +10,7 @@ import (
 	"waybill/ports"
 )
 
-// Deliveries are the use cases of deliveries.
+// Deliveries implements the use cases of a customer's programs.
 type Deliveries struct {
 	storage    ports.Storage
 	bookings   ports.Bookings
@@ -20,17 +20,17 @@ type Deliveries struct {
 	ids        ports.Identifiers
 	normalizer ports.Normalizer
 	renderer   ports.EventRenderer
-	failures   sync.Map // IDs of applications that are known to have read a failed delivery in the sandbox
+	failures   sync.Map // IDs of applications that have read a failed delivery in the sandbox, as far as known here
 }
 
-// New makes the use cases of deliveries.
+// New returns the use cases of deliveries.
 func New(s ports.Storage, b ports.Bookings, g *idempotency.Gate, q *Quotes,
 	c ports.Clock, ids ports.Identifiers, n ports.Normalizer, r ports.EventRenderer,
 ) *Deliveries {
 	return &Deliveries{storage: s, bookings: b, gate: g, quotes: q, clock: c, ids: ids, normalizer: n, renderer: r}
 }
 
-// Get is NOT_FOUND for what the application did not create.
+// Get returns a delivery that the application created, or NOT_FOUND.
 func (d *Deliveries) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
 	found, err := d.storage.Read().Deliveries.Get(ctx, t, id)
 	if err == nil && found.Status() == domain.Failed {
@@ -44,7 +44,7 @@ func (d *Deliveries) List(ctx context.Context, t domain.Tenant, f domain.Deliver
 	return d.storage.Read().Deliveries.List(ctx, t, f, p)
 }
 
-// Timeline is every event of a delivery by sequence, or NOT_FOUND.
+// Timeline lists the events of a delivery by sequence, or returns NOT_FOUND.
 func (d *Deliveries) Timeline(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.Event, error) {
 	events, err := d.storage.Read().Deliveries.Events(ctx, t, id)
 	if err == nil && len(events) == 0 {
@@ -57,12 +57,12 @@ func (d *Deliveries) Timeline(ctx context.Context, t domain.Tenant, id domain.ID
 	return events, err
 }
 
-// noteWithin is for how long a read waits for its note that a failed delivery was read.
+// noteWithin limits how long a read waits to store that it saw a failed delivery.
 const noteWithin = 250 * time.Millisecond
 
-// readFailure keeps that an application has read a failed delivery in the sandbox: once,
-// as a step before it goes live. Where the database cannot keep it the read is answered
-// all the same, and the next one keeps it.
+// readFailure stores, once, that an application has read a failed delivery in the sandbox. This is
+// one of the steps before going live. Where the database cannot store it, the read still succeeds
+// and the next read tries again.
 func (d *Deliveries) readFailure(ctx context.Context, t domain.Tenant, id domain.ID) {
 	if _, known := d.failures.Load(t.ApplicationID); known || t.Environment != domain.Sandbox {
 		return

@@ -9,8 +9,8 @@ import (
 	"waybill/domain"
 )
 
-// Draft is an order on its way to a delivery: checked and located here, then
-// priced, then booked.
+// Draft is an order on its way to a delivery. It is checked and located first, then priced, then
+// booked.
 type Draft struct {
 	tenant domain.Tenant
 	order  *Order
@@ -18,14 +18,13 @@ type Draft struct {
 	pickup domain.Pickup
 	quote  domain.Quote
 
-	pickupField string // of the request, for what is wrong with the place
+	pickupField string // of the request; errors about the pickup place name it
 }
 
-// Draft checks an order and finds what it refers to. It tells every problem there
-// is, in this order: shape conflicts, COD_GOODS_VALUE_REQUIRED, NOT_FOUND,
-// PICKUP_LOCATION_*, VALIDATION_ERROR for a stored place outside the service
-// area. Rules that depend on an invalid field are not checked. The error is an
-// internal failure; nothing is written in any case.
+// Draft checks an order and finds what it refers to. It returns every problem, in this order: shape
+// conflicts, COD_GOODS_VALUE_REQUIRED, NOT_FOUND, PICKUP_LOCATION_*, VALIDATION_ERROR for a stored
+// place outside the service area. Rules that depend on an invalid field are not checked. The error
+// is an internal failure. Nothing is written.
 func (d *Deliveries) Draft(ctx context.Context, t domain.Tenant, o *Order, unsound ...domain.FieldError) (*Draft, []*domain.Error, error) {
 	sound := func(fields ...string) bool {
 		return !slices.ContainsFunc(unsound, func(f domain.FieldError) bool {
@@ -50,7 +49,7 @@ func (d *Deliveries) Draft(ctx context.Context, t domain.Tenant, o *Order, unsou
 	return draft, p.found, p.failure
 }
 
-// problems sorts errors into what the caller can mend and what is ours.
+// problems separates errors that the caller can fix from internal failures.
 type problems struct {
 	found   []*domain.Error
 	failure error
@@ -67,8 +66,8 @@ func (p *problems) note(err error) {
 	}
 }
 
-// passes runs a check, unless one has failed already, and reports whether it
-// found nothing wrong.
+// passes runs a check, unless an internal failure was found before, and reports whether it found
+// nothing wrong.
 func (p *problems) passes(check func() error) bool {
 	if p.failure != nil {
 		return false
@@ -78,7 +77,7 @@ func (p *problems) passes(check func() error) bool {
 	return err == nil
 }
 
-// collect finds where the order is picked up.
+// collect finds the pickup place of the order.
 func (d *Deliveries) collect(ctx context.Context, t domain.Tenant, draft *Draft) (err error) {
 	if draft.order.Pickup != nil {
 		draft.pickup, draft.pickupField = *draft.order.Pickup, "pickup"
@@ -99,16 +98,15 @@ func (f *Draft) trip() Trip {
 	}
 }
 
-// Price asks what the delivery costs, unless it is known by now that it cannot
-// be booked: SIMULATION_NOT_APPLICABLE, SIMULATION_LIMIT, EXTERNAL_ID_CONFLICT,
-// QUOTE_UNAVAILABLE, or VALIDATION_ERROR for a place that the pricing service
-// does not serve.
+// Price asks for the price of the delivery. It refuses an order that cannot be booked:
+// SIMULATION_NOT_APPLICABLE, SIMULATION_LIMIT, EXTERNAL_ID_CONFLICT, QUOTE_UNAVAILABLE, or
+// VALIDATION_ERROR for a place that the pricing service does not serve.
 func (d *Deliveries) Price(ctx context.Context, draft *Draft) (err error) {
 	if err := d.mayRun(ctx, draft); err != nil {
 		return err
 	}
 	if id := draft.order.ExternalID; id != "" {
-		// The unique index decides; asking first saves the price of a lost cause.
+		// The unique index decides. This check saves the price of an order that would be refused.
 		if err := d.externalIDFree(ctx, draft.tenant, id); err != nil {
 			return err
 		}
@@ -117,8 +115,8 @@ func (d *Deliveries) Price(ctx context.Context, draft *Draft) (err error) {
 	return err
 }
 
-// mayRun judges the simulation that is asked for. The count that the booking
-// locks decides; asking first saves the price of a lost cause.
+// mayRun checks the requested simulation. The count that the booking locks decides. This check
+// saves the price of an order that would be refused.
 func (d *Deliveries) mayRun(ctx context.Context, draft *Draft) error {
 	p := draft.order.Simulation
 	if p == nil || p.Scenario == domain.ScenarioManual {

@@ -15,7 +15,7 @@ import (
 	"waybill/ports/mocks"
 )
 
-// mustDraft drafts and prices an order that nothing is wrong with.
+// mustDraft drafts and prices a valid order.
 func (s *scene) mustDraft(t *testing.T, o *deliveries.Order) *deliveries.Draft {
 	t.Helper()
 	draft, problems, err := s.Draft(t.Context(), s.tenant, o)
@@ -66,7 +66,7 @@ func TestAFailureOfOursEndsADraft(t *testing.T) {
 			t.Parallel()
 			s, ctrl := newScene(t), gomock.NewController(t)
 			storage, people := mocks.NewMockStorage(ctrl), mocks.NewMockRecipientReader(ctrl)
-			readers := ports.Readers{Recipients: people} // a pickup location that is looked up would be a panic
+			readers := ports.Readers{Recipients: people} // looking up a pickup location would panic
 			storage.EXPECT().Read().Return(readers).AnyTimes()
 			people.EXPECT().FindByPhone(gomock.Any(), s.tenant, gomock.Any()).Return(domain.Recipient{}, failure)
 			s.storage = storage
@@ -117,7 +117,7 @@ func TestAPlaceIsJudgedThoughTheOtherIsNotKnown(t *testing.T) {
 			change: func(o *deliveries.Order) { o.Recipient, o.Pickup = nil, nil },
 			codes:  []string{"RECIPIENT_SHAPE_CONFLICT", "PICKUP_SHAPE_CONFLICT"},
 		},
-		// A field that only begins alike hangs on nothing.
+		// A field that only starts with the same letters has no dependent rules.
 		"an unsound field with a like name": {
 			unsound: []domain.FieldError{{Field: "pickup_window"}, {Field: "vehicle_type"}},
 			codes:   []string{"VALIDATION_ERROR"}, outside: []string{"pickup", "recipient.address"},
@@ -164,7 +164,7 @@ func TestEveryBookingOfADraftIsADeliveryOfItsOwn(t *testing.T) {
 			}
 			seen[own] = true
 		}
-		// What is remembered is of the delivery that is stored with it.
+		// The callback got the delivery that is stored with it.
 		if string(w.Bulk.Item.Result) != string(w.Delivery.ID) || w.Event.DeliveryID != w.Delivery.ID || w.Key.Key != "" {
 			t.Errorf("try %d: %+v", i, w)
 		}

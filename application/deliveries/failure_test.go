@@ -11,7 +11,7 @@ import (
 	"waybill/test/stage"
 )
 
-// fails lets the delivery fail, however it stands.
+// fails lets the delivery fail, whatever its status.
 func (s *scene) fails(t *testing.T, id domain.ID) {
 	t.Helper()
 	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
@@ -32,7 +32,7 @@ func (s *scene) fails(t *testing.T, id domain.ID) {
 	})
 }
 
-// readOnly is storage that takes no write.
+// readOnly is storage that refuses every write.
 type readOnly struct {
 	ports.Storage
 	tried int

@@ -13,7 +13,7 @@ import (
 	"waybill/ports"
 )
 
-// FoundOfBusiness is what a business has that a text names, whole.
+// FoundOfBusiness holds the records of a business that a text names exactly.
 type FoundOfBusiness struct {
 	Deliveries   []*domain.Delivery // newest first
 	Requests     []domain.RequestRecord
@@ -23,42 +23,42 @@ type FoundOfBusiness struct {
 	Keys         []domain.APIKey
 	Applications []domain.Application
 	Sent         []FoundSent
-	Unlogged     bool // the request log did not answer, and Requests may lack some
+	Unlogged     bool // the request log did not answer, so Requests may be incomplete
 }
 
-// FoundRecipient is a recipient of an environment.
+// FoundRecipient is a recipient with its environment.
 type FoundRecipient struct {
 	domain.Recipient
 	Environment domain.Environment
 }
 
-// FoundLocation is a pickup location of an environment.
+// FoundLocation is a pickup location with its environment.
 type FoundLocation struct {
 	domain.PickupLocation
 	Environment domain.Environment
 }
 
-// FoundSent is what was sent to an endpoint.
+// FoundSent is a webhook with the endpoint it was sent to.
 type FoundSent struct {
 	ID       domain.ID
 	Endpoint domain.WebhookEndpoint
 }
 
-// foundMost is how many records of one kind are found, and appsSearched of how many
-// applications the keys are looked through.
+// maxFound limits the records of one kind, and maxAppsSearched the applications whose keys are
+// searched.
 const (
-	foundMost    = 20
-	appsSearched = 50
+	maxFound        = 20
+	maxAppsSearched = 50
 )
 
-// logPatience is how long a search waits for the request log.
-const logPatience = time.Second
+// logTimeout limits how long a search waits for the request log.
+const logTimeout = time.Second
 
-// Find finds what people have in hand of their business: a delivery, a request, a key and
-// more by its ID; a delivery by its reference, its external_id, its tracking link or one
-// of its events; a request by the name that the caller gave it; a webhook by its ID or
-// one of its attempts; a key by its last four characters; an application by its name. A record of another business is found no
-// more than one that does not exist. Each is a lookup by an index.
+// Find finds records of a business. It finds a delivery, a request, a key and more by ID. It finds
+// a delivery also by its reference, external_id, tracking link or one of its events; a request by
+// the caller's own name for it; a webhook by its ID or one of its attempts; a key by its last four
+// characters; an application by its name. A record of another business counts as missing. Every
+// lookup uses an index.
 func (h *Handling) Find(ctx context.Context, business domain.ID, text string) (f FoundOfBusiness, err error) {
 	if business == "" {
 		return f, domain.ErrNotFound
@@ -77,8 +77,8 @@ func (h *Handling) Find(ctx context.Context, business domain.ID, text string) (f
 	return f, nil
 }
 
-// Sought is what of a text is looked for: the end of a link, and of an API key no more
-// than what lists show.
+// Sought returns the part of a text that is searched for: the end of a link, and of an API key only
+// what lists show.
 func Sought(text string) string {
 	text = strings.TrimSpace(text)
 	if at, err := url.Parse(text); err == nil && at.Scheme != "" && at.Host != "" {
@@ -90,12 +90,12 @@ func Sought(text string) string {
 const lastFour = 4
 
 func (h *Handling) findDeliveries(ctx context.Context, business domain.ID, text string, f *FoundOfBusiness) (err error) {
-	f.Deliveries, err = h.Search(ctx, business, text, foundMost)
+	f.Deliveries, err = h.Search(ctx, business, text, maxFound)
 	return err
 }
 
 func (h *Handling) findRequests(ctx context.Context, business domain.ID, text string, f *FoundOfBusiness) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, logPatience)
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	read := h.storage.Read().Requests
 	if id, malformed := domain.ParseID(domain.PrefixRequest, text); malformed == nil {
@@ -108,12 +108,12 @@ func (h *Handling) findRequests(ctx context.Context, business domain.ID, text st
 	if len(text) > domain.MaxClientRequestID {
 		return nil
 	}
-	f.Requests, err = read.List(ctx, domain.RequestFilter{BusinessID: business, ClientID: text}, domain.PageRequest{Limit: foundMost})
-	f.Requests = f.Requests[:min(len(f.Requests), foundMost)]
+	f.Requests, err = read.List(ctx, domain.RequestFilter{BusinessID: business, ClientID: text}, domain.PageRequest{Limit: maxFound})
+	f.Requests = f.Requests[:min(len(f.Requests), maxFound)]
 	return f.unlogged(err)
 }
 
-// unlogged takes over that the log did not answer: all the rest can be found without.
+// unlogged notes that the request log did not answer. All other records can still be found.
 func (f *FoundOfBusiness) unlogged(err error) error {
 	if f.Unlogged = ports.StorageUnavailable(err); f.Unlogged {
 		return nil
@@ -121,7 +121,7 @@ func (f *FoundOfBusiness) unlogged(err error) error {
 	return err
 }
 
-// findOwned finds what an ID names whose owner has to be asked for first.
+// findOwned finds the record of an ID, after a check of its owner.
 func (h *Handling) findOwned(ctx context.Context, business domain.ID, text string, f *FoundOfBusiness) error {
 	read, id := h.storage.Read(), domain.ID(text)
 	owned, err := read.Platform.Owner(ctx, id)
@@ -184,7 +184,7 @@ func (h *Handling) findKeys(ctx context.Context, business domain.ID, text string
 	if err != nil {
 		return err
 	}
-	for _, a := range apps[:min(len(apps), appsSearched)] {
+	for _, a := range apps[:min(len(apps), maxAppsSearched)] {
 		if string(a.ID) == text || strings.EqualFold(a.Name, text) {
 			f.Applications = append(f.Applications, a)
 		}
@@ -196,7 +196,7 @@ func (h *Handling) findKeys(ctx context.Context, business domain.ID, text string
 			return err
 		}
 		for _, k := range keys {
-			if k.LastFour == text && len(f.Keys) < foundMost {
+			if k.LastFour == text && len(f.Keys) < maxFound {
 				f.Keys = append(f.Keys, k)
 			}
 		}

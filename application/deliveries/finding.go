@@ -8,18 +8,17 @@ import (
 	"waybill/domain"
 )
 
-// changesTold is of how many changes a story tells who made them.
-const changesTold = 50
+// maxChanges limits how many changes a story lists.
+const maxChanges = 50
 
-// Story is a case with all that became of the delivery.
+// Story is a case with the webhooks and changes of its delivery.
 type Story struct {
 	Case
 	Webhooks []SentWebhook
 	Changes  []domain.AuditEntry // by people and operators, newest first
 }
 
-// Story is NOT_FOUND for a delivery that does not exist. While a simulation runs
-// there is no Next.
+// Story returns the story of a delivery, or NOT_FOUND. While a simulation runs there is no Next.
 func (o *Operations) Story(ctx context.Context, id domain.ID) (s Story, err error) {
 	if s.Case, err = o.Case(ctx, id); err != nil {
 		return s, err
@@ -30,17 +29,17 @@ func (o *Operations) Story(ctx context.Context, id domain.ID) (s Story, err erro
 	if s.Webhooks, err = Webhooks(ctx, o.storage.Read(), s.Delivery); err != nil {
 		return s, err
 	}
-	s.Changes, err = o.log.Entries(ctx, domain.AuditFilter{Target: id}, domain.PageRequest{Limit: changesTold})
+	s.Changes, err = o.log.Entries(ctx, domain.AuditFilter{Target: id}, domain.PageRequest{Limit: maxChanges})
 	return s, err
 }
 
-// Typed is what a person has in hand of a delivery.
+// Typed is what a person types to find a delivery.
 type Typed struct {
-	Text  string             // an ID, a reference as people write it down, or an external_id, whole
-	Phone domain.PhoneNumber // that the text is in some spelling; empty: it is none
+	Text  string             // an ID, an external_id, or a reference in any spelling; never a part of one
+	Phone domain.PhoneNumber // the number that the text spells; empty: it is none
 }
 
-// searches are the ways to find what was typed, within a search.
+// searches returns the searches for what was typed, each narrowed by within.
 func (t Typed) searches(within domain.DeliverySearch) []domain.DeliverySearch {
 	one := within
 	if id, err := domain.ParseID(domain.PrefixDelivery, t.Text); err == nil {
@@ -62,8 +61,8 @@ func (t Typed) searches(within domain.DeliverySearch) []domain.DeliverySearch {
 	return all
 }
 
-// Find is Search of the deliveries that have what was typed for their ID, reference,
-// external_id or recipient's phone number.
+// Find searches the deliveries whose ID, reference, external_id or recipient's phone number was
+// typed.
 func (o *Operations) Find(ctx context.Context, typed Typed, within domain.DeliverySearch, p domain.PageRequest) (found Found, err error) {
 	if typed.Text == "" {
 		return o.Search(ctx, within, p)
@@ -92,8 +91,8 @@ func (o *Operations) Find(ctx context.Context, typed Typed, within domain.Delive
 	return found, nil
 }
 
-// Reasons are why deliveries came to where they are, by their IDs; those without a reason
-// are left out. It asks once for each: give it those of a short list.
+// Reasons returns the reason of each delivery's current status, by ID. Deliveries without a reason
+// are left out. It makes one query per delivery, so pass a short list.
 func (o *Operations) Reasons(ctx context.Context, of []*domain.Delivery) (map[domain.ID]domain.ReasonCode, error) {
 	why := map[domain.ID]domain.ReasonCode{}
 	for _, d := range of {
@@ -108,7 +107,7 @@ func (o *Operations) Reasons(ctx context.Context, of []*domain.Delivery) (map[do
 	return why, nil
 }
 
-// BusinessNames are the names of the businesses of deliveries.
+// BusinessNames returns the names of the businesses of deliveries, by ID.
 func (o *Operations) BusinessNames(ctx context.Context, of []*domain.Delivery) (map[domain.ID]string, error) {
 	var ids []domain.ID
 	for _, d := range of {

@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// Handling shows and changes the deliveries of one business.
+// Handling shows and changes the deliveries of one business in the portal.
 type Handling struct {
 	storage  ports.Storage
 	log      *audit.Log
@@ -17,12 +17,12 @@ type Handling struct {
 	renderer ports.EventRenderer
 }
 
-// New makes the use cases.
+// NewHandling returns the use cases of the portal.
 func NewHandling(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRenderer) *Handling {
 	return &Handling{storage: s, log: audit.New(s, c, ids), clock: c, ids: ids, renderer: r}
 }
 
-// List is deliveries.List, of an application of the business.
+// List lists deliveries as Deliveries.List does, of an application of the business.
 func (h *Handling) List(
 	ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, p domain.PageRequest,
 ) ([]*domain.Delivery, error) {
@@ -32,7 +32,7 @@ func (h *Handling) List(
 	return h.storage.Read().Deliveries.List(ctx, t, f, p)
 }
 
-// owns answers domain.ErrNotFound unless the tenant's application is its business's.
+// owns returns domain.ErrNotFound unless the tenant's application belongs to its business.
 func (h *Handling) owns(ctx context.Context, t domain.Tenant) error {
 	app, err := h.storage.Read().Tenancy.Application(ctx, t.ApplicationID)
 	if err == nil && (t.BusinessID == "" || app.BusinessID != t.BusinessID) {
@@ -41,7 +41,7 @@ func (h *Handling) owns(ctx context.Context, t domain.Tenant) error {
 	return err
 }
 
-// Get is a delivery of the business.
+// Get returns a delivery of the business.
 func (h *Handling) Get(ctx context.Context, business, id domain.ID) (*domain.Delivery, error) {
 	t, err := h.Tenant(ctx, business, id)
 	if err != nil {
@@ -50,19 +50,19 @@ func (h *Handling) Get(ctx context.Context, business, id domain.ID) (*domain.Del
 	return h.storage.Read().Deliveries.Get(ctx, t, id)
 }
 
-// BusinessStory is a delivery with all that became of it.
+// BusinessStory holds a delivery with its events, webhooks and changes.
 type BusinessStory struct {
 	Delivery *domain.Delivery
 	Events   []domain.Event
 	Webhooks []SentWebhook
 	Changes  []domain.AuditEntry // by people and operators, newest first
-	Next     []domain.Status     // to which a person may move it now: in the sandbox
+	Next     []domain.Status     // statuses to which a person may move it now; sandbox only
 }
 
-// changesOfBusiness is of how many changes a story tells who made them.
-const changesOfBusiness = 50
+// maxChangesOfBusiness limits how many changes a story lists.
+const maxChangesOfBusiness = 50
 
-// Story is that of a delivery of the business.
+// Story returns the story of a delivery of the business.
 func (h *Handling) Story(ctx context.Context, business, id domain.ID) (s BusinessStory, err error) {
 	t, err := h.Tenant(ctx, business, id)
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *Handling) Story(ctx context.Context, business, id domain.ID) (s Busines
 	if s.Delivery.Simulated() && !s.Delivery.Simulating() {
 		s.Next = s.Delivery.Next(domain.ActorHelper)
 	}
-	s.Changes, err = h.log.EntriesOfBusiness(ctx, business, domain.AuditFilter{Target: id}, domain.PageRequest{Limit: changesOfBusiness})
+	s.Changes, err = h.log.EntriesOfBusiness(ctx, business, domain.AuditFilter{Target: id}, domain.PageRequest{Limit: maxChangesOfBusiness})
 	if err != nil {
 		return s, err
 	}
@@ -86,8 +86,8 @@ func (h *Handling) Story(ctx context.Context, business, id domain.ID) (s Busines
 	return s, err
 }
 
-// Tenant is the environment of a delivery of the business, and the application that
-// booked it.
+// Tenant returns the tenant of a delivery of the business: its environment, and the application
+// that booked it.
 func (h *Handling) Tenant(ctx context.Context, business, id domain.ID) (domain.Tenant, error) {
 	t, err := h.storage.Read().Deliveries.Owner(ctx, id)
 	if err == nil && (business == "" || t.BusinessID != business) {
@@ -96,9 +96,8 @@ func (h *Handling) Tenant(ctx context.Context, business, id domain.ID) (domain.T
 	return t, err
 }
 
-// Search finds deliveries of the business, newest first, by what people have in hand: the
-// ID, the reference or the external_id, whole; the reference also as people write it down.
-// It returns at most limit.
+// Search finds deliveries of the business by their complete ID, reference or external_id, newest
+// first. A reference may have any spelling. It returns at most limit.
 func (h *Handling) Search(ctx context.Context, business domain.ID, text string, limit int) ([]*domain.Delivery, error) {
 	if business == "" {
 		return nil, domain.ErrNotFound
@@ -119,8 +118,8 @@ func (h *Handling) Search(ctx context.Context, business domain.ID, text string, 
 	return found[:min(len(found), limit)], err
 }
 
-// Cancel stops a delivery that was never picked up. DELIVERY_NOT_CANCELLABLE; one that
-// is cancelled stays as it is.
+// Cancel stops a delivery that was never picked up, or returns DELIVERY_NOT_CANCELLABLE. A
+// cancelled delivery stays unchanged.
 func (h *Handling) Cancel(ctx context.Context, by domain.AuditActor, id domain.ID) error {
 	return h.change(ctx, by, id, domain.ActionDeliveryCancel, nil, func(d *domain.Delivery) ([]domain.Event, error) {
 		event, changed, err := d.Cancel(h.ids.ID(domain.PrefixEvent), h.clock.Now())
@@ -131,8 +130,9 @@ func (h *Handling) Cancel(ctx context.Context, by domain.AuditActor, id domain.I
 	})
 }
 
-// Move takes a sandbox delivery one step from a status to another.
-// SANDBOX_TRANSITION_INVALID where it is in another status by now; SIMULATION_RUNNING.
+// Move takes a sandbox delivery one step from a status to another. It returns
+// SANDBOX_TRANSITION_INVALID where the status has changed since, and SIMULATION_RUNNING while a
+// simulation runs.
 func (h *Handling) Move(ctx context.Context, by domain.AuditActor, id domain.ID, from, to domain.Status) error {
 	details := map[string]string{"from": string(from), "to": string(to)}
 	return h.change(ctx, by, id, domain.ActionDeliveryMove, details, func(d *domain.Delivery) ([]domain.Event, error) {
@@ -155,7 +155,7 @@ func (h *Handling) isAt(d *domain.Delivery, from domain.Status) error {
 		Message: "The delivery is " + string(d.Status()) + " by now, and no longer " + string(from) + "."}
 }
 
-// Simulate lets a scenario move a sandbox delivery that is booked, as sandbox.Start does.
+// Simulate starts a scenario for a booked sandbox delivery, as sandbox.Start does.
 func (h *Handling) Simulate(ctx context.Context, by domain.AuditActor, id domain.ID, plan domain.Plan) error {
 	details := map[string]string{"scenario": string(plan.Scenario)}
 	return h.change(ctx, by, id, domain.ActionDeliverySimulate, details, func(d *domain.Delivery) ([]domain.Event, error) {
@@ -163,8 +163,8 @@ func (h *Handling) Simulate(ctx context.Context, by domain.AuditActor, id domain
 	})
 }
 
-// StopSimulation leaves a delivery where its simulation has brought it. Without one that
-// runs nothing is changed.
+// StopSimulation stops the simulation of a delivery, which keeps its status. It does nothing where
+// none runs.
 func (h *Handling) StopSimulation(ctx context.Context, by domain.AuditActor, id domain.ID) error {
 	return h.change(ctx, by, id, domain.ActionDeliveryStop, nil, func(d *domain.Delivery) ([]domain.Event, error) {
 		d.StopSimulation(h.clock.Now())
@@ -172,8 +172,8 @@ func (h *Handling) StopSimulation(ctx context.Context, by domain.AuditActor, id 
 	})
 }
 
-// change is one of a delivery of the actor's business. Without a change there is no
-// record in the audit log.
+// change changes a delivery of the actor's business and writes the audit log. Where nothing
+// changes, it writes no record.
 func (h *Handling) change(
 	ctx context.Context, by domain.AuditActor, id domain.ID, action domain.Action, details map[string]string, decide Decision,
 ) error {

@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// Move is a step that a person asks for, of a delivery as the person saw it.
+// Move is a step that a person requests for a delivery as the person saw it.
 type Move struct {
 	DeliveryID domain.ID
 	Sequence   int // of the last event that the person saw; 0: none was looked at
@@ -16,10 +16,10 @@ type Move struct {
 	Reason     domain.ReasonCode
 }
 
-// Move is Advance for people. Failed and cancelled need a reason; that of another step
-// is kept in the audit log alone. Where the delivery is beyond Sequence nothing is
-// moved: TRANSITION_INVALID tells where it is, unless its one event since then is the
-// very step, which a form that was sent twice has made.
+// Move advances a delivery for a person. Failed and cancelled need a reason; the reason of another
+// step goes only into the audit log. Where the delivery is beyond Sequence, nothing is moved and
+// TRANSITION_INVALID names its status. A form that was sent twice succeeds: the only event since
+// Sequence is the same step.
 func (o *Operations) Move(ctx context.Context, by domain.AuditActor, m Move) (*domain.Delivery, error) {
 	event := m.Reason
 	switch {

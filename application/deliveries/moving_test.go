@@ -14,7 +14,7 @@ import (
 
 var dispatcher = domain.AuditActor{ID: sample.ID(domain.PrefixPerson), Name: "Esi", RequestID: "req_1"}
 
-// moving is a live delivery on a real database.
+// operationsMoving is a live delivery in a real database.
 type operationsMoving struct {
 	*stage.Stage
 	*deliveries.Operations
@@ -64,8 +64,8 @@ func TestAFormThatIsSentTwiceMovesOnce(t *testing.T) {
 	}
 }
 
-// Between the page and the form the delivery failed and was assigned again: it is in the
-// same status as before, and yet not the one that was looked at.
+// Between the page and the form the delivery failed and was assigned again. Its status is the same
+// as before, but its sequence is not.
 func TestAStaleFormMovesNothingAndTellsWhereTheDeliveryIs(t *testing.T) {
 	t.Parallel()
 	m := newMoving(t)
@@ -135,7 +135,7 @@ func TestADeliveryIsFoundByWhateverAPersonHasInHand(t *testing.T) {
 			d.ID = domain.MakeID(domain.PrefixDelivery, [16]byte{1, byte(i)})
 			d.ExternalID = ""
 			if i == 1 {
-				d.ExternalID = string(phone) // of all things
+				d.ExternalID = string(phone) // an external_id that is a phone number
 			}
 		})
 		if err := s.Store.Book(t.Context(), w); err != nil {

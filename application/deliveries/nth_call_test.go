@@ -104,8 +104,7 @@ func cancelledOnce(t *testing.T, s *scene) {
 	s.WantRunning(t, s.tenant, 0)
 }
 
-// Whichever call fails in whichever way, the same request sent again gets the
-// one thing that was asked for, and it is there once.
+// Whichever call fails in whichever way, a retry of the request gets its effect exactly once.
 func TestWhicheverCallFailsTheRetryFindsOneEffect(t *testing.T) {
 	t.Parallel()
 	stage.Exam[*scene]{

@@ -10,7 +10,7 @@ import (
 	"waybill/ports"
 )
 
-// Operations are the use cases of the platform.
+// Operations implements the use cases of the delivery company.
 type Operations struct {
 	storage  ports.Storage
 	log      *audit.Log
@@ -19,13 +19,13 @@ type Operations struct {
 	renderer ports.EventRenderer
 }
 
-// New makes the use cases of the platform.
+// NewOperations returns the use cases of the delivery company.
 func NewOperations(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRenderer) *Operations {
 	return &Operations{storage: s, log: audit.New(s, c, ids), clock: c, ids: ids, renderer: r}
 }
 
-// Advance moves a delivery one step as the platform. TRANSITION_INVALID tells
-// which steps are allowed instead; SIMULATION_RUNNING, that a scenario moves it.
+// Advance moves a delivery one step as the platform. TRANSITION_INVALID lists the allowed steps.
+// SIMULATION_RUNNING means that a scenario moves the delivery.
 func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domain.ID, to domain.Status,
 	reason domain.ReasonCode) (*domain.Delivery, error) {
 	return o.change(ctx, by, id, to, reason, func(_ context.Context, _ ports.Stores, d *domain.Delivery) ([]domain.Event, error) {
@@ -38,13 +38,13 @@ func (o *Operations) move(d *domain.Delivery, to domain.Status, reason domain.Re
 	return []domain.Event{event}, err
 }
 
-// NoReasonOfOurs refuses a reason code that the platform may not give.
+// NoReasonOfOurs explains why a reason code is not for the platform.
 const NoReasonOfOurs = "cancelled_by_caller is what the customer's own cancellation says; of the platform's use cancelled_by_platform"
 
-// decision moves a locked delivery, or does not.
+// decision changes a locked delivery, or leaves it unchanged.
 type decision func(ctx context.Context, tx ports.Stores, d *domain.Delivery) ([]domain.Event, error)
 
-// change keeps a move in the audit log with the reason that the actor gave.
+// change applies a decision and writes the audit log with the actor's reason.
 func (o *Operations) change(ctx context.Context, by domain.AuditActor, id domain.ID, to domain.Status, reason domain.ReasonCode,
 	decide decision) (moved *domain.Delivery, err error) {
 	if reason == domain.ReasonCancelledByCaller {
@@ -64,8 +64,9 @@ func (o *Operations) change(ctx context.Context, by domain.AuditActor, id domain
 	return moved, nil
 }
 
-// Step is Advance inside a transaction that keeps its audit record. judge sees the
-// delivery first, under its lock: false leaves it as it is, with the zero record.
+// Step advances a delivery inside a transaction of the caller, who stores the audit record. judge
+// sees the delivery first, under its lock. Where it returns false, the delivery stays unchanged and
+// the record is zero.
 func (o *Operations) Step(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID, to domain.Status, reason domain.ReasonCode,
 	judge func(*domain.Delivery) bool) (moved *domain.Delivery, record domain.AuditRecord, err error) {
 	return o.within(ctx, tx, t, id, to, reason, func(_ context.Context, _ ports.Stores, d *domain.Delivery) ([]domain.Event, error) {
@@ -76,8 +77,8 @@ func (o *Operations) Step(ctx context.Context, tx ports.Stores, t domain.Tenant,
 	})
 }
 
-// within changes a delivery in a transaction, and returns what the audit log keeps of
-// that: the zero record where nothing was changed.
+// within changes a delivery in a transaction and returns the audit record. The record is zero where
+// nothing was changed.
 func (o *Operations) within(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID, to domain.Status, reason domain.ReasonCode,
 	decide decision) (moved *domain.Delivery, record domain.AuditRecord, err error) {
 	var from domain.Status
@@ -97,22 +98,22 @@ func (o *Operations) within(ctx context.Context, tx ports.Stores, t domain.Tenan
 	return moved, domain.AuditRecord{Action: domain.ActionDeliveryAdvance, Target: id, BusinessID: t.BusinessID, Details: details}, nil
 }
 
-// lookBack is how far back a search goes that names neither a record nor a start:
-// without it the search would read all deliveries ever made.
+// lookBack limits a search that names neither a record nor a start. Without it the search would
+// read all deliveries ever made.
 const lookBack = 7 * 24 * time.Hour
 
-// Found is a page of deliveries, up to Limit+1, and since when they were looked
-// for; nil: all of time.
+// Found is a page of deliveries, up to Limit+1, and the start of the search. A nil Since means all
+// of time.
 type Found struct {
 	Deliveries []*domain.Delivery
 	Since      *time.Time
 }
 
-// Search looks through the deliveries of all businesses, by ID. Where the search
-// names no record and not since when, it looks back seven days from its end.
+// Search lists deliveries of all businesses, by ID. A search that names neither a record nor a
+// start looks back seven days from its end.
 func (o *Operations) Search(ctx context.Context, s domain.DeliverySearch, p domain.PageRequest) (Found, error) {
 	named := s.ID != "" || s.Reference != "" || s.ExternalID != "" || s.Phone != ""
-	work := s.Open || s.Status == domain.Failed && s.UpdatedAfter != nil // which indexes find
+	work := s.Open || s.Status == domain.Failed && s.UpdatedAfter != nil // found by their own indexes
 	if s.CreatedAfter == nil && !named && !work {
 		end := o.clock.Now()
 		if s.CreatedBefore != nil && s.CreatedBefore.Before(end) {
@@ -131,19 +132,19 @@ func (o *Operations) Search(ctx context.Context, s domain.DeliverySearch, p doma
 	return Found{Deliveries: found, Since: s.CreatedAfter}, err
 }
 
-// StatusOlderThan is the moment before which a status counts as that old.
+// StatusOlderThan returns the moment before which a status counts as older than d.
 func (o *Operations) StatusOlderThan(d time.Duration) time.Time { return o.clock.Now().Add(-d) }
 
-// Case is a delivery with all that an operator needs to judge it.
+// Case holds a delivery with all that an operator needs to decide about it.
 type Case struct {
 	Delivery    *domain.Delivery
 	Business    domain.Business
 	Application domain.Application
 	Timeline    []domain.Event
-	Next        []domain.Status // to which the platform may move it now
+	Next        []domain.Status // statuses to which the platform may move it now
 }
 
-// Case is NOT_FOUND for a delivery that does not exist.
+// Case returns the case of a delivery, or NOT_FOUND.
 func (o *Operations) Case(ctx context.Context, id domain.ID) (c Case, err error) {
 	read := o.storage.Read()
 	tenant, err := read.Deliveries.Owner(ctx, id)
@@ -166,8 +167,8 @@ func (o *Operations) Case(ctx context.Context, id domain.ID) (c Case, err error)
 	return c, nil
 }
 
-// Events returns a page of the events of all applications of an environment, behind a
-// position, nil for the beginning. A caller that goes on from Next misses none.
+// Events returns a page of the events of all applications of an environment, after a position; nil
+// means from the beginning. A caller that continues from Next misses none.
 func (o *Operations) Events(ctx context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition,
 	limit int) (domain.PlatformFeedPage, error) {
 	return o.storage.Read().Feed.OfAll(ctx, f, after, limit)
@@ -178,7 +179,7 @@ func (o *Operations) Audit(ctx context.Context, f domain.AuditFilter, p domain.P
 	return o.log.Entries(ctx, f, p)
 }
 
-// AuditOfBusiness is Audit of one business alone.
+// AuditOfBusiness returns up to Limit+1 entries about one business, newest first.
 func (o *Operations) AuditOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter,
 	p domain.PageRequest) ([]domain.AuditEntry, error) {
 	return o.log.EntriesOfBusiness(ctx, business, f, p)

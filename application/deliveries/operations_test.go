@@ -33,7 +33,7 @@ type operationsScene struct {
 	reader  *mocks.MockDeliveryReader
 	store   *mocks.MockDeliveryStore
 	counts  *mocks.MockSimulationStore
-	audit   *mocks.MockAuditStore // expects nothing unless a test says so
+	audit   *mocks.MockAuditStore // expects no call unless a test says so
 }
 
 func operationsNewScene(t *testing.T) *operationsScene {
@@ -51,7 +51,7 @@ func operationsNewScene(t *testing.T) *operationsScene {
 	return s
 }
 
-// transaction runs the function as often as the storage may have to.
+// transaction expects one InTx that runs its function as often as given.
 func (s *operationsScene) transaction(runs int, end error) *gomock.Call {
 	return s.storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(
 		func(ctx context.Context, fn func(context.Context, ports.Stores) error) (err error) {
@@ -105,7 +105,7 @@ func TestAdvanceMovesADeliveryOfAnyTenantUnderItsLock(t *testing.T) {
 	}
 }
 
-// simulated is a delivery that a scenario moves, or used to.
+// simulated returns a delivery that a scenario moves, or has moved.
 func simulated(status domain.SimulationStatus) (domain.Tenant, *domain.Delivery) {
 	tenant := owner
 	tenant.Environment = domain.Sandbox
@@ -154,7 +154,7 @@ func TestAdvanceDecidesAgainWhenTheStorageStartsOver(t *testing.T) {
 	s := operationsNewScene(t)
 	s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
 	s.transaction(2, nil)
-	// A delivery kept from the first run would be refused: it moved already.
+	// A delivery kept from the first run would be refused, since it was moved already.
 	s.store.EXPECT().Lock(gomock.Any(), owner, delivery).DoAndReturn(
 		func(context.Context, domain.Tenant, domain.ID) (*domain.Delivery, error) {
 			return stored(domain.Booked), nil
@@ -243,7 +243,7 @@ func TestADeliveryThatCouldNotBeMovedIsNotReturned(t *testing.T) {
 
 func TestThePlatformDoesNotCancelInTheCustomersName(t *testing.T) {
 	t.Parallel()
-	o := deliveries.NewOperations(nil, nil, nil, nil) // it is refused before anything is read
+	o := deliveries.NewOperations(nil, nil, nil, nil) // refused before anything is read
 	_, err := o.Advance(t.Context(), domain.AuditActor{}, "", domain.Cancelled, domain.ReasonCancelledByCaller)
 	if !domain.HasCode(err, domain.CodeValidation) {
 		t.Error(err)

@@ -7,27 +7,27 @@ import (
 	"waybill/domain"
 )
 
-// Order is what a caller asks for: fields that are valid one by one. Whether
-// they fit together, and what they refer to, is for this package to say.
+// Order holds the fields of a request, each valid by itself. This package checks whether they fit
+// together and what they refer to.
 type Order struct {
 	ExternalID string
 
-	// Recipient alone, or both IDs. The IDs are as they were sent.
+	// Recipient alone, or both IDs. The IDs are unparsed.
 	Recipient          *InlineRecipient
 	RecipientID        *string
 	RecipientAddressID *string
 
-	// Exactly one of the two.
+	// Exactly one of the two is set.
 	Pickup           *domain.Pickup
 	PickupLocationID *string
 
 	Payment      domain.Payment
 	VehicleType  domain.VehicleType
 	Instructions string
-	Simulation   *domain.Plan // nil: the delivery moves by hand
+	Simulation   *domain.Plan // nil: people move the delivery
 }
 
-// InlineRecipient is a person and address to be found or added.
+// InlineRecipient holds a person and an address that are looked up, or added.
 type InlineRecipient struct {
 	Name          string
 	PhoneNumber   domain.PhoneNumber
@@ -38,8 +38,8 @@ type InlineRecipient struct {
 	DeliveryNotes string
 }
 
-// incoherences are the rules between its fields that the order breaks, in the
-// order in which they are told.
+// incoherences lists the rules between fields that the order breaks, in the order in which they are
+// reported.
 func (o *Order) incoherences(sound func(fields ...string) bool) []error {
 	var broken []error
 	for _, err := range []error{o.recipientShape(), o.pickupShape()} {
@@ -76,8 +76,7 @@ func (o *Order) pickupShape() error {
 	return ExactlyOnePickup(o.Pickup != nil, o.PickupLocationID != nil)
 }
 
-// destination is the recipient and the address of an order, and which of them are
-// new.
+// destination holds the recipient and address of an order, and which of them are new.
 type destination struct {
 	recipient    domain.Recipient
 	newRecipient bool
@@ -87,11 +86,10 @@ type destination struct {
 
 	party   domain.Party
 	dropoff domain.Dropoff
-	field   string // of the request, for what is wrong with the place
+	field   string // of the request; errors about the address name it
 }
 
-// locate finds the recipient and address of an order. It writes nothing: the
-// booking adds new ones.
+// locate finds the recipient and address of an order. It writes nothing; the booking adds new ones.
 func (d *Deliveries) locate(ctx context.Context, t domain.Tenant, o *Order) (destination, error) {
 	if o.Recipient == nil {
 		return d.locateSaved(ctx, t, o)

@@ -8,30 +8,28 @@ import (
 	"waybill/ports"
 )
 
-// Quotes answers what a trip would cost.
+// Quotes prices trips.
 type Quotes struct {
 	storage ports.Storage
 	pricing ports.Pricing
 	area    ports.ServiceArea
 }
 
-// New makes the use cases of quotes.
+// NewQuotes returns the use cases of quotes.
 func NewQuotes(s ports.Storage, p ports.Pricing, a ports.ServiceArea) *Quotes {
 	return &Quotes{storage: s, pricing: p, area: a}
 }
 
-// QuoteQuestion is what a caller wants priced. Exactly one of Pickup and
-// PickupLocationID is to be set.
+// QuoteQuestion describes the trip to price. Exactly one of Pickup and PickupLocationID is set.
 type QuoteQuestion struct {
 	Pickup           *domain.Coordinates
-	PickupLocationID *string // as it was sent
+	PickupLocationID *string // unparsed
 	Dropoff          domain.Coordinates
 	VehicleType      domain.VehicleType
 }
 
-// Quote answers the question, or tells which part of it cannot be priced:
-// PICKUP_SHAPE_CONFLICT, PICKUP_LOCATION_*, VALIDATION_ERROR for a point
-// outside the service area, QUOTE_UNAVAILABLE.
+// Quote prices a trip. It refuses with PICKUP_SHAPE_CONFLICT, PICKUP_LOCATION_*, VALIDATION_ERROR
+// for a point outside the service area, or QUOTE_UNAVAILABLE.
 func (q *Quotes) Quote(ctx context.Context, t domain.Tenant, ask QuoteQuestion) (domain.Quote, error) {
 	if err := ExactlyOnePickup(ask.Pickup != nil, ask.PickupLocationID != nil); err != nil {
 		return domain.Quote{}, err
@@ -56,14 +54,14 @@ func (q *Quotes) Quote(ctx context.Context, t domain.Tenant, ask QuoteQuestion) 
 	return q.Price(ctx, trip)
 }
 
-// Trip is a trip whose ends know which fields of the request they came from.
+// Trip is a trip with the request fields that its ends came from.
 type Trip struct {
 	domain.Trip
 	PickupField  string
 	DropoffField string
 }
 
-// Serves answers a VALIDATION_ERROR that names every known end outside the area.
+// Serves returns a VALIDATION_ERROR that names every known end outside the service area.
 func (q *Quotes) Serves(trip Trip, pickupKnown, dropoffKnown bool) error {
 	var outside []domain.FieldError
 	if pickupKnown && !q.area.Contains(trip.Pickup) {
@@ -78,7 +76,7 @@ func (q *Quotes) Serves(trip Trip, pickupKnown, dropoffKnown bool) error {
 	return nil
 }
 
-// Price asks the pricing service; nothing is made up when it does not answer.
+// Price asks the pricing service. It never makes up a price.
 func (q *Quotes) Price(ctx context.Context, trip Trip) (domain.Quote, error) {
 	quote, err := q.pricing.Price(ctx, trip.Trip)
 	var outside *ports.OutsideServiceAreaError
@@ -91,7 +89,7 @@ func (q *Quotes) Price(ctx context.Context, trip Trip) (domain.Quote, error) {
 	return quote, err
 }
 
-// PickupAt finds a usable saved pickup location by the ID a caller sent.
+// PickupAt returns a usable saved pickup location by the ID that a caller sent.
 func (q *Quotes) PickupAt(ctx context.Context, t domain.Tenant, sent string) (domain.Pickup, error) {
 	id, err := domain.ParseID(domain.PrefixPickupLocation, sent)
 	if err != nil {
@@ -107,7 +105,7 @@ func (q *Quotes) PickupAt(ctx context.Context, t domain.Tenant, sent string) (do
 	return location.Pickup()
 }
 
-// ExactlyOnePickup is the rule that a request names its pickup in one way.
+// ExactlyOnePickup checks that a request names its pickup in one way.
 func ExactlyOnePickup(inline, byID bool) error {
 	message := "Send one of pickup and pickup_location_id; the request has neither."
 	switch {

@@ -32,7 +32,7 @@ type quotesScene struct {
 	pricing *mocks.MockPricing
 }
 
-// newScene serves everything but Lagos; nothing is priced unless expected.
+// quotesNewScene serves everything but Lagos. Nothing is priced unless expected.
 func quotesNewScene(t *testing.T) *quotesScene {
 	ctrl := gomock.NewController(t)
 	storage, area := mocks.NewMockStorage(ctrl), mocks.NewMockServiceArea(ctrl)
@@ -95,7 +95,7 @@ func TestASavedLocationThatCannotBeUsedIsRefused(t *testing.T) {
 	found := func(p domain.PickupLocation, err error) func(*quotesScene) {
 		return func(s *quotesScene) { s.places.EXPECT().Get(gomock.Any(), tenant, location).Return(p, err) }
 	}
-	untouched := func(*quotesScene) {} // the storage is not even asked
+	untouched := func(*quotesScene) {} // the storage is not called
 	for name, c := range map[string]struct {
 		sent   string
 		expect func(*quotesScene)
@@ -173,7 +173,7 @@ func TestWhatThePricingSaysIsToldInTheWordsOfTheRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := quotesNewScene(t)
-			// Whatever comes beside an error is no price.
+			// A price returned with an error is ignored.
 			s.pricing.EXPECT().Price(gomock.Any(), gomock.Any()).DoAndReturn(
 				func(context.Context, domain.Trip) (domain.Quote, error) { return domain.Quote{}, c.err })
 			got, err := s.Quote(t.Context(), tenant, deliveries.QuoteQuestion{Pickup: &quotesAccra, Dropoff: quotesTema})

@@ -6,41 +6,41 @@ import (
 	"waybill/domain"
 )
 
-// mostFamiliar references take some 2 MB.
-const mostFamiliar = 20_000
+// maxCachedReferences limits the cache to some 2 MB.
+const maxCachedReferences = 20_000
 
-// familiar remembers references that were found lately: at least the last half
-// of most, and never more than most.
-type familiar struct {
+// referenceCache holds references that were found lately: at least the last half of most, and never
+// more than most.
+type referenceCache struct {
 	mu          sync.Mutex
 	half        int
 	now, before map[domain.Reference]struct{}
 }
 
-func newFamiliar(most int) *familiar {
-	return &familiar{half: most / 2, now: map[domain.Reference]struct{}{}}
+func newReferenceCache(most int) *referenceCache {
+	return &referenceCache{half: most / 2, now: map[domain.Reference]struct{}{}}
 }
 
-func (f *familiar) knows(r domain.Reference) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_, now := f.now[r]
-	if _, before := f.before[r]; before && !now {
-		f.keep(r)
+func (c *referenceCache) contains(r domain.Reference) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, now := c.now[r]
+	if _, before := c.before[r]; before && !now {
+		c.put(r)
 		return true
 	}
 	return now
 }
 
-func (f *familiar) add(r domain.Reference) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.keep(r)
+func (c *referenceCache) add(r domain.Reference) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.put(r)
 }
 
-func (f *familiar) keep(r domain.Reference) {
-	if len(f.now) >= f.half {
-		f.before, f.now = f.now, map[domain.Reference]struct{}{}
+func (c *referenceCache) put(r domain.Reference) {
+	if len(c.now) >= c.half {
+		c.before, c.now = c.now, map[domain.Reference]struct{}{}
 	}
-	f.now[r] = struct{}{}
+	c.now[r] = struct{}{}
 }

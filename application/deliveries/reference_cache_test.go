@@ -6,28 +6,28 @@ import (
 	"waybill/domain"
 )
 
-func TestFamiliarReferencesAreTheLastOnesAndBounded(t *testing.T) {
+func TestTheReferenceCacheKeepsTheLastOnesAndIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 10
-	f := newFamiliar(most)
+	c := newReferenceCache(most)
 	for i := range uint64(100) {
-		f.add(domain.MakeReference(i))
-		if !f.knows(domain.MakeReference(0)) { // what is asked for stays
+		c.add(domain.MakeReference(i))
+		if !c.contains(domain.MakeReference(0)) { // a reference in use stays
 			t.Fatalf("after %d others one that is in use is forgotten", i)
 		}
-		if n := len(f.now) + len(f.before); n > most {
+		if n := len(c.now) + len(c.before); n > most {
 			t.Fatalf("%d are kept", n)
 		}
 		for last := max(i, most/2-2) - (most/2 - 2); last < i; last++ {
-			if _, now := f.now[domain.MakeReference(last)]; now {
+			if _, now := c.now[domain.MakeReference(last)]; now {
 				continue
 			}
-			if _, before := f.before[domain.MakeReference(last)]; !before {
+			if _, before := c.before[domain.MakeReference(last)]; !before {
 				t.Fatalf("after %d, %d is forgotten", i, last)
 			}
 		}
 	}
-	if f.knows(domain.MakeReference(50)) {
+	if c.contains(domain.MakeReference(50)) {
 		t.Error("what nobody asks for any more is kept")
 	}
 }

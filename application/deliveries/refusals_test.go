@@ -11,8 +11,8 @@ import (
 	"waybill/test/stage"
 )
 
-// broken is one thing that is wrong with an order or with the world. Applied
-// in reverse order, any two of them stay broken side by side.
+// broken is one defect of an order or of the world. Applied in reverse order, any two of them stay
+// broken side by side.
 type broken struct {
 	name  string
 	code  string
@@ -69,7 +69,7 @@ var refusals = []broken{
 	}},
 }
 
-// The refusals of one rule differ only in what is wrong with the same ID.
+// exclusive lists refusals of one rule, which differ only in what is wrong with the same ID.
 var exclusive = map[string]bool{
 	"PICKUP_LOCATION_NOT_FOUND": true, "PICKUP_LOCATION_INACTIVE": true, "PICKUP_LOCATION_INCOMPLETE": true,
 }
@@ -128,7 +128,7 @@ func TestARefusalIsNotRemembered(t *testing.T) {
 			wantCode(t, err, wrong.code)
 			s.price, s.serves = newPrice, everywhere
 			s.build()
-			// The same key with a corrected body, so another fingerprint.
+			// The same key with a corrected body has another fingerprint.
 			d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 2), order(nil))
 			if d.Status() != domain.Booked {
 				t.Errorf("status %s", d.Status())
@@ -137,21 +137,21 @@ func TestARefusalIsNotRemembered(t *testing.T) {
 	}
 }
 
-// codes are those of all problems that a draft tells, in their order.
+// codes lists the codes of all problems of a draft, in their order.
 func (s *scene) codes(t *testing.T, o *deliveries.Order, unsound ...domain.FieldError) []string {
 	t.Helper()
 	_, problems, err := s.Draft(t.Context(), s.tenant, o, unsound...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := make([]string, 0, len(problems))
+	got := make([]string, 0, len(problems))
 	for _, p := range problems {
-		told = append(told, p.Code)
+		got = append(got, p.Code)
 	}
-	return told
+	return got
 }
 
-// All problems of an order are told at once, where the caller asks for that.
+// All problems of an order are reported at once, where the caller asks for that.
 func TestADraftTellsEveryProblem(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -183,8 +183,8 @@ func TestADraftTellsEveryProblem(t *testing.T) {
 			want: []string{"RECIPIENT_SHAPE_CONFLICT", "PICKUP_SHAPE_CONFLICT"},
 		},
 	} {
-		if told := s.codes(t, &c.order, c.unsound...); !slices.Equal(told, c.want) {
-			t.Errorf("%s: told %v, want %v", name, told, c.want)
+		if got := s.codes(t, &c.order, c.unsound...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
 }
@@ -204,8 +204,8 @@ func TestTheShapeOfARecipient(t *testing.T) {
 		o := order(func(o *deliveries.Order) {
 			o.Recipient, o.RecipientID, o.RecipientAddressID = c.inline, c.id, c.address
 		})
-		if told := s.codes(t, &o); c.good == slices.Contains(told, "RECIPIENT_SHAPE_CONFLICT") {
-			t.Errorf("%s: told %v", name, told)
+		if got := s.codes(t, &o); c.good == slices.Contains(got, "RECIPIENT_SHAPE_CONFLICT") {
+			t.Errorf("%s: got %v", name, got)
 		}
 	}
 }
@@ -222,8 +222,8 @@ func TestTheShapeOfAPickup(t *testing.T) {
 		"nothing": {}, "both": {inline: new(depot), id: new("x")},
 	} {
 		o := order(func(o *deliveries.Order) { o.Pickup, o.PickupLocationID = c.inline, c.id })
-		if told := s.codes(t, &o); c.good == slices.Contains(told, "PICKUP_SHAPE_CONFLICT") {
-			t.Errorf("%s: told %v", name, told)
+		if got := s.codes(t, &o); c.good == slices.Contains(got, "PICKUP_SHAPE_CONFLICT") {
+			t.Errorf("%s: got %v", name, got)
 		}
 	}
 }

@@ -10,18 +10,18 @@ import (
 	"waybill/ports"
 )
 
-// Samples books deliveries in the sandbox for people, as their programs would.
+// Samples books sandbox deliveries for people, through the same code as their programs.
 type Samples struct {
 	handling   *Handling
 	deliveries *Deliveries
 }
 
-// NewSamples makes the use case on top of the deliveries of the sandbox.
+// NewSamples returns the use case on top of the deliveries of the sandbox.
 func NewSamples(h *Handling, d *Deliveries) *Samples {
 	return &Samples{handling: h, deliveries: d}
 }
 
-// Sample is what a person books.
+// Sample describes what a person books.
 type Sample struct {
 	Application domain.ID
 	Key         string   // the Idempotency-Key: a form that is sent twice books once
@@ -29,10 +29,9 @@ type Sample struct {
 	Order       func() (Order, error)
 }
 
-// Book books a sample in an application of the actor's business, and returns its ID.
-// The refusals are those of deliveries.Create. The booking has committed before its
-// record is written to the audit log; where a process dies in between, sending the form
-// again writes it.
+// Book books a sample in an application of the actor's business and returns its ID. It refuses as
+// Deliveries.Create does. The booking commits before its audit record is written. Where a process
+// dies in between, sending the form again writes the record.
 func (s *Samples) Book(ctx context.Context, by domain.AuditActor, sample Sample) (domain.ID, error) {
 	t := domain.Tenant{BusinessID: by.BusinessID, ApplicationID: sample.Application, Environment: domain.Sandbox}
 	if err := s.handling.owns(ctx, t); err != nil {
@@ -40,7 +39,7 @@ func (s *Samples) Book(ctx context.Context, by domain.AuditActor, sample Sample)
 	}
 	result, err := s.deliveries.Create(ctx, idempotency.Request{Tenant: t, Key: sample.Key, Fingerprint: sample.Fingerprint}, sample.Order,
 		func(d *domain.Delivery) domain.Answer {
-			body, _ := json.Marshal(d.ID) // a text has a form as JSON
+			body, _ := json.Marshal(d.ID) // a string always has JSON
 			return domain.Answer{Status: 201, Body: body}
 		})
 	if err != nil {
@@ -50,15 +49,15 @@ func (s *Samples) Book(ctx context.Context, by domain.AuditActor, sample Sample)
 	if err := json.Unmarshal(result.Answer.Body, &id); err != nil {
 		return "", domain.Internal(err)
 	}
-	return id, s.tell(ctx, by, id, result.Replayed)
+	return id, s.record(ctx, by, id, result.Replayed)
 }
 
-// tell writes the record of a booking, once.
-func (s *Samples) tell(ctx context.Context, by domain.AuditActor, id domain.ID, replayed bool) error {
+// record writes the audit record of a booking, once.
+func (s *Samples) record(ctx context.Context, by domain.AuditActor, id domain.ID, replayed bool) error {
 	if replayed {
-		told, err := s.handling.log.EntriesOfBusiness(ctx, by.BusinessID, domain.AuditFilter{Action: domain.ActionDeliveryBook, Target: id},
+		entries, err := s.handling.log.EntriesOfBusiness(ctx, by.BusinessID, domain.AuditFilter{Action: domain.ActionDeliveryBook, Target: id},
 			domain.PageRequest{Limit: 1})
-		if err != nil || len(told) > 0 {
+		if err != nil || len(entries) > 0 {
 			return err
 		}
 	}
@@ -66,7 +65,7 @@ func (s *Samples) tell(ctx context.Context, by domain.AuditActor, id domain.ID, 
 		return domain.AuditRecord{Action: domain.ActionDeliveryBook, Target: id, BusinessID: by.BusinessID}, nil
 	})
 	if errors.Is(err, ports.ErrOutcomeUnknown) {
-		return nil // the booking is known, and its page tells of it
+		return nil // the booking is known, and its page shows it
 	}
 	return err
 }

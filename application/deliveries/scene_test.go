@@ -20,7 +20,7 @@ var (
 	depot = domain.Pickup{Name: "Depot", Contact: "+233302000001", Address: "Ring Road", Coordinates: accra}
 )
 
-// pricing and area are the simplest things that keep the promises of their ports.
+// pricing and area are the simplest implementations that keep the promises of their ports.
 type pricing func(context.Context, domain.Trip) (domain.Quote, error)
 
 func (p pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
@@ -40,7 +40,7 @@ func newPrice(context.Context, domain.Trip) (domain.Quote, error) {
 	}, nil
 }
 
-// scene is the use cases on a real database, with every dependency replaceable.
+// scene holds the use cases on a real database. Every dependency can be replaced.
 type scene struct {
 	*deliveries.Deliveries
 	*stage.Stage
@@ -113,7 +113,7 @@ func (s *scene) newLocation(t *testing.T, tenant domain.Tenant, change func(*dom
 	return p
 }
 
-// order is a good order to an inline recipient.
+// order returns a valid order to an inline recipient.
 func order(change func(*deliveries.Order)) deliveries.Order {
 	o := deliveries.Order{
 		Recipient: &deliveries.InlineRecipient{
@@ -133,7 +133,7 @@ func moving(o *deliveries.Order) {
 	o.Simulation = &domain.Plan{Scenario: domain.ScenarioDelivered, StepSeconds: 15}
 }
 
-// create sends an order; the answer's body is the whole delivery as JSON.
+// create sends an order. The response body is the whole delivery as JSON.
 func (s *scene) create(ctx context.Context, r idempotency.Request, o deliveries.Order) (idempotency.Result, error) {
 	return s.Create(ctx, r, func() (deliveries.Order, error) { return o, nil }, render)
 }
@@ -149,7 +149,7 @@ func render(d *domain.Delivery) domain.Answer {
 	return domain.Answer{Status: 201, Location: "/v1/deliveries/" + string(d.ID), Body: body}
 }
 
-// mustCreate sends an order that has to be booked and returns what is stored.
+// mustCreate sends an order that must be booked and returns the stored delivery.
 func (s *scene) mustCreate(t *testing.T, r idempotency.Request, o deliveries.Order) *domain.Delivery {
 	t.Helper()
 	result, err := s.create(t.Context(), r, o)

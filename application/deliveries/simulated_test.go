@@ -17,7 +17,7 @@ import (
 	"waybill/test/stage"
 )
 
-// run books so many deliveries that a scenario moves, and returns the last.
+// run books n deliveries that a scenario moves, and returns the last one.
 func (s *scene) run(t *testing.T, n int) (last *domain.Delivery) {
 	t.Helper()
 	for i := range n {
@@ -65,7 +65,7 @@ func TestAtTheLimitNoMoreSimulationsAreBooked(t *testing.T) {
 	late := stage.Key(s.tenant, "one-too-many", 1)
 	_, err := s.create(t.Context(), late, order(moving))
 	e := wantCode(t, err, "SIMULATION_LIMIT")
-	// The first of them was created a little less than the minute ago that it takes.
+	// The first simulation takes one minute and began a little less than a minute ago.
 	if e.Details["limit"] != 100 || e.RetryAfter < time.Second || e.RetryAfter > time.Minute {
 		t.Errorf("retry after %v, details %v", e.RetryAfter, e.Details)
 	}
@@ -80,7 +80,7 @@ func TestAtTheLimitNoMoreSimulationsAreBooked(t *testing.T) {
 	sibling := s.NewApplication(t, s.tenant)
 	s.mustCreate(t, stage.Key(sibling, "order-0001", 1), order(moving))
 
-	// The place of one that ended is free, and so is the key.
+	// The place of an ended simulation is free, and so is the key.
 	if _, err := s.Cancel(t.Context(), idempotency.Request{Tenant: s.tenant}, last.ID, render); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestAScenarioThatMakesNoSenseIsRefusedBeforeThePriceAndBehindThePickup(t *t
 	s.WantRunning(t, s.tenant, 0)
 }
 
-// The last place may have been taken by the caller's own first try.
+// The last place may be taken by the caller's own first try.
 func TestAnOwnFirstTryThatTookTheLastPlaceIsReplayed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -10,40 +10,39 @@ import (
 	"waybill/ports"
 )
 
-// misses is how many unknown references of a client address are looked up at once.
-// It spares the database; the 60 bits of a reference are the defence against
-// guessing.
+// misses limits how many unknown references a client address may look up before batching. It spares
+// the database. The 60 bits of a reference are the defence against guessing.
 var misses = domain.RateLimit{Limit: 100, Window: time.Minute}
 
-// mostDoubtful is how many references are looked up together: a thousand a second in
-// all, with which a guesser finds one of a million deliveries once in 36 years.
-const mostDoubtful = 100
+// maxDoubtful limits how many references are looked up together. At a thousand a second in all, a
+// guesser finds one of a million deliveries once in 36 years.
+const maxDoubtful = 100
 
 // Tracking finds deliveries by their reference.
 type Tracking struct {
 	storage  ports.Storage
 	limiter  ports.RateLimiter
-	familiar *familiar
-	doubtful *lookups.Lookups[domain.Reference] // from addresses that missed too often
+	cache    *referenceCache
+	doubtful *lookups.Lookups[domain.Reference] // from addresses with too many misses
 }
 
-// New makes the use case.
+// NewTracking returns the use case.
 func NewTracking(s ports.Storage, l ports.RateLimiter) *Tracking {
 	return &Tracking{
-		storage: s, limiter: l, familiar: newFamiliar(mostFamiliar),
-		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of []domain.Reference) ([]domain.Reference, error) {
+		storage: s, limiter: l, cache: newReferenceCache(maxCachedReferences),
+		doubtful: lookups.New(maxDoubtful, func(ctx context.Context, of []domain.Reference) ([]domain.Reference, error) {
 			return s.Read().Tracking.Known(ctx, of)
 		}),
 	}
 }
 
-// Find shows the delivery with a reference to a client address. One that does not
-// exist and a text that is no reference are both domain.ErrNotFound, after the same
-// work, or a KindLimited error where the address had too many of them. One that
-// exists is found at any time. While the limiter fails no request is refused.
+// Find returns the delivery of a reference for a client address. An unknown reference and a
+// malformed one take the same work. Both return domain.ErrNotFound, or a KindLimited error where
+// the address had too many of them. A delivery that exists is always found. While the limiter
+// fails, no request is refused.
 func (t *Tracking) Find(ctx context.Context, address, reference string) (domain.Tracking, error) {
 	r := domain.Reference(reference)
-	if t.familiar.knows(r) {
+	if t.cache.contains(r) {
 		return t.storage.Read().Tracking.Find(ctx, r)
 	}
 	bucket := ports.Bucket{Scope: "tracking", Name: address, Limit: misses}
@@ -61,12 +60,12 @@ func (t *Tracking) Find(ctx context.Context, address, reference string) (domain.
 	}
 	found, err := t.storage.Read().Tracking.Find(ctx, r)
 	if charged && !errors.Is(err, domain.ErrNotFound) {
-		// Also where the storage failed: that is no miss of the client. A failed
-		// refund costs it one miss.
+		// This includes failures of the storage, which are no misses of the client. A failed refund
+		// costs the client one miss.
 		_ = t.limiter.GiveBack(context.WithoutCancel(ctx), bucket)
 	}
 	if err == nil {
-		t.familiar.add(r)
+		t.cache.add(r)
 	}
 	return found, err
 }

@@ -20,7 +20,7 @@ import (
 	"waybill/test/sample"
 )
 
-// records is a storage with deliveries that are written directly.
+// records is a storage whose deliveries are written directly.
 type records struct {
 	ports.Storage
 	ports.TrackingReader
@@ -28,7 +28,7 @@ type records struct {
 	mu        sync.Mutex
 	found     map[domain.Reference]domain.Tracking
 	looks     int
-	questions int // for many at once
+	questions int // batched lookups
 	fails     error
 }
 
@@ -91,7 +91,7 @@ func (s *records) looked() int {
 	return s.looks
 }
 
-// What the public may see grows only with a decision; this list is where to make it.
+// The public sees more only after a decision. Extend this list to make it.
 func TestWhatIsTrackedHoldsNoMoreThanItMay(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[reflect.Type][]string{
@@ -178,8 +178,8 @@ func TestAnAddressWithTooManyMissesIsToldWhenToComeBackAndIsLookedUpWithOthers(t
 	}
 }
 
-// A hundred people behind one address guess as fast as they are answered, in the
-// time of the bubble, and others open pages that they never opened before.
+// A hundred people behind one address guess as fast as they get responses, in the fake time of the
+// bubble. Others open pages that they never opened before.
 func TestAPageThatExistsOpensWhateverOthersGuess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestAPageThatExistsOpensWhateverOthersGuess(t *testing.T) {
 		opening.Wait()
 		stop()
 		guessing.Wait()
-		// 5.1 seconds of them.
+		// 5.1 seconds of batches.
 		if n := records.asked(); n > 60 {
 			t.Errorf("%d questions for many", n)
 		}
@@ -222,7 +222,7 @@ func TestAPageThatExistsOpensWhateverOthersGuess(t *testing.T) {
 	})
 }
 
-// windowless admits a hundred, and forgets none of them.
+// windowless admits a hundred requests and never frees any of them.
 type windowless struct {
 	ports.RateLimiter
 	taken atomic.Int64

@@ -11,45 +11,45 @@ import (
 	"waybill/ports"
 )
 
-// Limits on the watches of one process. Many people share an address, yet each
-// needs only a few open pages; and a delivery has one recipient and their family,
-// from however many addresses they watch it.
+// Limits on the watches of one process. Many people share an address, yet each needs only a few
+// open pages. A delivery has one recipient and their family, who may watch it from any number of
+// addresses.
 const (
-	mostWatches      = 1000
-	mostPerAddress   = 10
-	mostPerReference = 50
+	maxWatches      = 1000
+	maxPerAddress   = 10
+	maxPerReference = 50
 )
 
-// How often what is watched is looked at. After a failure a rider may try again
-// at once; later people decide what comes next, which takes longer.
+// How often a watched delivery is read. After a failure a rider may try again at once. Later,
+// people decide what comes next, which takes longer.
 const (
-	lookEvery       = 2 * time.Second
-	lookAfterFailed = 10 * time.Second
-	freshlyFailed   = time.Minute // of watching; until then as often as before
-	lookTimeout     = 5 * time.Second
+	readInterval            = 2 * time.Second
+	readIntervalAfterFailed = 10 * time.Second
+	freshlyFailed           = time.Minute // of watching; until then as often as before
+	readTimeout             = 5 * time.Second
 )
 
-// ErrTooManyWatches means that this process, or the client's address, watches as much
-// as it may, or that the delivery is watched by as many as may. The delivery can still be looked at.
+// ErrTooManyWatches means that this process, the client's address or the delivery has the maximum
+// of watches. The delivery can still be looked up.
 var ErrTooManyWatches = errors.New("too many watch already")
 
-// Watches tells of changes of deliveries.
+// Watches reports changes of deliveries.
 type Watches struct {
 	storage ports.Storage
 	log     *slog.Logger
 
 	mu        sync.Mutex
 	polls     map[domain.Reference]*poll
-	addresses map[string]int // watches of each
+	addresses map[string]int // number of watches by address
 	open      int
 }
 
-// NewWatches makes an empty one. No goroutine runs while there are no watchers.
+// NewWatches returns a Watches without any watch. No goroutine runs while there are no watchers.
 func NewWatches(s ports.Storage, log *slog.Logger) *Watches {
 	return &Watches{storage: s, log: log, polls: map[domain.Reference]*poll{}, addresses: map[string]int{}}
 }
 
-// Watch is one client's.
+// Watch is the watch of one client.
 type Watch struct {
 	all       *Watches
 	poll      *poll
@@ -62,56 +62,56 @@ type Watch struct {
 type poll struct {
 	watches int // under the lock of Watches
 	stop    context.CancelFunc
-	ended   chan struct{} // closed when nothing of it runs any more
+	ended   chan struct{} // closed when its goroutine has ended
 
-	mu     sync.Mutex
-	latest domain.Tracking
-	news   chan struct{} // closed when latest is replaced
+	mu      sync.Mutex
+	latest  domain.Tracking
+	changed chan struct{} // closed when latest is replaced
 }
 
-// Watch begins to watch a delivery that the client was shown as found. Close
-// must be called. ErrTooManyWatches when it is one too many.
+// Watch begins to watch a delivery that the client was shown as found. The caller must call Close.
+// It returns ErrTooManyWatches beyond a limit.
 func (w *Watches) Watch(address string, r domain.Reference, found domain.Tracking) (*Watch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.open >= mostWatches || w.addresses[address] >= mostPerAddress {
+	if w.open >= maxWatches || w.addresses[address] >= maxPerAddress {
 		return nil, ErrTooManyWatches
 	}
 	p := w.polls[r]
-	if p != nil && p.watches >= mostPerReference {
+	if p != nil && p.watches >= maxPerReference {
 		return nil, ErrTooManyWatches
 	}
 	w.open++
 	w.addresses[address]++
 	if p == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		p = &poll{stop: stop, ended: make(chan struct{}), latest: found, news: make(chan struct{})}
+		p = &poll{stop: stop, ended: make(chan struct{}), latest: found, changed: make(chan struct{})}
 		w.polls[r] = p
 		go w.follow(ctx, r, p)
 	}
 	p.watches++
-	p.tell(found)
+	p.update(found)
 	return &Watch{all: w, poll: p, reference: r, address: address}, nil
 }
 
-// Next waits until the delivery is beyond a sequence and shows it. The error is
-// that of ctx.
+// Next waits until the delivery is beyond a sequence and returns it. It returns an error only from
+// ctx.
 func (w *Watch) Next(ctx context.Context, sequence int) (domain.Tracking, error) {
 	for {
-		latest, news := w.poll.state()
+		latest, changed := w.poll.state()
 		if latest.Sequence > sequence {
 			return latest, nil
 		}
 		select {
-		case <-news:
+		case <-changed:
 		case <-ctx.Done():
 			return domain.Tracking{}, ctx.Err()
 		}
 	}
 }
 
-// Close ends the watch, and with the last one of a delivery the looking at it;
-// when it returns, no such look is under way.
+// Close ends the watch. The last Close for a delivery stops reading it and waits for a read under
+// way.
 func (w *Watch) Close() { w.left.Do(w.leave) }
 
 func (w *Watch) leave() {
@@ -121,7 +121,7 @@ func (w *Watch) leave() {
 	}
 }
 
-// drop reports whether no watcher is left.
+// drop removes a watch and reports whether it was the last one of its delivery.
 func (w *Watches) drop(leaving *Watch) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,8 +137,7 @@ func (w *Watches) drop(leaving *Watch) bool {
 	return true
 }
 
-// follow reads until the delivery has reached its last status, or has no watcher
-// left.
+// follow reads until the delivery has reached its final status or has no watcher left.
 func (w *Watches) follow(ctx context.Context, r domain.Reference, p *poll) {
 	defer close(p.ended)
 	failing := false
@@ -158,12 +157,12 @@ func (w *Watches) follow(ctx context.Context, r domain.Reference, p *poll) {
 			pause.Stop()
 			return
 		}
-		seen, err := w.look(ctx, r)
+		seen, err := w.read(ctx, r)
 		if ctx.Err() != nil {
 			return
 		}
 		if err == nil {
-			p.tell(seen)
+			p.update(seen)
 		} else if !failing {
 			w.log.WarnContext(ctx, "tracking pages wait: a delivery cannot be read", "error", err)
 		}
@@ -171,33 +170,33 @@ func (w *Watches) follow(ctx context.Context, r domain.Reference, p *poll) {
 	}
 }
 
-func (w *Watches) look(ctx context.Context, r domain.Reference) (domain.Tracking, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+func (w *Watches) read(ctx context.Context, r domain.Reference) (domain.Tracking, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	return w.storage.Read().Tracking.Find(ctx, r)
 }
 
 func pace(s domain.Status, seenFor time.Duration) time.Duration {
 	if s == domain.Failed && seenFor >= freshlyFailed {
-		return lookAfterFailed
+		return readIntervalAfterFailed
 	}
-	return lookEvery
+	return readInterval
 }
 
-func (p *poll) state() (latest domain.Tracking, news <-chan struct{}) {
+func (p *poll) state() (latest domain.Tracking, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.latest, p.news
+	return p.latest, p.changed
 }
 
-// tell replaces what is known with what is newer.
-func (p *poll) tell(seen domain.Tracking) {
+// update replaces the latest state if the given one is newer.
+func (p *poll) update(seen domain.Tracking) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if seen.Sequence <= p.latest.Sequence {
 		return
 	}
 	p.latest = seen
-	close(p.news)
-	p.news = make(chan struct{})
+	close(p.changed)
+	p.changed = make(chan struct{})
 }

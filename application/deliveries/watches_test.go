@@ -16,7 +16,7 @@ import (
 	"waybill/test/sample"
 )
 
-// watch begins one that has to be let in.
+// watch begins a watch that must be admitted.
 func watch(t *testing.T, w *deliveries.Watches, address string, r domain.Reference, found domain.Tracking) *deliveries.Watch {
 	t.Helper()
 	watch, err := w.Watch(address, r, found)
@@ -106,7 +106,7 @@ func TestALaterWatcherKnowsAtOnceWhatOthersKnow(t *testing.T) {
 		begun := time.Now()
 		second := watch(t, all, "192.0.2.2", r, newer)
 		defer second.Close()
-		late := watch(t, all, "192.0.2.3", r, old) // it was shown an older one
+		late := watch(t, all, "192.0.2.3", r, old) // its page shows an older state
 		defer late.Close()
 		for _, w := range []*deliveries.Watch{first, late} {
 			if got, err := w.Next(t.Context(), 1); err != nil || got.Sequence != 2 || time.Since(begun) != 0 {
@@ -191,7 +191,7 @@ func TestAnAddressAndAProcessWatchOnlySoMuch(t *testing.T) {
 			t.Errorf("the thousand and first: %v", err)
 		}
 		open[0].Close()
-		open[0].Close() // twice is once
+		open[0].Close() // a second Close does nothing
 		r := sample.Reference()
 		watch(t, all, "198.51.100.1", r, records.put(r, domain.Booked, 1)).Close()
 		again := watch(t, all, "192.0.2.0", r, records.put(r, domain.Booked, 1))

@@ -14,11 +14,10 @@ type SentWebhook struct {
 	Attempts []domain.WebhookAttempt // the last ones, by number
 }
 
-// webhooksTold is how many webhooks for an endpoint are told of: more than a delivery
-// has events.
-const webhooksTold = 50
+// maxWebhooks limits the webhooks listed per endpoint. A delivery has fewer events.
+const maxWebhooks = 50
 
-// Webhooks are what became of the events of a delivery at the endpoints of its application.
+// Webhooks lists the webhooks of a delivery's events at the endpoints of its application.
 func Webhooks(ctx context.Context, read ports.Readers, d *domain.Delivery) (all []SentWebhook, err error) {
 	endpoints, err := read.Webhooks.Endpoints(ctx, d.Tenant, domain.PageRequest{Limit: domain.MaxWebhookEndpoints})
 	if err != nil {
@@ -26,11 +25,11 @@ func Webhooks(ctx context.Context, read ports.Readers, d *domain.Delivery) (all 
 	}
 	of := domain.WebhookDeliveryFilter{DeliveryID: d.ID, CreatedAfter: &d.CreatedAt}
 	for _, e := range endpoints {
-		sent, err := read.Webhooks.Deliveries(ctx, d.Tenant, e.ID, of, domain.PageRequest{Limit: webhooksTold})
+		sent, err := read.Webhooks.Deliveries(ctx, d.Tenant, e.ID, of, domain.PageRequest{Limit: maxWebhooks})
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range sent[:min(len(sent), webhooksTold)] {
+		for _, w := range sent[:min(len(sent), maxWebhooks)] {
 			shown := SentWebhook{WebhookDelivery: w, URL: e.URL}
 			if w.Attempts > 0 {
 				if shown.Attempts, err = read.Webhooks.Attempts(ctx, d.Tenant, w.ID); err != nil {

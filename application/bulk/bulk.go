@@ -12,7 +12,7 @@ import (
 	"waybill/ports"
 )
 
-// Bulk is the use case of creating many deliveries in one request.
+// Bulk creates many deliveries in one request.
 type Bulk struct {
 	storage    ports.Storage
 	gate       *idempotency.Gate
@@ -22,28 +22,28 @@ type Bulk struct {
 	lease      time.Duration
 
 	permits  *permits
-	underWay sync.Map // requests that this process works on, or that wait here for their turn, by name
+	underWay sync.Map // names of requests that this process works on, or that wait here for their turn
 	stopping chan struct{}
 	stop     sync.Once
 }
 
-// Lease is how long a bulk stays reserved for a process that gives no sign of
-// life. It bounds how long a caller waits before it can resume after a crash; a
-// process that lives renews it, however long it works.
+// Lease is how long a bulk stays reserved for a process that does not renew it. It limits how long
+// a caller waits before it can resume after a crash. A running process renews it, however long it
+// works.
 type Lease time.Duration
 
-// New makes the use case.
+// New returns the use case.
 func New(s ports.Storage, g *idempotency.Gate, d *deliveries.Deliveries, ids ports.Identifiers, log *slog.Logger, lease Lease,
 	throttle Throttle) *Bulk {
 	return &Bulk{storage: s, gate: g, deliveries: d, ids: ids, log: log, lease: time.Duration(lease), permits: newPermits(throttle),
 		stopping: make(chan struct{})}
 }
 
-// Stop lets every bulk end with the items it is at. Their callers are told to
-// send the request again, and another process goes on.
+// Stop ends every bulk after its current items. Callers are asked to send the request again, and
+// another process resumes it.
 func (b *Bulk) Stop() { b.stop.Do(func() { close(b.stopping) }) }
 
-// Item is one order of a bulk, and what is wrong with its fields one by one.
+// Item is one order of a bulk, with the errors of its single fields.
 type Item struct {
 	Order    deliveries.Order
 	Problems []domain.FieldError
@@ -51,28 +51,26 @@ type Item struct {
 
 // Rendering turns outcomes into the bytes that are stored and replayed.
 type Rendering struct {
-	// Entry is the entry of an item: of the delivery that was created, or of
-	// the refusal where that is not nil.
+	// Entry renders the entry of an item: the delivery that was created, or the refusal where that
+	// is not nil.
 	Entry func(index int, created *domain.Delivery, refusal *domain.Error) []byte
-	// Whole is the answer around the entries of all items, in their order.
+	// Whole renders the answer around the entries of all items, in their order.
 	Whole func(created, failed int, entries [][]byte) domain.Answer
 }
 
-// Turn waits until a bulk may begin its work, holding nothing of the database. done
-// has to be called at the end of the work, which has the time of the context that
-// it returns.
+// Turn waits until a bulk may begin its work, without an open transaction. The caller must call
+// done at the end of the work, and must end it with the returned context.
 type Turn func(ctx context.Context) (work context.Context, done func(), err error)
 
-// Create books the orders of a form exactly once per Idempotency-Key. The form
-// is read, and the turn awaited, only when the key was not answered before. It
-// returns what form and turn return; BULK_VALIDATION_FAILED with every problem that a single create could
-// be refused for before its price is asked, and DUPLICATE_EXTERNAL_ID;
-// IDEMPOTENCY_IN_PROGRESS when the request is to be sent again to go on, and at
-// once for a key that is at work or waits for its turn.
+// Create books the orders of a form exactly once per Idempotency-Key. It reads the form, and waits
+// for the turn, only when the key has no answer yet. It returns the errors of form and turn.
+// BULK_VALIDATION_FAILED lists every problem for which a single create would be refused before
+// pricing, and DUPLICATE_EXTERNAL_ID. IDEMPOTENCY_IN_PROGRESS asks the caller to send the request
+// again to resume it. A key that is at work or waits for its turn gets it at once.
 func (b *Bulk) Create(ctx context.Context, req idempotency.Request, turn Turn, form func() ([]Item, error), to Rendering) (idempotency.Result, error) {
 	known, err := b.gate.Recall(ctx, req)
 	if b.AtWork(req.Tenant, req.Key) && domain.HasCode(err, domain.CodeIdempotencyInProgress) {
-		return idempotency.Result{}, inProgress() // its lease ends later, but nothing died
+		return idempotency.Result{}, inProgress() // its lease ends later, but no process died
 	}
 	if err != nil || known.Answered {
 		return known.Result, err
@@ -93,19 +91,19 @@ func (b *Bulk) Create(ctx context.Context, req idempotency.Request, turn Turn, f
 	defer done()
 	r := &run{Bulk: b, req: req, items: items, to: to, drafts: make([]*deliveries.Draft, len(items)), done: map[int]domain.BulkItem{}}
 	if !known.Unfinished {
-		// A resumed bulk must not be refused as a whole: part of it may be
-		// booked. An item that has become invalid fails by itself.
+		// A resumed bulk must not be refused as a whole, since part of it may be booked. An item
+		// that has become invalid fails by itself.
 		if err := r.check(ctx); err != nil {
 			return b.gate.Explain(ctx, req, err)
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return idempotency.Result{}, err // the caller hung up while it still could
+		return idempotency.Result{}, err // the caller hung up before the first write
 	}
 	return r.carryOut(ctx)
 }
 
-// name is the name of a request, by its key.
+// name identifies a request by its key.
 type name struct {
 	application domain.ID
 	environment domain.Environment
@@ -114,8 +112,8 @@ type name struct {
 
 func nameOf(t domain.Tenant, key string) name { return name{t.ApplicationID, t.Environment, key} }
 
-// AtWork reports whether a bulk under the key is at work in this process, or waits
-// here for its turn.
+// AtWork reports whether a bulk under the key is at work in this process, or waits here for its
+// turn.
 func (b *Bulk) AtWork(t domain.Tenant, key string) bool {
 	_, here := b.underWay.Load(nameOf(t, key))
 	return here

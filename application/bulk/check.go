@@ -7,17 +7,16 @@ import (
 	"waybill/domain"
 )
 
-// checksAtOnce is how many items of one bulk are checked at a time.
+// checksAtOnce limits how many items of one bulk are checked at a time.
 const checksAtOnce = 8
 
-// check drafts every order. As long as any item is wrong, everything that is
-// wrong with any of them is one BULK_VALIDATION_FAILED.
+// check drafts every order. It returns the problems of all items as one BULK_VALIDATION_FAILED.
 func (r *run) check(ctx context.Context) error {
-	told := make([][]domain.BulkProblem, len(r.items))
+	found := make([][]domain.BulkProblem, len(r.items))
 	failures := make([]error, len(r.items))
 	each(len(r.items), checksAtOnce, func(i int) {
 		failures[i] = domain.Safely(func() (err error) {
-			told[i], err = r.draft(ctx, i)
+			found[i], err = r.draft(ctx, i)
 			return err
 		})
 	})
@@ -27,7 +26,7 @@ func (r *run) check(ctx context.Context) error {
 		if failures[i] != nil {
 			return failures[i]
 		}
-		problems = append(problems, told[i]...)
+		problems = append(problems, found[i]...)
 		externalIDs[i] = r.items[i].Order.ExternalID
 	}
 	problems = append(problems, domain.DuplicateExternalIDs(externalIDs)...)
@@ -44,8 +43,8 @@ func (r *run) check(ctx context.Context) error {
 	return nil
 }
 
-// draft checks one order and tells all its problems, in the order in which a
-// single create would tell the first.
+// draft checks one order and lists all its problems. A single create would report the first of
+// them.
 func (r *run) draft(ctx context.Context, i int) (problems []domain.BulkProblem, err error) {
 	item := &r.items[i]
 	if len(item.Problems) > 0 {
@@ -65,7 +64,7 @@ func (r *run) draft(ctx context.Context, i int) (problems []domain.BulkProblem, 
 	return problems, nil
 }
 
-// each calls f for every index below n, so many at a time, and waits for all.
+// each calls f for every index below n, atOnce at a time, and waits for all.
 func each(n, atOnce int, f func(i int)) {
 	next := make(chan int)
 	var workers sync.WaitGroup

@@ -27,19 +27,19 @@ type problem struct {
 	field string
 }
 
-// problemsOf are the entries of a refusal; every one has to have a message.
+// problemsOf lists the entries of a refusal. Every entry must have a message.
 func problemsOf(t *testing.T, err error) []problem {
 	t.Helper()
 	e := wantCode(t, err, "BULK_VALIDATION_FAILED")
-	var told []problem
+	var got []problem
 	for _, entry := range e.Details["errors"].([]map[string]any) {
 		field, _ := entry["field"].(string)
-		told = append(told, problem{entry["index"].(int), entry["code"].(string), field})
+		got = append(got, problem{entry["index"].(int), entry["code"].(string), field})
 		if entry["message"].(string) == "" {
 			t.Errorf("%v has no message", entry)
 		}
 	}
-	return told
+	return got
 }
 
 // untouched fails unless nothing at all was created or remembered.
@@ -83,11 +83,11 @@ func TestAsLongAsAnyItemIsWrongNothingIsCreatedAndEveryProblemIsTold(t *testing.
 		{Field: "vehicle_type", Code: domain.FieldRequired, Message: "is required"},
 		{Field: "payment.goods_value", Code: domain.FieldInvalidType, Message: "must be a number"},
 	}
-	set(7, func(o *deliveries.Order) { // what hangs on the amount is not judged, the place is
+	set(7, func(o *deliveries.Order) { // rules about the amount are skipped, those about the place are not
 		o.Payment.Type, o.Pickup, o.PickupLocationID = domain.CashOnDelivery, nil, new("pkp_1")
 	})
 	set(9, func(o *deliveries.Order) { o.ExternalID, o.Payment.Type = "same", domain.CashOnDelivery })
-	// 8, 10 and 11 are as they should be.
+	// 8, 10 and 11 are valid.
 
 	_, err := s.start("a").send(t.Context(), s.ask, items)
 	want := []problem{
@@ -100,8 +100,8 @@ func TestAsLongAsAnyItemIsWrongNothingIsCreatedAndEveryProblemIsTold(t *testing.
 		{7, "VALIDATION_ERROR", "vehicle_type"}, {7, "VALIDATION_ERROR", "payment.goods_value"}, {7, "PICKUP_LOCATION_NOT_FOUND", ""},
 		{9, "COD_GOODS_VALUE_REQUIRED", ""}, {9, "DUPLICATE_EXTERNAL_ID", "external_id"},
 	}
-	if told := problemsOf(t, err); !slices.Equal(told, want) {
-		t.Errorf("told\n%v\nwant\n%v", told, want)
+	if got := problemsOf(t, err); !slices.Equal(got, want) {
+		t.Errorf("got\n%v\nwant\n%v", got, want)
 	}
 	if e := wantCode(t, err, "BULK_VALIDATION_FAILED"); e.Message != "14 problems in 8 of 12 items; nothing was created." {
 		t.Errorf("message %q", e.Message)
@@ -117,8 +117,8 @@ func TestOneWrongItemIsEnough(t *testing.T) {
 		items := orders(domain.MaxBulkItems)
 		items[wrong].Order.Pickup = nil
 		_, err := a.send(t.Context(), s.ask, items)
-		if told := problemsOf(t, err); !slices.Equal(told, []problem{{wrong, "PICKUP_SHAPE_CONFLICT", ""}}) {
-			t.Errorf("item %d: told %v", wrong, told)
+		if got := problemsOf(t, err); !slices.Equal(got, []problem{{wrong, "PICKUP_SHAPE_CONFLICT", ""}}) {
+			t.Errorf("item %d: got %v", wrong, got)
 		}
 	}
 	s.untouched(t)
@@ -172,7 +172,7 @@ func TestABulkIsNotToldToBeWrongWhereItsOwnFirstTryWasRight(t *testing.T) {
 	items := orders(2, func(_ int, o *deliveries.Order) { o.Pickup, o.PickupLocationID = nil, new(string(place.ID)) })
 	first, second := s.start("first"), s.start("second")
 	var answered bool
-	// The first goes through while the form of the second is read, and then the place is closed.
+	// The first create succeeds while the form of the second is read, and then the place is closed.
 	got, err := second.Create(t.Context(), s.ask, atOnce, func() ([]bulk.Item, error) {
 		got, err := first.send(t.Context(), s.ask, items)
 		s.wantOutcome(t, got, err, 2, 0)
@@ -202,8 +202,8 @@ func TestItemsAreCheckedEightAtATime(t *testing.T) {
 		}
 		start := time.Now()
 		_, err := s.start("a").send(t.Context(), s.ask, orders(20))
-		if told := problemsOf(t, err); len(told) != 20 || most.Load() != 8 || time.Since(start) != 3*time.Second {
-			t.Errorf("%d problems, %d at a time, in %s", len(told), most.Load(), time.Since(start))
+		if got := problemsOf(t, err); len(got) != 20 || most.Load() != 8 || time.Since(start) != 3*time.Second {
+			t.Errorf("%d problems, %d at a time, in %s", len(got), most.Load(), time.Since(start))
 		}
 	})
 }
@@ -223,7 +223,7 @@ func TestAPanicWhileItemsAreCheckedIsAnError(t *testing.T) {
 	s.wantOutcome(t, got, err, 10, 0)
 }
 
-// panicking is a normalizer that cannot bear one address.
+// panicking is a normalizer that panics on one address.
 type panicking struct {
 	stage.FoldCase
 	at string
@@ -255,7 +255,7 @@ func (s *scene) newLocation(t *testing.T, change func(*domain.PickupLocation)) d
 	return p
 }
 
-// close switches a pickup location off.
+// close disables a pickup location.
 func (s *scene) close(t *testing.T, p domain.PickupLocation) {
 	t.Helper()
 	p.Active = false

@@ -19,7 +19,7 @@ type examined struct {
 	process *process
 	items   []bulk.Item
 	last    idempotency.Result
-	least   int // how many items have to be created, whatever goes wrong
+	least   int // how many items must be created, whatever fails
 }
 
 func (e *examined) send(ctx context.Context) (idempotency.Result, error) {
@@ -30,8 +30,8 @@ func (e *examined) send(ctx context.Context) (idempotency.Result, error) {
 	return got, err
 }
 
-// Whichever call fails in whichever way, the same request sent again, when the
-// lease has run out, is answered once for all, and every item is done once.
+// Whichever call fails in whichever way, a retry after the end of the lease gets the final answer,
+// and every item is done once.
 func TestWhicheverCallOfABulkFailsTheRetryFindsEveryItemOnce(t *testing.T) {
 	t.Parallel()
 	stage.Exam[*examined]{
@@ -62,9 +62,8 @@ func TestWhicheverCallOfABulkFailsTheRetryFindsEveryItemOnce(t *testing.T) {
 			Check: everyItemOnce,
 		},
 		{
-			// key; recipients; transaction: claim, items; price of each; of the
-			// first a booking; of the second a transaction: sign of life, item;
-			// transaction: answer
+			// key; recipients; transaction: claim, items; price of each; of the first a booking; of
+			// the second a transaction: extend, item; transaction: answer
 			Name: "an item that is refused", Keyed: true, Calls: 1 + 2 + 3 + 2 + 1 + 3 + 2,
 			Ready: func(_ *testing.T, e *examined) stage.Send {
 				e.items, e.price = orders(2), noPriceFor(1)
@@ -95,8 +94,8 @@ func everyItemOnce(t *testing.T, e *examined) {
 	e.wantOutcome(t, e.last, nil, len(e.items), len(e.items)-o.Created)
 }
 
-// tap goes around every write of a process, counted from one: the claim, the
-// bookings and records of refusals, the answer.
+// tap wraps every write of a process, counted from one: the claim, the bookings and records of
+// refusals, the answer.
 type tap struct {
 	around func(call int, do func() error) error
 	calls  atomic.Int32
@@ -122,7 +121,7 @@ func (b tappedBookings) Book(ctx context.Context, w ports.BookingWrite) error {
 	return b.tap.call(func() error { return b.Bookings.Book(ctx, w) })
 }
 
-// startTapped starts a process with something around every write.
+// startTapped starts a process with a wrapper around every write.
 func (s *scene) startTapped(name string, around func(call int, do func() error) error) *process {
 	storage, bookings, t := s.storage, s.bookings, &tap{around: around}
 	defer func() { s.storage, s.bookings = storage, bookings }()
@@ -130,7 +129,7 @@ func (s *scene) startTapped(name string, around func(call int, do func() error) 
 	return s.start(name)
 }
 
-func TestACommitWithoutAnAnswerIsAskedForAgainAndNoCallerLearnsOfIt(t *testing.T) {
+func TestACommitWithoutAnAnswerIsRetriedAndNoCallerLearnsOfIt(t *testing.T) {
 	t.Parallel()
 	atEveryCall(t, func(t *testing.T, at int, committed bool) (reached bool) {
 		s := newScene(t)
@@ -156,10 +155,9 @@ func TestACommitWithoutAnAnswerIsAskedForAgainAndNoCallerLearnsOfIt(t *testing.T
 	})
 }
 
-// stall runs the scene's bulk in a process that is held up at a write, as by a
-// long pause of the machine: what it does afterwards it does with what it knew
-// before. Others go on meanwhile. It returns what the process says in the end;
-// there is no such write where reached is false.
+// stall runs the scene's bulk in a process that is held up at a write, as by a long pause of the
+// machine, and then continues with what it knew before. Others work meanwhile. It returns the final
+// result of the process. reached is false where there is no such write.
 func (s *scene) stall(t *testing.T, items []bulk.Item, at int, after bool, meanwhile func()) (got idempotency.Result, err error,
 	reached bool) {
 	t.Helper()
@@ -199,8 +197,8 @@ func (s *scene) stall(t *testing.T, items []bulk.Item, at int, after bool, meanw
 	return got, err, true
 }
 
-// atEveryCall runs a test before and behind the effect of every write, until
-// there is no such write any more.
+// atEveryCall runs a test before and after the effect of every write, until there is no such write
+// any more.
 func atEveryCall(t *testing.T, test func(t *testing.T, at int, after bool) (reached bool)) {
 	for _, behind := range []bool{false, true} {
 		for at, reached := 1, true; reached; at++ {

@@ -45,7 +45,7 @@ func TestItemsAreBookedInTheirOrderWhateverTheirPricesTake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		s.price = func(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
-			time.Sleep(time.Duration(20-itemOf(trip)) * 100 * time.Millisecond) // the first is the last to be there
+			time.Sleep(time.Duration(20-itemOf(trip)) * 100 * time.Millisecond) // the first price comes last
 			return goodPrice(ctx, trip)
 		}
 		got, err := s.start("a").send(t.Context(), s.ask, orders(20))
@@ -92,7 +92,7 @@ func TestAnItemThatIsRefusedStopsNoOther(t *testing.T) {
 			codes: []string{"EXTERNAL_ID_CONFLICT", "", "", "", "EXTERNAL_ID_CONFLICT"},
 			world: func(t *testing.T, s *scene) {
 				live := s.tenant
-				live.Environment = domain.Live // takes nothing here
+				live.Environment = domain.Live // this changes nothing here
 				for i, tenant := range []domain.Tenant{s.tenant, live, s.tenant} {
 					if err := s.Store.Book(t.Context(), sample.BookingWrite(tenant, func(b *domain.Booking) {
 						b.ExternalID, b.CreatedAt = []string{"order-0", "order-1", "order-4"}[i], stage.Noon
@@ -225,7 +225,7 @@ func TestOfManyEqualBulksAtOnceOneCreates(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range clients {
 		all.Go(func() {
-			// No courtesy lock holds them back: the key record alone decides.
+			// No lock outside the database holds them back. Only the key record decides.
 			results[i], errs[i] = processes[i%2].send(t.Context(), s.ask, orders(items, named))
 		})
 	}
@@ -317,8 +317,7 @@ func TestACallerThatHangsUp(t *testing.T) {
 	})
 }
 
-// A recipient's addresses are counted over the whole request, before any of it
-// is booked.
+// A recipient's addresses are counted over the whole request, before any of it is booked.
 func TestAddressesTooManyAreToldBeforeAnythingIsBooked(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -15,11 +15,11 @@ import (
 	"waybill/ports"
 )
 
-// MovesLease is how long a run stays reserved for a process that gives no sign of life.
-// Each item is one.
+// MovesLease is how long a run stays reserved for a process that does not renew it. Each item
+// renews it.
 const MovesLease = 10 * time.Second
 
-// Moves is the use case of moving many deliveries.
+// Moves moves many deliveries in one run.
 type Moves struct {
 	storage    ports.Storage
 	operations *deliveries.Operations
@@ -30,40 +30,40 @@ type Moves struct {
 	lease      time.Duration
 }
 
-// New makes the use case.
+// NewMoves returns the use case.
 func NewMoves(s ports.Storage, o *deliveries.Operations, c ports.Clock, ids ports.Identifiers, log *slog.Logger) *Moves {
 	return &Moves{storage: s, operations: o, log: audit.New(s, c, ids), clock: c, ids: ids, warnings: log, lease: MovesLease}
 }
 
-// MoveOrder is one delivery that is to be moved.
+// MoveOrder describes one delivery to move.
 type MoveOrder struct {
 	Name   string // a reference, in any spelling, or a delivery's ID
 	To     domain.Status
 	Reason domain.ReasonCode
 }
 
-// MoveOrders are what one request asks for.
+// MoveOrders describes what one request asks for.
 type MoveOrders struct {
-	// Run is the ID that the run gets; empty: one is drawn.
+	// Run is the ID for the run; empty: a new one is drawn.
 	Run domain.ID
-	// Key makes it happen once. All operators share the keys.
+	// Key makes the run happen once. All operators share the keys.
 	Key      string
 	By       domain.AuditActor
 	Items    []MoveOrder
-	Patience time.Duration // for which the request itself works, at least on one item
+	Patience time.Duration // how long the request itself works, at least on one item
 }
 
-// Advance moves the deliveries, or goes on with what the same orders began, and
-// returns the run at its end; replayed tells that another request brought it there.
-// VALIDATION_ERROR names fields of the items; IDEMPOTENCY_CONFLICT tells of other
-// orders under the key, or of a run of another key that has the ID. IDEMPOTENCY_IN_PROGRESS comes with the run as far as it is:
-// another process works on it, or patience is over, and it is carried to its end.
-// Once it has begun, a caller that hangs up changes nothing.
+// Advance moves the deliveries, or resumes the run of the same orders, and returns the finished
+// run. replayed reports that another request finished it. VALIDATION_ERROR names fields of the
+// items. IDEMPOTENCY_CONFLICT means that the key has other orders, or that a run of another key has
+// the ID. IDEMPOTENCY_IN_PROGRESS comes with the run so far: another process works on it, or
+// patience is over, and the run will be finished. Once it has begun, a caller that hangs up changes
+// nothing.
 func (m *Moves) Advance(ctx context.Context, o MoveOrders) (run domain.MoveRun, replayed bool, err error) {
 	known, err := m.storage.Read().MoveRuns.FindByKey(ctx, o.Key)
 	switch {
 	case err == nil:
-		return m.again(ctx, known, o)
+		return m.retry(ctx, known, o)
 	case !errors.Is(err, domain.ErrNotFound):
 		return run, false, err
 	}
@@ -79,7 +79,7 @@ func (m *Moves) Advance(ctx context.Context, o MoveOrders) (run domain.MoveRun, 
 		Fingerprint: fingerprint(o.Items), By: o.By, CreatedAt: m.clock.Now(), Items: items,
 	}
 	if err := ctx.Err(); err != nil {
-		return run, false, err // the caller hung up while it still could
+		return run, false, err // the caller hung up before the first write
 	}
 	ctx = context.WithoutCancel(ctx)
 	hold := m.hold(run.ID)
@@ -89,13 +89,13 @@ func (m *Moves) Advance(ctx context.Context, o MoveOrders) (run domain.MoveRun, 
 		reading, cancel := context.WithTimeout(ctx, movesStepBudget)
 		defer cancel()
 		known, err = m.RunOf(reading, o.Key)
-		if errors.Is(err, domain.ErrNotFound) { // the run that has the ID is of another key
+		if errors.Is(err, domain.ErrNotFound) { // a run of another key has the ID
 			return run, false, domain.IdempotencyConflict(run.CreatedAt)
 		}
 		if err != nil {
 			return run, false, err
 		}
-		return m.again(ctx, known, o)
+		return m.retry(ctx, known, o)
 	case errors.Is(err, ports.ErrKeyBusy):
 		return run, false, movesInProgress()
 	case err != nil:
@@ -105,9 +105,9 @@ func (m *Moves) Advance(ctx context.Context, o MoveOrders) (run domain.MoveRun, 
 	return run, false, err
 }
 
-// again answers for a run that is there: at its end, under way, or left by a process
-// that died, which is resumed.
-func (m *Moves) again(ctx context.Context, run domain.MoveRun, o MoveOrders) (domain.MoveRun, bool, error) {
+// retry answers for an existing run: finished, in progress, or left by a process that died, which
+// it resumes.
+func (m *Moves) retry(ctx context.Context, run domain.MoveRun, o MoveOrders) (domain.MoveRun, bool, error) {
 	switch {
 	case run.Fingerprint != fingerprint(o.Items):
 		return domain.MoveRun{}, false, domain.IdempotencyConflict(run.CreatedAt)
@@ -120,12 +120,12 @@ func (m *Moves) again(ctx context.Context, run domain.MoveRun, o MoveOrders) (do
 	return run, err == nil, err
 }
 
-// Run is a run by its ID, as far as it is.
+// Run returns a run by its ID, with its progress so far.
 func (m *Moves) Run(ctx context.Context, id domain.ID) (domain.MoveRun, error) {
 	return m.storage.Read().MoveRuns.Get(ctx, id)
 }
 
-// RunOf is the run of a key.
+// RunOf returns the run of a key.
 func (m *Moves) RunOf(ctx context.Context, key string) (domain.MoveRun, error) {
 	return m.storage.Read().MoveRuns.FindByKey(ctx, key)
 }
@@ -135,8 +135,8 @@ func (m *Moves) Runs(ctx context.Context, p domain.PageRequest) ([]domain.MoveRu
 	return m.storage.Read().MoveRuns.List(ctx, p)
 }
 
-// GoOn works on a run whose process died or gave it up, and tells whether there was
-// one. Any number of processes may call it.
+// GoOn works on a run whose process died or gave it up, and reports whether there was one. Any
+// number of processes may call it.
 func (m *Moves) GoOn(ctx context.Context, patience time.Duration) (worked bool, err error) {
 	left, err := m.storage.Read().MoveRuns.Left(ctx, 1)
 	if err != nil || len(left) == 0 {
@@ -148,20 +148,20 @@ func (m *Moves) GoOn(ctx context.Context, patience time.Duration) (worked bool, 
 	}
 	_, err = m.resume(ctx, run, patience)
 	if domain.HasCode(err, domain.CodeIdempotencyInProgress) {
-		err = nil // it goes on here or elsewhere in a moment
+		err = nil // it is resumed here or elsewhere in a moment
 	}
 	return true, err
 }
 
-// MoveLine is what a reference or ID stands for, and where it may be moved to now.
+// MoveLine shows the delivery of a reference or ID, and the statuses that it may be moved to now.
 type MoveLine struct {
 	Name      string
 	Delivery  *domain.Delivery // nil: there is none
 	Next      []domain.Status
-	Duplicate bool // of an earlier line
+	Duplicate bool // an earlier line has the same delivery
 }
 
-// Preview tells of each name what it is. Nothing is stored.
+// Preview returns the line of each name. It stores nothing.
 func (m *Moves) Preview(ctx context.Context, names []string) ([]MoveLine, error) {
 	found, err := m.find(ctx, names)
 	if err != nil {
@@ -180,7 +180,7 @@ func (m *Moves) Preview(ctx context.Context, names []string) ([]MoveLine, error)
 	return lines, nil
 }
 
-// find is the delivery of each name, nil where there is none.
+// find returns the delivery of each name, nil where there is none.
 func (m *Moves) find(ctx context.Context, names []string) ([]*domain.Delivery, error) {
 	var ids []domain.ID
 	var references []domain.Reference
@@ -210,8 +210,8 @@ func (m *Moves) find(ctx context.Context, names []string) ([]*domain.Delivery, e
 	return found, nil
 }
 
-// items are the orders with the deliveries that they name. What is not found, and
-// what an earlier one names too, has its outcome.
+// items pairs the orders with their deliveries. An order gets its outcome at once where its
+// delivery is not found, or where an earlier order has it.
 func (m *Moves) items(ctx context.Context, orders []MoveOrder) ([]domain.MoveItem, error) {
 	names := make([]string, len(orders))
 	for i, o := range orders {
@@ -237,7 +237,7 @@ func (m *Moves) items(ctx context.Context, orders []MoveOrder) ([]domain.MoveIte
 	return items, nil
 }
 
-// validate judges what the rules of the state machine say of no delivery yet.
+// validate checks the orders without looking at any delivery.
 func validate(orders []MoveOrder) error {
 	if len(orders) == 0 || len(orders) > domain.MaxMoves {
 		return domain.Invalid(domain.FieldError{Field: "items", Code: domain.FieldOutOfRange,
@@ -260,8 +260,7 @@ func validate(orders []MoveOrder) error {
 	return nil
 }
 
-// fingerprint tells orders apart: what they name, in the spelling that was sent, and
-// where it is to go.
+// fingerprint identifies a list of orders by names as sent, statuses and reasons.
 func fingerprint(orders []MoveOrder) [32]byte {
 	sum := sha256.New()
 	for _, o := range orders {

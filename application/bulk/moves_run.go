@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// movesStepBudget bounds one transaction with all its retries. It is below the lease, so
-	// that a process which waits for a row in vain still holds the run.
+	// movesStepBudget limits one transaction with all its retries. It is below the lease, so a
+	// process that waits for a row in vain still holds the run.
 	movesStepBudget = 5 * time.Second
-	// mostFailures is how many items in a row may find the storage unavailable: then it
-	// is the storage, and not a row that another transaction holds.
-	mostFailures = 3
+	// maxFailures limits how many items in a row may find the storage unavailable. Beyond it the
+	// storage is the cause, and not a row that another transaction holds.
+	maxFailures = 3
 )
 
 func (m *Moves) hold(run domain.ID) ports.MoveHold {
@@ -30,14 +30,14 @@ func (m *Moves) step(ctx context.Context, fn func(ctx context.Context, tx ports.
 	return idempotency.RetryUnknownCommit(ctx, m.warnings, func(ctx context.Context) error { return m.storage.InTx(ctx, fn) })
 }
 
-// resume takes a run over and goes on with it.
+// resume takes a run over and continues it.
 func (m *Moves) resume(ctx context.Context, run domain.MoveRun, patience time.Duration) (domain.MoveRun, error) {
 	hold := m.hold(run.ID)
 	err := m.step(ctx, func(ctx context.Context, tx ports.Stores) (err error) {
 		if err := tx.MoveRuns.Resume(ctx, hold); err != nil {
 			return err
 		}
-		run, err = tx.MoveRuns.Get(ctx, run.ID) // what the former holder has done is known only now
+		run, err = tx.MoveRuns.Get(ctx, run.ID) // only now is it known what the former holder has done
 		return err
 	})
 	if errors.Is(err, ports.ErrLeaseLost) {
@@ -49,7 +49,7 @@ func (m *Moves) resume(ctx context.Context, run domain.MoveRun, patience time.Du
 	return m.work(ctx, run, hold, patience)
 }
 
-// asItIs is the run that another process works on, or has finished.
+// asItIs returns a run that another process works on, or has finished.
 func (m *Moves) asItIs(ctx context.Context, id domain.ID) (domain.MoveRun, error) {
 	ctx, cancel := context.WithTimeout(ctx, movesStepBudget)
 	defer cancel()
@@ -60,8 +60,8 @@ func (m *Moves) asItIs(ctx context.Context, id domain.ID) (domain.MoveRun, error
 	return run, err
 }
 
-// work settles what is pending in the order of the items, for as long as patience
-// lasts, and ends the run when nothing is.
+// work settles the pending items in their order until patience is over. It finishes the run when
+// nothing is pending.
 func (m *Moves) work(ctx context.Context, run domain.MoveRun, hold ports.MoveHold, patience time.Duration) (domain.MoveRun, error) {
 	held := true
 	defer func() {
@@ -75,7 +75,7 @@ func (m *Moves) work(ctx context.Context, run domain.MoveRun, hold ports.MoveHol
 		if item.Outcome != domain.MovePending {
 			continue
 		}
-		if failures == mostFailures || ctx.Err() != nil || begun && time.Now().After(end) {
+		if failures == maxFailures || ctx.Err() != nil || begun && time.Now().After(end) {
 			left++
 			continue
 		}
@@ -100,7 +100,7 @@ func (m *Moves) work(ctx context.Context, run domain.MoveRun, hold ports.MoveHol
 	err := m.step(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.MoveRuns.Finish(ctx, hold, now) })
 	held = false
 	switch {
-	case errors.Is(err, ports.ErrLeaseLost): // by an own commit that got no answer, or to another process
+	case errors.Is(err, ports.ErrLeaseLost): // finished by a retry of this commit, or lost to another process
 		return m.asItIs(ctx, run.ID)
 	case err == nil:
 		run.FinishedAt = &now
@@ -108,7 +108,7 @@ func (m *Moves) work(ctx context.Context, run domain.MoveRun, hold ports.MoveHol
 	return run, err
 }
 
-// settle moves one delivery and records what became of it, in one transaction.
+// settle moves one delivery and records the outcome, in one transaction.
 func (m *Moves) settle(ctx context.Context, run domain.MoveRun, hold ports.MoveHold, item *domain.MoveItem) error {
 	ctx, cancel := context.WithTimeout(ctx, movesStepBudget)
 	defer cancel()
@@ -134,7 +134,7 @@ func (m *Moves) settle(ctx context.Context, run domain.MoveRun, hold ports.MoveH
 	if lasting(err) {
 		err = m.giveUp(ctx, run, hold, *item, err, &done)
 	}
-	if errors.Is(err, ports.ErrItemDone) { // by an own commit that got no answer
+	if errors.Is(err, ports.ErrItemDone) { // recorded by an earlier commit of this process that got no answer
 		var known domain.MoveRun
 		if known, err = m.Run(ctx, run.ID); err == nil {
 			done = known.Items[item.Index]
@@ -146,8 +146,8 @@ func (m *Moves) settle(ctx context.Context, run domain.MoveRun, hold ports.MoveH
 	return err
 }
 
-// lasting tells a defect, or a refusal before the delivery was locked: the next try
-// would meet it again, and the run would never end.
+// lasting reports whether err is a defect, or a refusal before the delivery was locked. The next
+// try would fail in the same way, and the run would never end.
 func lasting(err error) bool {
 	var e *domain.Error
 	switch {
@@ -158,7 +158,7 @@ func lasting(err error) bool {
 	return !errors.As(err, &e) || e.Kind != domain.KindUnavailable
 }
 
-// giveUp records that an item could not be decided on; nothing of it was changed.
+// giveUp records that an item could not be decided. Its delivery is unchanged.
 func (m *Moves) giveUp(ctx context.Context, run domain.MoveRun, hold ports.MoveHold, item domain.MoveItem, cause error,
 	done *domain.MoveItem) error {
 	item.Outcome, item.Code, item.Message = domain.MoveRefused, domain.CodeInternal, "Something failed on our side; it was not moved."
@@ -178,8 +178,7 @@ func (m *Moves) giveUp(ctx context.Context, run domain.MoveRun, hold ports.MoveH
 	})
 }
 
-// move decides on a delivery under its lock. What refuses it is an outcome and no
-// error.
+// move decides about a delivery under its lock. A refusal is an outcome and no error.
 func (m *Moves) move(ctx context.Context, tx ports.Stores, t domain.Tenant, item domain.MoveItem) (done domain.MoveItem,
 	record domain.AuditRecord, err error) {
 	done = item
@@ -205,8 +204,8 @@ func (m *Moves) move(ctx context.Context, tx ports.Stores, t domain.Tenant, item
 	return done, record, nil
 }
 
-// release lets any process go on at once. Where it fails, that one waits for the
-// lease to run out.
+// release lets any process resume the run at once. Where it fails, they wait until the lease runs
+// out.
 func (m *Moves) release(ctx context.Context, hold ports.MoveHold) {
 	ctx = context.WithoutCancel(ctx)
 	err := m.step(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.MoveRuns.Release(ctx, hold) })

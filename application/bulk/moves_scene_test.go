@@ -23,8 +23,8 @@ const (
 	ample = time.Minute // more patience than any test needs
 )
 
-// scene is some live deliveries on a real database, and one process after the other
-// that moves them.
+// movesScene holds some live deliveries in a real database, and one process after the other that
+// moves them.
 type movesScene struct {
 	*stage.Stage
 	*bulk.Moves
@@ -49,20 +49,20 @@ func movesNewScene(t *testing.T, deliveries int) *movesScene {
 	return s
 }
 
-// start makes a process that shares the database alone with the one before it.
+// start makes a process that shares only the database with the one before it.
 func (s *movesScene) start(storage ports.Storage) {
 	s.Moves = bulk.NewMoves(storage, deliveries.NewOperations(storage, s.Clock, s.IDs, stage.Renderer{}), s.Clock, s.IDs,
 		slog.New(slog.NewTextHandler(s.log, nil)))
 }
 
-// another is a process beside this one.
+// another returns a second process.
 func (s *movesScene) another() *movesScene {
 	other := *s
 	other.start(s.Store)
 	return &other
 }
 
-// startWith makes a process whose transactions are changed.
+// startWith makes a process with changed transactions.
 func (s *movesScene) startWith(change func(*ports.Stores)) {
 	s.start(stage.Between{Storage: s.Store, Change: change})
 }
@@ -87,7 +87,7 @@ func movesWantInProgress(t *testing.T, err error) {
 	}
 }
 
-// kept is the run as it is stored.
+// kept returns the stored run.
 func (s *movesScene) kept(t *testing.T) domain.MoveRun {
 	t.Helper()
 	run, err := s.Store.Read().MoveRuns.FindByKey(context.Background(), key)
@@ -97,8 +97,8 @@ func (s *movesScene) kept(t *testing.T) domain.MoveRun {
 	return run
 }
 
-// told is what an answer is made of.
-func told(run domain.MoveRun) string {
+// answerOf returns what a response shows of a run.
+func answerOf(run domain.MoveRun) string {
 	var all strings.Builder
 	fmt.Fprintf(&all, "%s, finished %t:", run.ID, run.FinishedAt != nil)
 	for _, i := range run.Items {
@@ -107,17 +107,17 @@ func told(run domain.MoveRun) string {
 	return all.String()
 }
 
-// want fails unless the run has these outcomes and its rows agree: what was advanced
-// has one event more and one entry in the audit log, and of all else nothing changed.
+// want fails unless the run has these outcomes and its rows agree: an advanced delivery has one
+// event more and one entry in the audit log, and all others are unchanged.
 func (s *movesScene) want(t *testing.T, outcomes ...domain.MoveOutcome) {
 	t.Helper()
 	ctx, run := context.Background(), s.kept(t)
 	if len(run.Items) != len(outcomes) {
-		t.Fatalf("%d items: %s", len(run.Items), told(run))
+		t.Fatalf("%d items: %s", len(run.Items), answerOf(run))
 	}
 	for i, item := range run.Items {
 		if item.Outcome != outcomes[i] {
-			t.Errorf("item %d is %s, want %s: %s", i, item.Outcome, outcomes[i], told(run))
+			t.Errorf("item %d is %s, want %s: %s", i, item.Outcome, outcomes[i], answerOf(run))
 		}
 		if item.DeliveryID == "" {
 			continue
@@ -142,13 +142,13 @@ func (s *movesScene) want(t *testing.T, outcomes ...domain.MoveOutcome) {
 	}
 }
 
-// leaseRunsOut does to a hold what the time would.
+// leaseRunsOut lets the lease of a hold expire.
 func (s *movesScene) leaseRunsOut(t *testing.T, h ports.MoveHold) {
 	t.Helper()
 	s.Write(t, func(ctx context.Context, tx ports.Stores) error { return tx.MoveRuns.Release(ctx, h) })
 }
 
-// unlockable are deliveries of which one cannot be locked.
+// unlockable is a store in which one delivery cannot be locked.
 type unlockable struct {
 	ports.DeliveryStore
 	lock func(domain.ID) error // nil: it is locked
@@ -161,7 +161,7 @@ func (u unlockable) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (*d
 	return u.DeliveryStore.Lock(ctx, t, id)
 }
 
-// watched are runs whose latest hold is known.
+// watched is a store of runs that notes the latest hold.
 type watched struct {
 	ports.MoveRunStore
 	hold *ports.MoveHold

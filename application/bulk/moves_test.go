@@ -11,8 +11,8 @@ import (
 	"waybill/test/stage"
 )
 
-// Another transaction holds the row: the others are moved meanwhile, and the same
-// request finds the rest to do.
+// Another transaction holds the row. The other deliveries are moved meanwhile, and the same request
+// moves the rest.
 func TestADeliveryWhoseRowIsHeldIsPassedOverAndMovedLater(t *testing.T) {
 	t.Parallel()
 	s := movesNewScene(t, 3)
@@ -33,7 +33,7 @@ func TestADeliveryWhoseRowIsHeldIsPassedOverAndMovedLater(t *testing.T) {
 	s.start(s.Store)
 	run, _, err := s.send(t, ample)
 	if err != nil || run.FinishedAt == nil {
-		t.Fatalf("%v: %s", err, told(run))
+		t.Fatalf("%v: %s", err, answerOf(run))
 	}
 	s.want(t, domain.MoveAdvanced, domain.MoveAdvanced, domain.MoveAdvanced)
 }
@@ -57,7 +57,7 @@ func TestADatabaseThatIsGoneIsNotAskedForEachOfTheRest(t *testing.T) {
 	s.want(t, p, p, p, p, p, p)
 }
 
-// What would fail for ever is given up, so that the run ends: nothing of it was moved.
+// An item that would always fail is given up, so that the run ends. Its delivery is not moved.
 func TestADeliveryThatMeetsADefectIsGivenUpAndTheRunEnds(t *testing.T) {
 	t.Parallel()
 	s := movesNewScene(t, 3)
@@ -71,19 +71,19 @@ func TestADeliveryThatMeetsADefectIsGivenUpAndTheRunEnds(t *testing.T) {
 	})
 	run, _, err := s.send(t, ample)
 	if err != nil || run.FinishedAt == nil || run.Items[0].Code != domain.CodeInternal || run.Items[0].Message == "" {
-		t.Fatalf("%v: %s", err, told(run))
+		t.Fatalf("%v: %s", err, answerOf(run))
 	}
 	s.want(t, domain.MoveRefused, domain.MoveAdvanced, domain.MoveAdvanced)
 	if log := s.log.String(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "a row that cannot be read") {
 		t.Errorf("the log lacks the defect: %s", log)
 	}
-	if again, replayed, err := s.send(t, ample); err != nil || !replayed || told(again) != told(run) {
-		t.Errorf("sent again, replayed %t: %v, %s\nwant %s", replayed, err, told(again), told(run))
+	if repeated, replayed, err := s.send(t, ample); err != nil || !replayed || answerOf(repeated) != answerOf(run) {
+		t.Errorf("sent repeated, replayed %t: %v, %s\nwant %s", replayed, err, answerOf(repeated), answerOf(run))
 	}
 }
 
-// Each process moves one delivery and has no more patience. The last tells of all of
-// them what a single one would have told, and so does every later one.
+// Each process moves one delivery and has no more patience. The last one answers as a single
+// process would have, and so does every later one.
 func TestARunThatIsResumedAgainAndAgainGivesOneAnswer(t *testing.T) {
 	t.Parallel()
 	s := movesNewScene(t, 4)
@@ -91,7 +91,7 @@ func TestARunThatIsResumedAgainAndAgainGivesOneAnswer(t *testing.T) {
 		run, _, err := s.send(t, 0)
 		movesWantInProgress(t, err)
 		if n := run.Count(domain.MoveAdvanced); n != i+1 {
-			t.Errorf("request %d: %d are moved: %s", i, n, told(run))
+			t.Errorf("request %d: %d are moved: %s", i, n, answerOf(run))
 		}
 		s.start(s.Store)
 	}
@@ -101,11 +101,11 @@ func TestARunThatIsResumedAgainAndAgainGivesOneAnswer(t *testing.T) {
 	}
 	a := domain.MoveAdvanced
 	s.want(t, a, a, a, a)
-	if told(last) != told(s.kept(t)) {
-		t.Errorf("answered %s\nstored %s", told(last), told(s.kept(t)))
+	if answerOf(last) != answerOf(s.kept(t)) {
+		t.Errorf("answered %s\nstored %s", answerOf(last), answerOf(s.kept(t)))
 	}
-	if again, replayed, err := s.send(t, ample); err != nil || !replayed || told(again) != told(last) {
-		t.Errorf("sent again, replayed %t: %v, %s\nwant %s", replayed, err, told(again), told(last))
+	if repeated, replayed, err := s.send(t, ample); err != nil || !replayed || answerOf(repeated) != answerOf(last) {
+		t.Errorf("sent repeated, replayed %t: %v, %s\nwant %s", replayed, err, answerOf(repeated), answerOf(last))
 	}
 	other := s.orders(ample)
 	other.Items[3].To = domain.Cancelled
@@ -122,7 +122,7 @@ func TestARunThatItsCallerLeftIsBroughtToItsEndByWhoGoesOn(t *testing.T) {
 	s.start(s.Store)
 	for s.kept(t).FinishedAt == nil {
 		if worked, err := s.GoOn(t.Context(), 0); err != nil || !worked {
-			t.Fatalf("worked %t, %v: %s", worked, err, told(s.kept(t)))
+			t.Fatalf("worked %t, %v: %s", worked, err, answerOf(s.kept(t)))
 		}
 	}
 	s.want(t, domain.MoveAdvanced, domain.MoveAdvanced, domain.MoveAdvanced)
@@ -131,8 +131,8 @@ func TestARunThatItsCallerLeftIsBroughtToItsEndByWhoGoesOn(t *testing.T) {
 	}
 }
 
-// Its process was frozen for longer than the lease, and another one took the run over:
-// the first writes nothing more, and gives the answer of the other one.
+// Its process was frozen for longer than the lease, and another one took the run over. The first
+// process writes nothing more and returns the answer of the other one.
 func TestAProcessWhoseRunWasTakenOverWritesNothingMore(t *testing.T) {
 	t.Parallel()
 	s := movesNewScene(t, 3)
@@ -141,7 +141,7 @@ func TestAProcessWhoseRunWasTakenOverWritesNothingMore(t *testing.T) {
 	var theirs domain.MoveRun
 	transactions := 0
 	storage := paused{s.Store, func() {
-		if transactions++; transactions != 3 { // behind those that store the run and move the first delivery
+		if transactions++; transactions != 3 { // after those that store the run and move the first delivery
 			return
 		}
 		s.leaseRunsOut(t, hold)
@@ -152,8 +152,8 @@ func TestAProcessWhoseRunWasTakenOverWritesNothingMore(t *testing.T) {
 	}}
 	s.start(stage.Between{Storage: storage, Change: func(tx *ports.Stores) { tx.MoveRuns = watched{tx.MoveRuns, &hold} }})
 	ours, replayed, err := s.send(t, ample)
-	if err != nil || replayed || told(ours) != told(theirs) {
-		t.Errorf("replayed %t, %v: %s\nwant %s", replayed, err, told(ours), told(theirs))
+	if err != nil || replayed || answerOf(ours) != answerOf(theirs) {
+		t.Errorf("replayed %t, %v: %s\nwant %s", replayed, err, answerOf(ours), answerOf(theirs))
 	}
 	s.want(t, domain.MoveAdvanced, domain.MoveAdvanced, domain.MoveAdvanced)
 }
@@ -174,8 +174,8 @@ func TestEachKindOfOutcomeIsTrueToTheRow(t *testing.T) {
 		t.Errorf("a step that may not be taken is %+v", i)
 	}
 	kept := s.kept(t)
-	if told(kept) != told(run) {
-		t.Errorf("answered %s\nstored %s", told(run), told(kept))
+	if answerOf(kept) != answerOf(run) {
+		t.Errorf("answered %s\nstored %s", answerOf(run), answerOf(kept))
 	}
 	want := []domain.MoveOutcome{domain.MoveAdvanced, domain.MoveAlreadyThere, domain.MoveRefused, domain.MoveDuplicate, domain.MoveNotFound}
 	for i, item := range kept.Items {

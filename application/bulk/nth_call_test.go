@@ -10,8 +10,8 @@ import (
 	"waybill/test/stage"
 )
 
-// examined is a scene whose holds run out when its calls work again: what a call that
-// failed leaves reserved is free by the time of the retry.
+// movesExamined is a scene whose holds expire when its calls work again. What a failed call leaves
+// reserved is free by the time of the retry.
 type movesExamined struct {
 	*movesScene
 	hold   ports.MoveHold
@@ -20,7 +20,7 @@ type movesExamined struct {
 
 func newExamined(t *testing.T) *movesExamined { return &movesExamined{movesScene: movesNewScene(t, 1)} }
 
-// runs is the storage with the hold watched.
+// runs returns the storage with the hold watched.
 func (e *movesExamined) runs(storage ports.Storage) ports.Storage {
 	return stage.Between{Storage: storage, Change: func(tx *ports.Stores) { tx.MoveRuns = watched{tx.MoveRuns, &e.hold} }}
 }
@@ -33,11 +33,10 @@ func (e *movesExamined) answer(ctx context.Context, t *testing.T) (idempotency.R
 	o.Items = append(o.Items, o.Items[0])
 	o.Items[1].Name = "nothing"
 	run, replayed, err := e.Advance(ctx, o)
-	return idempotency.Result{Answer: domain.Answer{Status: 200, Body: []byte(told(run))}, Replayed: replayed}, err
+	return idempotency.Result{Answer: domain.Answer{Status: 200, Body: []byte(answerOf(run))}, Replayed: replayed}, err
 }
 
-// A delivery that could not be decided on is answered as refused, and then nothing of
-// it was moved; otherwise it was moved once.
+// truthful fails unless the delivery was moved once, or answered as refused and not moved.
 func (e *movesExamined) truthful(t *testing.T) {
 	run, outcome := e.kept(t), domain.MoveAdvanced
 	if item := run.Items[0]; item.Outcome == domain.MoveRefused && item.Code == domain.CodeInternal {
@@ -45,7 +44,7 @@ func (e *movesExamined) truthful(t *testing.T) {
 	}
 	e.want(t, outcome, domain.MoveNotFound)
 	if run.FinishedAt == nil {
-		t.Errorf("the run is not at its end: %s", told(run))
+		t.Errorf("the run is not at its end: %s", answerOf(run))
 	}
 }
 
@@ -82,8 +81,8 @@ var useCases = []stage.UseCase[*movesExamined]{
 	},
 }
 
-// Whichever call fails in whichever way, the same request sent again gets the one
-// answer, and the answer is true to the row.
+// Whichever call fails in whichever way, a retry gets the same answer, and the answer matches the
+// row.
 func TestWhicheverCallFailsTheRetryTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	stage.Exam[*movesExamined]{

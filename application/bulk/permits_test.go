@@ -10,15 +10,15 @@ import (
 	"waybill/domain"
 )
 
-// queue is who waits for permits, each until the test lets go of what it got.
+// queue holds the waiters for permits. Each keeps its permit until the test ends its transaction.
 type queue struct {
 	*permits
 	mu   sync.Mutex
-	got  []string // the names of those that got a permit, in order
-	done []func() // what ends their transactions
+	got  []string // the names of the waiters that got a permit, in order
+	done []func() // each ends one of their transactions
 }
 
-// wait lets one of a business wait, behind all that wait by now.
+// wait adds a waiter of a business after all present ones.
 func (q *queue) wait(ctx context.Context, t *testing.T, business, name string) {
 	t.Helper()
 	go func() {
@@ -36,7 +36,7 @@ func (q *queue) wait(ctx context.Context, t *testing.T, business, name string) {
 	synctest.Wait()
 }
 
-// end ends the transaction that began first.
+// end ends the oldest transaction.
 func (q *queue) end() {
 	q.mu.Lock()
 	first := q.done[0]

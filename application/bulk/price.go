@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// priceBudget is for the prices of one run. Items without a price by then
-	// wait until the caller sends the request again.
+	// priceBudget limits the pricing of one run. Items without a price by then wait until the
+	// caller sends the request again.
 	priceBudget = 30 * time.Second
-	// pricesAtOnce is how many prices are asked for at a time: a hundred that all
-	// take as long as a price may take come well within the budget.
+	// pricesAtOnce limits how many prices are requested at a time. A hundred of the slowest allowed
+	// responses still fit into the budget.
 	pricesAtOnce = 16
 )
 
-// prices are asked for ahead of the items.
+// prices holds the prices that are requested ahead of the items.
 type prices struct {
 	ready []chan error // one value each
-	stop  func()       // waits until nothing is under way any more
+	stop  func()       // waits until all requests have ended
 }
 
-// fit tells that the price of an item is there in a moment, before ctx ends, and
-// that nothing speaks against it.
+// fit waits a moment for the price of an item, at most until ctx ends, and reports whether the item
+// is priced and not refused.
 func (p prices) fit(ctx context.Context, i int) bool {
 	var unfit error
 	select {
@@ -37,14 +37,13 @@ func (p prices) fit(ctx context.Context, i int) bool {
 			return false
 		}
 	}
-	p.ready[i] <- unfit // every waiter gets it
+	p.ready[i] <- unfit // put it back for the next reader
 	return unfit == nil
 }
 
-// price asks for the prices of all items that are not done, some at a time in
-// their order, each for itself: the outcome of one changes no other. An item
-// without a price is refused, never the whole bulk; one whose price was not asked
-// for in time is not refused.
+// price requests the prices of all items that are not done, some at a time in their order. Each
+// stands alone: the outcome of one changes no other. An item without a price is refused, never the
+// whole bulk. An item whose price was not requested in time is not refused.
 func (r *run) price(ctx context.Context) prices {
 	ctx, cancel := context.WithTimeout(ctx, priceBudget)
 	p, ended := prices{ready: make([]chan error, len(r.items))}, make(chan struct{})
@@ -69,7 +68,7 @@ func (r *run) price(ctx context.Context) prices {
 			}
 			err := domain.Safely(func() error { return r.priceOne(ctx, i) })
 			if err != nil && ctx.Err() != nil && !domain.HasCode(err, domain.CodeExternalIDConflict) {
-				err = errYield // the budget is spent: the price is not known to be unavailable
+				err = errYield // the budget is used up: the price may still be available
 			}
 			p.ready[i] <- err
 		})

@@ -14,7 +14,7 @@ import (
 	"waybill/ports"
 )
 
-// after answers as the pricing does, so much later or when the time is up.
+// after returns a pricing that answers after a delay, or when the time is up.
 func after(d time.Duration, p pricing) pricing {
 	return func(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
 		select {
@@ -85,7 +85,7 @@ func TestWhatThereWasNoTimeToPriceComesWithTheNextTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
-		// Each in time for itself; the seventh round would be behind the budget.
+		// Each price is in time by itself. The seventh round would be beyond the budget.
 		a := &asked{pricing: after(5*time.Second-time.Millisecond, goodPrice)}
 		s.price = a.Price
 		start := time.Now()
@@ -163,7 +163,7 @@ func TestAPanicInPricingIsAnErrorAndTheBulkCanBeResumed(t *testing.T) {
 	if n := len(s.stored(t)); n != 2 {
 		t.Errorf("%d deliveries, want the two before it", n)
 	}
-	// The lease was given back: no retry has to wait for it.
+	// The lease was released, so no retry waits for it.
 	s.price = goodPrice
 	got, err := s.start("b").send(t.Context(), s.ask, orders(4))
 	s.wantOutcome(t, got, err, 4, 0)

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// runBudget is how long one request works on a bulk: the time for prices, and
-	// some more to book the priced items. The rest waits until the caller sends the
-	// request again, so that an answer comes before clients and proxies give up.
+	// runBudget limits how long one request works on a bulk: the time for prices, and some more to
+	// book the priced items. The rest waits until the caller sends the request again, so that a
+	// response comes before clients and proxies give up.
 	runBudget = priceBudget + 10*time.Second
-	// stepBudget bounds one transaction with all its retries.
+	// stepBudget limits one transaction with all its retries.
 	stepBudget = 10 * time.Second
-	// mostTogether is how many items one transaction may book: a bulk that is to
-	// stop does so when it is through.
-	mostTogether = 50
-	// renewals is how often a lease is renewed before it would run out.
+	// maxTogether limits how many items one transaction may book. A bulk that is asked to stop
+	// finishes the transaction first.
+	maxTogether = 50
+	// renewals is how often a lease is renewed within its time.
 	renewals = 3
-	// itemWait is how long a transaction waits for the prices of more items, and
-	// nextPrice for one of them: few transactions of many items cost less.
+	// itemWait limits how long a transaction waits for the prices of more items, and nextPrice the
+	// wait for one of them. Few transactions of many items cost less.
 	itemWait  = 100 * time.Millisecond
 	nextPrice = 25 * time.Millisecond
 )
@@ -42,14 +42,14 @@ type run struct {
 	hold   ports.BulkHold
 	done   map[int]domain.BulkItem
 
-	// Where runs come to nothing, as of items to the same new person, the next one
-	// waits for more and more items.
-	barren int // grows with each in a row
-	singly int // items before the next
+	// Where runs book nothing, such as for items to the same new person, the next run waits for
+	// more and more items.
+	fruitless int // grows with each run in a row that booked nothing
+	singly    int // items to book one by one before the next run
 }
 
-// carryOut books what is not booked yet. From here on the caller's disconnect
-// changes nothing.
+// carryOut books the items that are not booked yet. From here on the caller's disconnect changes
+// nothing.
 func (r *run) carryOut(ctx context.Context) (idempotency.Result, error) {
 	ctx = context.WithoutCancel(ctx)
 	record := r.gate.NewRecord(r.req)
@@ -64,16 +64,16 @@ func (r *run) carryOut(ctx context.Context) (idempotency.Result, error) {
 		return idempotency.Result{}, err
 	}
 	ctx, abandon := context.WithCancelCause(ctx)
-	died := r.keepAlive(ctx, abandon)
+	stopRenewals := r.keepAlive(ctx, abandon)
 	held := true
 	defer func() {
-		died() // so that no sign of life comes behind the release
+		stopRenewals() // so that no renewal follows the release
 		abandon(nil)
 		if held { // after a panic too
 			r.release(context.WithoutCancel(ctx))
 		}
 	}()
-	answer, err := r.work(ctx, died)
+	answer, err := r.work(ctx, stopRenewals)
 	switch {
 	case err == nil:
 		held = false
@@ -87,9 +87,9 @@ func (r *run) carryOut(ctx context.Context) (idempotency.Result, error) {
 	return idempotency.Result{}, err
 }
 
-// keepAlive renews the lease until stop is called, which waits for a renewal under
-// way. The transactions of items renew it too, but a price or a permit may take long
-// in coming. Where the lease is lost it tells so, and ends.
+// keepAlive renews the lease until stop is called, which waits for a renewal under way. The
+// transactions of items renew it too, but a price or a permit may take long. Where the lease is
+// lost, it calls lost.
 func (r *run) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -101,7 +101,7 @@ func (r *run) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop
 		for {
 			select {
 			case <-ctx.Done():
-				select { // a renewal that is due is made, even if both came at once
+				select { // a due renewal is made, even if both came at once
 				case <-tick.C:
 				default:
 					return
@@ -129,8 +129,7 @@ func (r *run) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop
 	}
 }
 
-// claim makes this request the one that works on the bulk, and reads what was
-// done before.
+// claim reserves the bulk for this request and reads the items that are done.
 func (r *run) claim(ctx context.Context, record domain.KeyRecord) error {
 	token := r.ids.ID("").Hex()
 	var items []domain.BulkItem
@@ -147,9 +146,9 @@ func (r *run) claim(ctx context.Context, record domain.KeyRecord) error {
 	return err
 }
 
-// work does the items in their order, and then answers the key, when the signs of
-// life have died.
-func (r *run) work(ctx context.Context, died func()) (domain.Answer, error) {
+// work does the items in their order. It then stops the renewals of the lease and stores the
+// answer.
+func (r *run) work(ctx context.Context, stopRenewals func()) (domain.Answer, error) {
 	end := time.After(runBudget)
 	prices := r.price(ctx)
 	defer prices.stop()
@@ -180,7 +179,7 @@ func (r *run) work(ctx context.Context, died func()) (domain.Answer, error) {
 			return domain.Answer{}, err
 		}
 	}
-	died()
+	stopRenewals()
 	return r.finish(ctx)
 }
 
@@ -189,8 +188,8 @@ func (r *run) isDone(i int) bool {
 	return done
 }
 
-// bookRun books item i and those behind it that are ready in a moment, as many as
-// can be booked together; none is no error.
+// bookRun books item i and the items after it that are ready in a moment, as many as can be booked
+// together. Booking none is no error.
 func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 	if r.singly > 0 {
 		r.singly--
@@ -199,7 +198,7 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 	patience, impatient := context.WithTimeout(ctx, itemWait)
 	defer impatient()
 	end := i + 1
-	for end < len(r.items) && end-i < mostTogether && !r.isDone(end) && prices.fit(patience, end) {
+	for end < len(r.items) && end-i < maxTogether && !r.isDone(end) && prices.fit(patience, end) {
 		end++
 	}
 	if end-i < 2 {
@@ -221,14 +220,14 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 		r.done[item.Index] = item
 	}
 	if n > 0 {
-		r.barren = 0
+		r.fruitless = 0
 	} else {
-		r.barren, r.singly = 2*r.barren+1, 2*r.barren
+		r.fruitless, r.singly = 2*r.fruitless+1, 2*r.fruitless
 	}
 	if errors.Is(err, ports.ErrLeaseLost) {
 		return err
 	}
-	return nil // of any other error booking one by one tells more
+	return nil // on any other error, booking one by one shows the reason
 }
 
 // await waits for the price of an item.
@@ -243,8 +242,8 @@ func (r *run) await(ctx context.Context, ready <-chan error) (unfit, err error) 
 	}
 }
 
-// settle books an item, or records that it cannot be booked. An error that is
-// no refusal ends the run: whatever it is, the other items would meet it too.
+// settle books an item, or records that it cannot be booked. An error that is no refusal ends the
+// run, since the other items would meet it too.
 func (r *run) settle(ctx context.Context, i int, unfit error) (item domain.BulkItem, err error) {
 	if unfit == nil {
 		item, unfit = r.book(ctx, i)
@@ -255,7 +254,8 @@ func (r *run) settle(ctx context.Context, i int, unfit error) (item domain.BulkI
 	var refusal *domain.Error
 	switch {
 	case errors.Is(unfit, ports.ErrItemDone):
-		// Only an own commit that got no answer can have recorded it since the claim.
+		// Only an earlier commit of this request that got no answer can have recorded it since the
+		// claim.
 		return r.recorded(ctx, i)
 	case !errors.As(unfit, &refusal) || !refusal.Refusal():
 		return item, unfit
@@ -308,7 +308,7 @@ func (r *run) recorded(ctx context.Context, i int) (item domain.BulkItem, err er
 	return item, err
 }
 
-// finish puts the answer together and stores it.
+// finish makes the answer and stores it.
 func (r *run) finish(ctx context.Context) (domain.Answer, error) {
 	created, entries := 0, make([][]byte, len(r.items))
 	for i := range r.items {
@@ -324,8 +324,8 @@ func (r *run) finish(ctx context.Context) (domain.Answer, error) {
 	return answer, err
 }
 
-// release lets the next request go on at once. Where it fails, that one waits
-// for the lease to run out.
+// release lets the next request resume the bulk at once. Where it fails, that request waits until
+// the lease runs out.
 func (r *run) release(ctx context.Context) {
 	err := r.step(ctx, func(ctx context.Context, tx ports.Stores) error {
 		return tx.Bulks.Release(ctx, r.req.Tenant, r.hold)

@@ -34,7 +34,7 @@ func TestABulkUnderWayIsToldToWait(t *testing.T) {
 	}()
 	<-asking
 	got, err := here.send(t.Context(), s.ask, orders(1))
-	wantInProgress(t, got, err) // this process knows that nothing died
+	wantInProgress(t, got, err) // this process knows that no process died
 	got, err = elsewhere.send(t.Context(), s.ask, orders(1))
 	wantLeased(t, got, err)
 	if n := len(s.stored(t)); n != 0 {
@@ -46,8 +46,8 @@ func TestABulkUnderWayIsToldToWait(t *testing.T) {
 	s.wantOutcome(t, got, err, 1, 0)
 }
 
-// A process may be frozen for longer than its lease lasts. It ends its work by its
-// next sign of life, not when its prices come.
+// A process may be frozen for longer than its lease lasts. It stops at its next renewal, not when
+// its prices come.
 func TestAProcessWhoseLeaseWasTakenWhileItWaitedEndsItsWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestABulkWhoseProcessDiedIsResumedWhenItsLeaseHasRunOut(t *testing.T) {
 	}
 }
 
-// leave makes a process stop when it has ended so many items.
+// leave makes a process stop after the given number of items.
 func (s *scene) leave(t *testing.T, name string, items []bulk.Item, done int) {
 	t.Helper()
 	var p *process
@@ -134,7 +134,7 @@ func TestWhatIsDoneIsSkippedAndAnsweredAsItWasRecorded(t *testing.T) {
 			t.Errorf("item %d was answered by %q, want %q", i, o.Results[i].By, by)
 		}
 	}
-	// What had failed stays so, though it would go through by now.
+	// A failed item stays failed, though it would succeed by now.
 	if o.Results[1].Code != "QUOTE_UNAVAILABLE" || a.times[0]+a.times[1]+a.times[2] != 0 {
 		t.Errorf("item 1: %+v; prices asked for %v", o.Results[1], a.times)
 	}
@@ -187,7 +187,7 @@ func TestAnItemThatBecameWrongMeanwhileFailsByItself(t *testing.T) {
 	if o.Results[2].Code != "PICKUP_LOCATION_INACTIVE" || o.Results[2].Message == "" {
 		t.Errorf("item 2: %+v", o.Results[2])
 	}
-	// As a request of its own the rest is wrong.
+	// In a new request the rest is invalid.
 	_, err = s.start("third").send(t.Context(), stage.Key(s.tenant, "bulk-0002", 2), items[2:])
 	if told := problemsOf(t, err); len(told) != 1 || told[0].code != "PICKUP_LOCATION_INACTIVE" {
 		t.Errorf("told %v", told)
@@ -310,7 +310,7 @@ func TestAKeyThatIsLockedForTooLongIsInProgress(t *testing.T) {
 	s.untouched(t)
 }
 
-// busyBulks find every key locked by another request.
+// busyBulks finds every key locked by another request.
 type busyBulks struct{ ports.BulkStore }
 
 func (busyBulks) Claim(context.Context, domain.Tenant, domain.KeyRecord, string, time.Duration, time.Duration) (ports.BulkHold, error) {

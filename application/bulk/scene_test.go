@@ -26,8 +26,7 @@ var depot = domain.Pickup{
 	Name: "Depot", Contact: "+233302000001", Address: "Ring Road", Coordinates: domain.Coordinates{Latitude: 5.6, Longitude: -0.18},
 }
 
-// scene is one process after the other on a real database, with every
-// dependency replaceable.
+// scene runs one process after the other on a real database. Every dependency can be replaced.
 type scene struct {
 	*stage.Stage
 	witness    *witness
@@ -37,10 +36,10 @@ type scene struct {
 	serves     area
 	normalizer ports.Normalizer
 	lease      time.Duration
-	gate       *idempotency.Gate // nil: one whose locks are all free
+	gate       *idempotency.Gate // nil: a gate whose locks are all free
 	tenant     domain.Tenant
 	ask        idempotency.Request
-	earlier    int // deliveries that the tenant has from before
+	earlier    int // deliveries that the tenant had before
 	throttle   bulk.Throttle
 }
 
@@ -56,14 +55,14 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// process is a server that shares with others only the database.
+// process is a server that shares only the database with others.
 type process struct {
 	*bulk.Bulk
 	single *deliveries.Deliveries
-	name   string // it is in what this process renders
+	name   string // shown in what this process renders
 }
 
-// start makes a process of the dependencies as they are now.
+// start makes a process of the current dependencies.
 func (s *scene) start(name string) *process {
 	one := s.Deliveries(s.storage, s.bookings, s.price, s.serves, s.normalizer)
 	gate := s.gate
@@ -73,7 +72,7 @@ func (s *scene) start(name string) *process {
 	return &process{bulk.New(s.storage, gate, one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease), s.throttle), one, name}
 }
 
-// send asks a process for a bulk.
+// send sends a bulk to a process.
 func (p *process) send(ctx context.Context, r idempotency.Request, items []bulk.Item) (idempotency.Result, error) {
 	return p.Create(ctx, r, atOnce, func() ([]bulk.Item, error) { return items, nil }, p.rendering())
 }
@@ -81,7 +80,7 @@ func (p *process) send(ctx context.Context, r idempotency.Request, items []bulk.
 // atOnce is the turn of a bulk that waits for no other.
 func atOnce(ctx context.Context) (context.Context, func(), error) { return ctx, func() {}, nil }
 
-// one asks a process for a single delivery.
+// one sends a single create to a process.
 func (p *process) one(t *testing.T, r idempotency.Request, o deliveries.Order) (idempotency.Result, error) {
 	t.Helper()
 	return p.single.Create(t.Context(), r, func() (deliveries.Order, error) { return o, nil },
@@ -117,7 +116,7 @@ func (p *process) rendering() bulk.Rendering {
 	}
 }
 
-// outcome is the body of an answer.
+// outcome is the body of a response.
 type outcome struct {
 	Created, Failed int
 	Results         []entry
@@ -147,8 +146,8 @@ func encode(v any) []byte {
 	return b
 }
 
-// orders are items to different people. The latitude of their destination
-// tells them apart where a price is asked.
+// orders returns items to different people. The latitude of their destination identifies them in a
+// price request.
 func orders(n int, change ...func(i int, o *deliveries.Order)) []bulk.Item {
 	items := make([]bulk.Item, n)
 	for i := range items {
@@ -172,7 +171,7 @@ func named(i int, o *deliveries.Order) { o.ExternalID = fmt.Sprint("order-", i) 
 
 func itemOf(trip domain.Trip) int { return int(math.Round((trip.Dropoff.Latitude - 5) * 1000)) }
 
-// pricing and area are the simplest things that keep the promises of their ports.
+// pricing and area are the simplest implementations that keep the promises of their ports.
 type pricing func(context.Context, domain.Trip) (domain.Quote, error)
 
 func (p pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
@@ -210,7 +209,7 @@ func noPriceFor(items ...int) pricing {
 	}
 }
 
-// asked counts how often the price of each item is asked for.
+// asked counts the price requests of each item.
 type asked struct {
 	pricing
 	mu    sync.Mutex
@@ -227,7 +226,7 @@ func (a *asked) Price(ctx context.Context, trip domain.Trip) (domain.Quote, erro
 	return a.pricing(ctx, trip)
 }
 
-// booking runs before every item is booked, outside of any transaction.
+// booking runs a function before every item is booked, outside of any transaction.
 type booking struct {
 	ports.Bookings
 	before func(item int)
@@ -247,17 +246,17 @@ func (b booking) Book(ctx context.Context, w ports.BookingWrite) error {
 
 func (b booking) BookRun(context.Context, []ports.BookingWrite) (int, error) { return 0, nil }
 
-// singly has every item booked by itself, so that a test can count them.
+// singly books every item by itself, so that a test can count them.
 type singly struct{ ports.Bookings }
 
 func (singly) BookRun(context.Context, []ports.BookingWrite) (int, error) { return 0, nil }
 
-// witness sees what goes on with the leases of bulks.
+// witness observes the leases of bulks.
 type witness struct {
 	stage.Between
 	mu       sync.Mutex
-	hold     ports.BulkHold // the latest that was claimed
-	extended int            // signs of life in transactions of their own
+	hold     ports.BulkHold // the latest claim
+	extended int            // renewals in transactions of their own
 }
 
 type witnessed struct {
@@ -283,7 +282,7 @@ func (b witnessed) Extend(ctx context.Context, t domain.Tenant, h ports.BulkHold
 	return b.BulkStore.Extend(ctx, t, h)
 }
 
-// begin leaves the scene's request as a process does that dies behind the claim.
+// begin leaves the scene's request as a process does that dies after the claim.
 func (s *scene) begin(t *testing.T) {
 	t.Helper()
 	record := domain.KeyRecord{
@@ -297,7 +296,7 @@ func (s *scene) begin(t *testing.T) {
 	}
 }
 
-// fillAddresses gives a new recipient so many addresses.
+// fillAddresses gives a new recipient n addresses.
 func (s *scene) fillAddresses(t *testing.T, phone domain.PhoneNumber, n int) {
 	t.Helper()
 	r := sample.Recipient(func(r *domain.Recipient) { r.PhoneNumber = phone })
@@ -314,7 +313,7 @@ func (s *scene) fillAddresses(t *testing.T, phone domain.PhoneNumber, n int) {
 	})
 }
 
-// leaseRunsOut does to the latest lease what the time would.
+// leaseRunsOut lets the latest lease expire.
 func (s *scene) leaseRunsOut(t *testing.T) {
 	t.Helper()
 	s.witness.mu.Lock()
@@ -325,7 +324,7 @@ func (s *scene) leaseRunsOut(t *testing.T) {
 	}
 }
 
-// record is what is remembered of the scene's request.
+// record returns the stored record of the scene's request.
 func (s *scene) record(t *testing.T) (domain.KeyRecord, bool) {
 	t.Helper()
 	r, err := s.Store.Read().Idempotency.Find(context.Background(), s.tenant, s.ask.Key)
@@ -335,7 +334,7 @@ func (s *scene) record(t *testing.T) (domain.KeyRecord, bool) {
 	return r, err == nil
 }
 
-// stored are all deliveries of the tenant, first created first.
+// stored lists all deliveries of the tenant, the first created first.
 func (s *scene) stored(t *testing.T) []*domain.Delivery {
 	t.Helper()
 	found, err := s.Store.Read().Deliveries.List(context.Background(), s.tenant, domain.DeliveryFilter{}, domain.PageRequest{Limit: 200})
@@ -345,8 +344,8 @@ func (s *scene) stored(t *testing.T) []*domain.Delivery {
 	return found
 }
 
-// wantOutcome fails unless the answer tells of so many items, created or not,
-// and its deliveries are all that the tenant has, in the order of the items.
+// wantOutcome fails unless the answer has the given numbers of items and failures, and its
+// deliveries are all that the tenant has, in the order of the items.
 func (s *scene) wantOutcome(t *testing.T, got idempotency.Result, err error, items, failed int) outcome {
 	t.Helper()
 	if err != nil {
@@ -392,7 +391,7 @@ func wantCode(t *testing.T, err error, code string) *domain.Error {
 	return e
 }
 
-// wantInProgress fails unless the caller is told to come back in a moment.
+// wantInProgress fails unless the caller is asked to retry in a moment.
 func wantInProgress(t *testing.T, got idempotency.Result, err error) {
 	t.Helper()
 	if e := wantCode(t, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second || got.Answer.Status != 0 {
@@ -400,8 +399,7 @@ func wantInProgress(t *testing.T, got idempotency.Result, err error) {
 	}
 }
 
-// wantLeased fails unless the caller is told to come back when a lease that was
-// given a moment ago has run out.
+// wantLeased fails unless the caller is asked to retry after a fresh lease has run out.
 func wantLeased(t *testing.T, got idempotency.Result, err error) {
 	t.Helper()
 	const moment, rounding = 20 * time.Second, time.Millisecond

@@ -9,31 +9,30 @@ import (
 	"waybill/domain"
 )
 
-// Throttle bounds the transactions that book items of bulks, of all bulks of an
-// environment and process. Each may book fifty items, so a flood of them fills the
-// processors and the database; a single create that comes meanwhile waits for what
-// the throttle leaves.
+// Throttle limits the transactions that book items of all bulks of an environment and process. Each
+// may book fifty items, so a flood of them would use up the processors and the database. Single
+// creates get what the throttle leaves.
 type Throttle struct {
 	// Writers is how many of them run at a time, at least 1.
 	Writers int
-	// Pause is for how long a writer stands still after a transaction, in times of
-	// what it took: with 6 a writer works for a seventh of the time. A bulk that
-	// comes alone pauses only between two transactions, never before its answer.
+	// Pause is how long a writer pauses after a transaction, as a multiple of its duration: with 6
+	// a writer works for a seventh of the time. A bulk that comes alone pauses only between two
+	// transactions, never before its answer.
 	Pause int
 }
 
-// longHold is how long a transaction keeps its permit. One that waits for a row that
-// another transaction holds lets others go on.
+// longHold limits how long a transaction keeps its permit. A transaction that waits for a locked
+// row lets others run.
 const longHold = 500 * time.Millisecond
 
-// permits are permits to book. Businesses that wait get them in turn: before one gets its next,
-// each other business gets one at the most, however many bulks it has.
+// permits hands out permits to book. Waiting businesses take turns: before a business gets its next
+// permit, each other one gets at most one, however many bulks it has.
 type permits struct {
 	pause time.Duration // for each unit of time that a transaction took
 
 	mu    sync.Mutex
 	free  int                           // 0 while anyone waits
-	lines map[domain.ID][]chan struct{} // who waits, of each business in turns, first come first; a permit closes the channel
+	lines map[domain.ID][]chan struct{} // waiters of each business, first come first; a permit closes the channel
 	turns []domain.ID                   // the businesses that have a line, the next first
 }
 
@@ -41,8 +40,8 @@ func newPermits(p Throttle) *permits {
 	return &permits{pause: time.Duration(p.Pause), free: max(1, p.Writers), lines: map[domain.ID][]chan struct{}{}}
 }
 
-// take waits for a permit. It is free again a pause after done was called, or as soon as it
-// has taken long.
+// take waits for a permit. The permit is free again a pause after done was called, or after
+// longHold.
 func (t *permits) take(ctx context.Context, business domain.ID) (done func(), err error) {
 	given := t.join(business)
 	select {
@@ -65,7 +64,7 @@ func (t *permits) take(ctx context.Context, business domain.ID) (done func(), er
 	}, nil
 }
 
-// join asks for a permit, which is given when the channel is closed.
+// join asks for a permit. Closing the channel grants it.
 func (t *permits) join(business domain.ID) chan struct{} {
 	given := make(chan struct{})
 	t.mu.Lock()
@@ -106,8 +105,8 @@ func (t *permits) release() {
 	t.next()
 }
 
-// next gives a permit to the business whose turn it is. Where more of that business wait,
-// its next turn comes behind those of all others.
+// next gives a permit to the business whose turn it is. Where that business has more waiters, its
+// next turn comes after those of all others.
 func (t *permits) next() {
 	if len(t.turns) == 0 {
 		t.free++

@@ -18,13 +18,13 @@ import (
 	"waybill/test/stage"
 )
 
-// oneWriter is a storage that books on one connection, as SQLite does, first come,
-// first served. It takes as long as a busy disk does.
+// oneWriter is a storage that books on one connection, as SQLite does, first come, first served. It
+// is as slow as a busy disk.
 type oneWriter struct {
 	ports.Bookings
 	connection chan struct{}
 	ended      atomic.Int64 // transactions of bulks
-	waited     []int64      // of each single create: how many of them it saw end
+	waited     []int64      // for each single create: how many of them it saw end
 }
 
 const (
@@ -140,7 +140,7 @@ func TestABulkWaitsForOneTransactionOfANeighbourWithManyApplications(t *testing.
 		if got, err := p.send(t.Context(), stage.Key(other, "bulk-0001", 1), orders(2)); err != nil || outcomeOf(t, got).Created != 2 {
 			t.Errorf("%s, %v", got.Answer.Body, err)
 		}
-		// The one that was under way, one more of the neighbour, and its own.
+		// The transaction under way, one more of the neighbour, and its own.
 		if ended := w.ended.Load(); ended > 3 {
 			t.Errorf("%d transactions ended with the bulk, want 3", ended)
 		}
@@ -148,7 +148,7 @@ func TestABulkWaitsForOneTransactionOfANeighbourWithManyApplications(t *testing.
 	})
 }
 
-// A row that is held must not stop the bulks of others.
+// A locked row must not stop the bulks of others.
 func TestATransactionThatTakesLongReleasesItsPermit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestATransactionThatTakesLongReleasesItsPermit(t *testing.T) {
 	})
 }
 
-// stuck is a storage in which the rows of one application are held.
+// stuck is a storage in which the rows of one application are locked.
 type stuck struct {
 	ports.Bookings
 	application domain.ID

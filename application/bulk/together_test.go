@@ -13,7 +13,7 @@ import (
 	"waybill/ports"
 )
 
-// runs is what a storage is asked to book together, and what it answers to it.
+// runs records what a storage is asked to book together, and answers it.
 type runs struct {
 	ports.Bookings
 	asked  [][]int // items
@@ -81,7 +81,7 @@ func TestItemsThatAreReadyAreBookedTogether(t *testing.T) {
 				s := newScene(t)
 				s.price = func(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
 					if itemOf(trip) == 0 {
-						time.Sleep(time.Second) // then all others have theirs
+						time.Sleep(time.Second) // by then all others have theirs
 					}
 					return goodPrice(ctx, trip)
 				}

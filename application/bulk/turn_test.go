@@ -11,10 +11,10 @@ import (
 	"waybill/test/stage"
 )
 
-// line is the turns of bulks, which a test gives out.
+// line gives out the turns of bulks when a test says so.
 type line struct {
 	waiting int
-	next    chan error // what the next turn comes to
+	next    chan error // the result of the next turn
 	ended   int
 }
 
@@ -70,7 +70,7 @@ func TestABulkWhoseTurnDoesNotComeLeavesNothing(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	s.untouched(t)
-	// What is wrong with a request is told without a wait.
+	// An invalid request is refused without a wait.
 	tooMany := domain.Invalid(domain.FieldError{Field: "deliveries", Code: domain.FieldTooLong})
 	if _, err := a.Create(t.Context(), s.ask, l.turn, func() ([]bulk.Item, error) { return nil, tooMany }, a.rendering()); !errors.Is(err, tooMany) {
 		t.Errorf("got %v", err)
@@ -79,7 +79,7 @@ func TestABulkWhoseTurnDoesNotComeLeavesNothing(t *testing.T) {
 	s.wantOutcome(t, got, err, 3, 0)
 }
 
-// A bulk works in the time that its turn gives it.
+// A bulk works in the context that its turn returns.
 func TestABulkWorksInTheContextOfItsTurn(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -4,6 +4,6 @@ import "time"
 
 // Clock tells the time.
 type Clock interface {
-	// Now is UTC, cut to whole milliseconds.
+	// Now returns the time in UTC, truncated to milliseconds.
 	Now() time.Time
 }

@@ -2,14 +2,14 @@ package ports
 
 import "waybill/domain"
 
-// Identifiers draws everything that must never repeat.
+// Identifiers creates values that must never repeat.
 type Identifiers interface {
-	// ID carries a UUIDv7: later ones of one process sort behind earlier ones.
+	// ID returns a UUIDv7. Later IDs of one process sort after earlier ones.
 	ID(p domain.Prefix) domain.ID
-	// Reference has 60 bits from a cryptographic source.
+	// Reference returns 60 bits from a cryptographic source.
 	Reference() domain.Reference
-	// APIKey is a fresh secret for the environment.
+	// APIKey returns a new secret for the environment.
 	APIKey(e domain.Environment) string
-	// SigningSecret is a fresh secret for webhooks, as random as it is long.
+	// SigningSecret returns a new secret for webhooks, with all bytes random.
 	SigningSecret() [32]byte
 }

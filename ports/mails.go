@@ -8,31 +8,31 @@ import (
 	"waybill/domain"
 )
 
-// MailStore puts mails into the outbox, in the transaction of what they tell.
+// MailStore puts mails into the outbox, in the transaction of the change that they report.
 type MailStore interface {
-	// Tell makes a mail for each recipient of the notice: for its address or person, or
-	// else for the active members of its business who have accepted and have one of
-	// the roles of its kind. A mail that is there already stays as it is.
+	// Tell stores a mail for each recipient of the notice: its address or person, or else the
+	// active members of its business who have accepted and have one of the roles of its kind. An
+	// existing mail stays unchanged.
 	//
-	// A notice with a budget is counted with those that all processes have told, as
-	// domain.Notice says: TOO_MANY_MAILS where it is an invitation over its budget, and
-	// where it is another notice the summary of the hour tells it. Others that count for the
-	// same business wait until the transaction ends, so Tell comes last in it.
+	// A notice with a budget is counted together with those of all processes, as domain.Notice
+	// says. Over its budget, an invitation gets TOO_MANY_MAILS and any other notice goes into the
+	// hourly summary. Other notices of the same business wait until the transaction ends, so call
+	// Tell last.
 	Tell(ctx context.Context, n domain.Notice) error
 }
 
-// MailOutbox is the pending mails of all businesses, as the senders see them.
+// MailOutbox gives senders the pending mails of all businesses.
 type MailOutbox interface {
-	// Lease takes mails that wait and are due, counts an attempt for each and makes them due
-	// again at Until, for when the sender dies. Of senders at once each gets others. Sign-in
-	// links come first, and businesses take turns: each gets its oldest mail before another
-	// one gets its second.
+	// Lease takes mails that are pending and due, counts an attempt for each and makes them due
+	// again at Until, in case the sender dies. Concurrent senders get different mails. Sign-in
+	// links come first. Businesses take turns: each gets its oldest mail before another one gets
+	// its second.
 	Lease(ctx context.Context, l MailLease) ([]domain.Mail, error)
-	// Settle stores what became of a leased mail: State, DueAt, SettledAt and
-	// LastError. Of a mail that waits no more, the e-mail address is not kept. It is
-	// domain.ErrNotFound where another sender has leased or settled it since.
+	// Settle stores the result of a leased mail: State, DueAt, SettledAt and LastError. It deletes
+	// the email address of a mail that is no longer pending. It returns domain.ErrNotFound where
+	// another sender has leased or settled the mail since.
 	Settle(ctx context.Context, m domain.Mail) error
-	// Waiting counts the mails that wait and tells since when the oldest does.
+	// Waiting counts the pending mails and returns since when the oldest one waits.
 	Waiting(ctx context.Context) (n int, since time.Time, err error)
 }
 
@@ -48,37 +48,37 @@ type MailLease struct {
 
 // DeviceReader recognizes the browsers in which persons signed in.
 type DeviceReader interface {
-	// Known reports whether the person has signed in by a device. A malformed or unknown
-	// person has not.
+	// Known reports whether the person has signed in on a device. It is false for a malformed or
+	// unknown person.
 	Known(ctx context.Context, person domain.ID, digest [32]byte) (bool, error)
 }
 
 // DeviceStore remembers the browsers in which persons signed in.
 type DeviceStore interface {
 	DeviceReader
-	// Seen keeps that the person signed in by a device. known tells whether that is
-	// not the first time, and others whether the person has signed in by another one.
+	// Seen stores that the person signed in on a device. known reports whether the person has used
+	// it before, and others whether the person has used another one.
 	Seen(ctx context.Context, person domain.ID, digest [32]byte, at time.Time) (known, others bool, err error)
 }
 
-// ErrMailRefused means that a mail server took the recipient or the mail for good for
-// one that it does not deliver. Every other error may be over in a while.
+// ErrMailRefused means that a mail server permanently refuses the recipient or the mail. Every
+// other error may be temporary.
 var ErrMailRefused = errors.New("the mail server refuses the mail")
 
 // Mailer hands mails to a mail server.
 type Mailer interface {
-	// Send returns nil once the server has taken the mail over. It ends within
-	// MailTimeout, whatever the server does. After an error the server may have taken
-	// it all the same; a mail that is sent again has the same ID.
+	// Send returns nil once the server has accepted the mail. It ends within MailTimeout, whatever
+	// the server does. After an error the server may still have accepted it. A mail that is sent
+	// again has the same ID.
 	Send(ctx context.Context, m MailMessage) error
-	// Check tells whether the server would let this program send, without a mail.
+	// Check reports whether the server would accept mails of this program, without sending one.
 	Check(ctx context.Context) error
 }
 
-// MailTimeout is how long sending one mail may take.
+// MailTimeout limits how long sending one mail may take.
 const MailTimeout = 25 * time.Second
 
-// MailMessage is a mail as it is sent.
+// MailMessage is a rendered mail.
 type MailMessage struct {
 	ID      domain.ID
 	Kind    domain.MailKind
@@ -89,12 +89,12 @@ type MailMessage struct {
 	HTML    string
 }
 
-// MailRenderer makes the text of mails.
+// MailRenderer renders mails.
 type MailRenderer interface {
 	Render(l Letter) (MailMessage, error)
 }
 
-// Letter is all that the text of a mail tells.
+// Letter holds all that the text of a mail needs.
 type Letter struct {
 	ID       domain.ID
 	Kind     domain.MailKind
@@ -102,36 +102,36 @@ type Letter struct {
 	Name     string        // of the recipient
 	Business string        // by name; empty: the staff of the delivery company
 	Role     domain.Role   // of an invitation
-	By       string        // the person who did it; empty: the delivery company
-	At       time.Time     // when it happened
-	Link     string        // lets the recipient in, once; a secret
-	LinkFor  time.Duration // for how long
-	Accepts  bool          // the link accepts an invitation to Business
+	By       string        // name of the person who did it; empty: the delivery company
+	At       time.Time     // time of the event
+	Link     string        // sign-in link that works once; a secret
+	LinkFor  time.Duration // how long Link works
+	Accepts  bool          // Link accepts an invitation to Business
 	Device   string
-	Passkey  string // by name
-	Page     string // an address in the portal where one looks or acts; empty: there is no portal
-	App      string // of the application, by name
+	Passkey  string // name of the passkey
+	Page     string // the page in the portal to look or act; empty: there is no portal
+	App      string // name of the application
 	Env      domain.Environment
-	Key      string // how the key ends
+	Key      string // last characters of the key
 	KeyID    domain.ID
-	NextKey  string     // how the key ends that took its place
-	Expires  *time.Time // when the key does
+	NextKey  string     // last characters of the key that replaced it
+	Expires  *time.Time // when the key expires
 	Host     string     // of the webhook endpoint
 	Endpoint domain.ID
 	Reason   domain.DisabledReason
 	Enabled  bool        // the endpoint was enabled again
-	Since    *time.Time  // the endpoint fails, or the hour of a summary begins
-	Until    *time.Time  // it is disabled from then on, unless it answers
+	Since    *time.Time  // start of the failing, or of the hour of a summary
+	Until    *time.Time  // the endpoint is disabled then, unless it recovers
 	Changes  []KeyChange // of a summary
-	More     bool        // there were more changes than those
+	More     bool        // there were more changes than listed
 }
 
 // KeyChange is one change of a key, in a summary.
 type KeyChange struct {
 	Kind domain.MailKind
 	At   time.Time
-	By   string // the person who did it; empty: the delivery company
-	App  string // by name
+	By   string // name of the person who did it; empty: the delivery company
+	App  string // name of the application
 	Env  domain.Environment
-	Key  string // how the key ends
+	Key  string // last characters of the key
 }

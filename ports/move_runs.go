@@ -10,43 +10,43 @@ import (
 // MoveHold is the right of one process to work on a run.
 type MoveHold struct {
 	Run   domain.ID
-	Token string        // 32 hex, the holder's own: fences off earlier holders
-	Lease time.Duration // how long a sign of life lasts
+	Token string        // 32 hex, unique to the holder: locks out earlier holders
+	Lease time.Duration // how long the lease lasts after each renewal
 }
 
-// MoveRunReader reads runs, whichever operator began them.
+// MoveRunReader reads runs of all operators.
 type MoveRunReader interface {
-	// Get is a run with its items.
+	// Get returns a run with its items.
 	Get(ctx context.Context, id domain.ID) (domain.MoveRun, error)
-	// FindByKey is Get by the key.
+	// FindByKey returns the run of a key with its items.
 	FindByKey(ctx context.Context, key string) (domain.MoveRun, error)
-	// List goes newest first and returns up to Limit+1, without their items. Of the
-	// position behind which it begins the ID alone counts.
+	// List lists runs, newest first, up to Limit+1, without their items. Of the start position only
+	// the ID counts.
 	List(ctx context.Context, p domain.PageRequest) ([]domain.MoveRun, error)
-	// Left lists, oldest first, runs that are under way and that no process works on.
+	// Left lists runs in progress that no process works on, oldest first.
 	Left(ctx context.Context, limit int) ([]domain.ID, error)
 }
 
-// MoveRunStore keeps how far a run has come, so that any process can go on with it
-// after its own died. Leases go by the database's clock.
+// MoveRunStore keeps the progress of a run, so that any process can resume it after its own died.
+// Leases use the database's clock.
 type MoveRunStore interface {
 	MoveRunReader
-	// Begin stores a run with its items under a lease. ErrKeyTaken when another run has
-	// the key, ErrKeyBusy when a transaction that stores one takes too long. To begin
-	// the same run again under the same token changes nothing.
+	// Begin stores a run with its items under a lease. It returns ErrKeyTaken when another run has
+	// the key, and ErrKeyBusy when a transaction that stores one takes too long. A repetition with
+	// the same run and token changes nothing.
 	Begin(ctx context.Context, r domain.MoveRun, h MoveHold) error
-	// Resume takes over a run that is under way and whose lease has run out, or is this
-	// very token's. ErrLeaseLost where it is neither.
+	// Resume takes over a run in progress whose lease has run out, or whose token is the given one.
+	// Otherwise it returns ErrLeaseLost.
 	Resume(ctx context.Context, h MoveHold) error
-	// Extend gives a sign of life, and must be the first statement of every
-	// transaction that writes for the run. ErrLeaseLost ends the holder's work.
+	// Extend renews the lease. It must be the first statement of every transaction that writes for
+	// the run. After ErrLeaseLost the holder must stop.
 	Extend(ctx context.Context, h MoveHold) error
-	// Settle records the outcome of an item that is pending, behind Extend. ErrItemDone
-	// where it is not pending any more.
+	// Settle records the outcome of a pending item, after Extend. It returns ErrItemDone where the
+	// item is no longer pending.
 	Settle(ctx context.Context, h MoveHold, item domain.MoveItem) error
-	// Finish ends a run, or ErrLeaseLost.
+	// Finish ends a run, or returns ErrLeaseLost.
 	Finish(ctx context.Context, h MoveHold, at time.Time) error
-	// Release ends the lease at once, so that any process may go on. It does nothing
-	// where the lease was lost.
+	// Release ends the lease at once, so that any process may resume. It does nothing where the
+	// lease was lost.
 	Release(ctx context.Context, h MoveHold) error
 }

@@ -9,11 +9,11 @@ import (
 
 // OperatorReader reads the operators of the platform.
 type OperatorReader interface {
-	// FindByDigest finds a token by a digest of its secret, of which there is one
-	// under each pepper.
+	// FindByDigest finds a token by a digest of its secret. A secret has one digest under each
+	// pepper.
 	FindByDigest(ctx context.Context, digests ...[32]byte) (domain.OperatorToken, error)
 	Get(ctx context.Context, id domain.ID) (domain.OperatorToken, error)
-	// List is all tokens, oldest first, revoked ones included.
+	// List lists all tokens, oldest first, including revoked ones.
 	List(ctx context.Context) ([]domain.OperatorToken, error)
 }
 
@@ -21,57 +21,54 @@ type OperatorReader interface {
 type OperatorStore interface {
 	OperatorReader
 	Insert(ctx context.Context, t domain.OperatorToken) error
-	// Revoke keeps the time of the first revocation when there is one.
+	// Revoke stores the time, unless an earlier revocation is stored.
 	Revoke(ctx context.Context, id domain.ID, at time.Time) error
-	// Touch keeps when a token was used last, unless a later time is there.
+	// Touch stores when a token was last used, unless a later time is stored.
 	Touch(ctx context.Context, id domain.ID, at time.Time) error
-	// Redigest replaces the digest of a token, unless that is another one than
-	// From by now.
+	// Redigest replaces the digest of a token if it still is From.
 	Redigest(ctx context.Context, r Redigest) error
 }
 
 // AuditReader reads what operators, persons and commands changed.
 type AuditReader interface {
-	// List goes newest first and returns up to Limit+1. Of the position behind
-	// which it begins the ID alone counts.
+	// List lists entries, newest first, up to Limit+1. Of the start position only the ID counts.
 	List(ctx context.Context, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error)
-	// ListOfBusiness is List of the entries about one business alone.
+	// ListOfBusiness lists the entries about one business only, as List does.
 	ListOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error)
 }
 
-// AuditStore keeps what operators, persons and commands changed. Nothing changes
-// or removes an entry.
+// AuditStore stores what operators, persons and commands changed. Entries are never changed or
+// removed.
 type AuditStore interface {
 	AuditReader
-	// Append is part of the transaction that makes the change.
+	// Append stores an entry in the transaction of its change.
 	Append(ctx context.Context, e domain.AuditEntry) error
 }
 
-// PlatformReader looks across all tenants, for the platform's own operations.
+// PlatformReader reads across all tenants, for the platform's own operations.
 type PlatformReader interface {
-	// Deliveries go by ID, ascending unless the search says newest first, and
-	// are up to Limit+1. Of the position behind which they begin the ID alone
-	// counts. The time a delivery was booked at and that in its ID may differ by
-	// a minute, no more.
+	// Deliveries lists up to Limit+1 deliveries by ID, ascending unless the search says newest
+	// first. Of the start position only the ID counts. The booking time of a delivery and the time
+	// in its ID differ by at most a minute.
 	Deliveries(ctx context.Context, s domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error)
-	// Work counts the deliveries of an environment that are work at a moment, by
-	// business, status and band of age: what domain.WorkFilter.Search finds of it then.
+	// Work counts the deliveries of an environment that need work at a moment, by business, status
+	// and band of age. These are the deliveries that domain.WorkFilter.Search finds then.
 	Work(ctx context.Context, e domain.Environment, at time.Time) (domain.WorkTallies, error)
-	// BusinessNames are the names of those businesses that there are.
+	// BusinessNames returns the names of those businesses that exist.
 	BusinessNames(ctx context.Context, of []domain.ID) (map[domain.ID]string, error)
-	// Named are the deliveries that have one of the IDs or references, in any order;
-	// at most domain.MaxMoves of each are asked for.
+	// Named lists the deliveries that have one of the IDs or references, in any order. Callers pass
+	// at most domain.MaxMoves of each.
 	Named(ctx context.Context, ids []domain.ID, references []domain.Reference) ([]*domain.Delivery, error)
-	// Businesses go oldest first, by (created_at, id), and are up to Limit+1.
+	// Businesses lists up to Limit+1 businesses by (created_at, id), oldest first.
 	Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error)
-	// Customers go newest first, by (created_at, id), and are up to Limit+1. now decides
-	// which keys work.
+	// Customers lists up to Limit+1 customers by (created_at, id), newest first. now decides which
+	// keys are active.
 	Customers(ctx context.Context, s domain.CustomerSearch, now time.Time, p domain.PageRequest) ([]domain.Customer, error)
-	// Footprint counts what a business has or, where it is not empty, one of its
-	// applications. A malformed or unknown one has nothing.
+	// Footprint counts what a business has or, where application is set, one of its applications.
+	// The counts of a malformed or unknown one are zero.
 	Footprint(ctx context.Context, business, application domain.ID, now time.Time) (domain.Footprint, error)
-	// Owner tells whose record has an ID: an API key, a recipient, a pickup location, an
-	// event of a delivery, a webhook endpoint that is no listener, or a webhook delivery
-	// or attempt to one. What was deleted is domain.ErrNotFound, as is every other ID.
+	// Owner returns the owner of a record by its ID: an API key, a recipient, a pickup location, an
+	// event of a delivery, a webhook endpoint that is no listener, or a webhook delivery or attempt
+	// to one. A deleted record and any other ID are domain.ErrNotFound.
 	Owner(ctx context.Context, id domain.ID) (domain.Owned, error)
 }

@@ -5,25 +5,25 @@ import (
 	"errors"
 )
 
-// ErrPasswordsBusy means that a hash had to wait for others for too long. Nothing
-// was checked; the same again may succeed in a moment.
+// ErrPasswordsBusy means that a hash waited too long for others. Nothing was checked; a retry may
+// succeed in a moment.
 var ErrPasswordsBusy = errors.New("too many passwords are being checked")
 
-// Caller says for whom a password is hashed, so that callers share the turns. Neither
-// field has to be proved.
+// Caller identifies for whom a password is hashed, so that callers share the turns. Both fields may
+// be unproven.
 type Caller struct {
 	Line   string // the address of the client, or the business of a session; empty: a session of the staff
-	Person string // who it is said to be
+	Person string // the claimed person
 }
 
-// Passwords hash and verify passwords. Both cost processor and memory on purpose,
-// and only so many run at a time. The others wait for their turn: lines take turns, and
-// the persons of one line do.
+// Passwords hashes and verifies passwords. Both cost processor and memory on purpose, so only a
+// limited number run at a time. The others wait for their turn: lines take turns, and so do the
+// persons of one line.
 type Passwords interface {
-	// Hash makes what is stored of a password. Two hashes of one password differ.
+	// Hash returns what is stored of a password. Two hashes of one password differ.
 	Hash(ctx context.Context, c Caller, password string) (string, error)
-	// Verify reports whether the hash is one of the password, and whether it should be
-	// replaced because new ones are made otherwise. An empty hash is one of no password,
-	// and takes as long as one that Hash made. A hash that cannot be read is an error.
+	// Verify reports whether the hash is one of the password, and whether it should be replaced
+	// because new hashes are made differently. An empty hash matches no password, and takes as long
+	// to check as a real one. It returns an error for an unreadable hash.
 	Verify(ctx context.Context, c Caller, hash, password string) (matches, outdated bool, err error)
 }

@@ -8,12 +8,11 @@ import (
 	"waybill/domain"
 )
 
-// Pricing tells what a trip costs.
+// Pricing prices trips.
 type Pricing interface {
-	// Price answers within 2.5 seconds. A point it does not serve is an
-	// *OutsideServiceAreaError; every other failure is a QUOTE_UNAVAILABLE
-	// error, of this trip alone: other trips fare by themselves. A fee is never
-	// made up.
+	// Price responds within 2.5 seconds. For a point that is not served it returns an
+	// *OutsideServiceAreaError. Every other failure is a QUOTE_UNAVAILABLE error of this trip only;
+	// it says nothing about other trips. A fee is never made up.
 	Price(ctx context.Context, trip domain.Trip) (domain.Quote, error)
 }
 
@@ -24,23 +23,23 @@ func (e *OutsideServiceAreaError) Error() string {
 	return "the " + e.End + " is outside the service area"
 }
 
-// ServiceArea tells where the company delivers.
+// ServiceArea reports where the company delivers.
 type ServiceArea interface {
 	Contains(c domain.Coordinates) bool
 }
 
 // ServiceOutline draws where the company delivers.
 type ServiceOutline interface {
-	// Outline is the area as closed lines, around holes too, with few enough
-	// points to be drawn: a picture of it and no measure.
+	// Outline returns the area as closed lines, also around holes, with few enough points to draw.
+	// It is a picture and too rough for decisions.
 	Outline() [][]domain.Coordinates
 }
 
-// ErrNoRoute means the engine answered that no way leads there.
+// ErrNoRoute means that the engine found no route.
 var ErrNoRoute = errors.New("no route between the two points")
 
-// TripTooLongError means the engine answered that it measures no trip of this
-// length. Distance is an estimate by the straight line, never one by road.
+// TripTooLongError means that the engine refuses to measure a trip of this length. Distance is an
+// estimate by the straight line, never one by road.
 type TripTooLongError struct{ Distance domain.Distance }
 
 func (e *TripTooLongError) Error() string {
@@ -49,10 +48,9 @@ func (e *TripTooLongError) Error() string {
 
 // Routing measures trips.
 type Routing interface {
-	// Distance is the length of the trip and where it is from. ErrNoRoute means
-	// that no way leads there, and an *OutsideServiceAreaError the same where it is
-	// known which end no way leads to; a *TripTooLongError that the engine measures
-	// no such trips. Any other error is a measure that could not be had; it ends by
-	// itself, also where ctx has no deadline.
+	// Distance returns the length of the trip and its source. It returns ErrNoRoute where there is
+	// no route, an *OutsideServiceAreaError where the unreachable end is known, and a
+	// *TripTooLongError where the engine measures no such trips. With any other error the length is
+	// not available. It ends by itself, even where ctx has no deadline.
 	Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error)
 }

@@ -7,28 +7,28 @@ import (
 	"waybill/domain"
 )
 
-// RateLimiter counts requests against limits. One key of a limit is a Bucket.
-// A request that was refused is not counted.
+// RateLimiter counts requests against limits. Each counter is a Bucket. A refused request is not
+// counted.
 type RateLimiter interface {
-	// Take counts one request against every bucket, or against none when any
-	// of them is full: all in one atomic step.
+	// Take counts one request against every bucket, or against none when any of them is full, in
+	// one atomic step.
 	Take(ctx context.Context, buckets ...Bucket) (Allowance, error)
-	// Peek tells what Take would answer and counts nothing; Remaining is what
-	// is left without the request that was not taken.
+	// Peek returns what Take would return and counts nothing. Remaining includes the request that
+	// was not taken.
 	Peek(ctx context.Context, buckets ...Bucket) (Allowance, error)
-	// GiveBack undoes one Take that admitted.
+	// GiveBack undoes one admitted Take.
 	GiveBack(ctx context.Context, buckets ...Bucket) error
 }
 
-// Bucket is one counter. Scope names the kind of limit ("key", "business",
-// "address"), Name whose it is.
+// Bucket is one counter. Scope names the kind of limit ("key", "business", "address"), and Name its
+// owner.
 type Bucket struct {
 	Scope string
 	Name  string
 	Limit domain.RateLimit
 }
 
-// Allowance is the answer of a limiter, told about the bucket that bites first.
+// Allowance is the result of a limiter, for the most restrictive bucket.
 type Allowance struct {
 	Admitted   bool
 	Scope      string

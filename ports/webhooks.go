@@ -8,10 +8,10 @@ import (
 	"waybill/domain"
 )
 
-// The jobs of webhooks; the ID of a notification is an endpoint's.
+// The kinds of webhook jobs. The ID of a notification is an endpoint's.
 const (
 	JobWebhook JobKind = "webhook"
-	// JobWebhookLowPriority is for endpoints that keep their sender waiting.
+	// JobWebhookLowPriority is for endpoints with slow responses.
 	JobWebhookLowPriority JobKind = "webhook-slow"
 )
 
@@ -19,146 +19,142 @@ var (
 	// ErrEndpointLimit means that the application has as many endpoints as it may.
 	ErrEndpointLimit = errors.New("the limit of webhook endpoints is reached")
 
-	// ErrEndpointLost means that the endpoint is not this owner's any more.
+	// ErrEndpointLost means that this owner has lost the lease of the endpoint.
 	ErrEndpointLost = errors.New("the lease of the webhook endpoint was lost")
 )
 
-// EventWrite is an event of a delivery with the JSON that is published.
+// EventWrite is an event of a delivery with its published JSON.
 type EventWrite struct {
 	domain.Event
 	Payload []byte
 }
 
-// EventRenderer makes the JSON that the feed shows and webhooks carry. It is
-// rendered once, in the transaction of the event, and never again.
+// EventRenderer renders the JSON for the feed and webhooks. It is rendered once, in the transaction
+// of the event, and never again.
 type EventRenderer interface {
-	// DeliveryEvent shows the delivery as the event leaves it; at most 20 KB.
+	// DeliveryEvent renders the delivery after the event, in at most 20 KB.
 	DeliveryEvent(d *domain.Delivery, e domain.Event) ([]byte, error)
-	// EndpointEvent is about an endpoint as it is now; type is one of
-	// domain.EventEndpointTest and domain.EventEndpointDisabled.
+	// EndpointEvent renders an event about the endpoint in its current state. The type is
+	// domain.EventEndpointTest or domain.EventEndpointDisabled.
 	EndpointEvent(w domain.WebhookEndpoint, id domain.ID, of domain.EventType, at time.Time) ([]byte, error)
 }
 
 // FeedReader reads the events of an application over all its deliveries.
 type FeedReader interface {
-	// Events lists up to limit events behind a position, nil for the beginning, in the
-	// order in which they took their place, and of one delivery by sequence. An event
-	// that a transaction under way could still come before is not listed yet: so a
-	// reader that goes on from Next misses none. Only transactions that take part in
-	// the feed hold it back. Events of endpoints are not listed. However long the feed
-	// is, a bounded part of it is read, so that a page of a filter may be empty and
-	// have More. With CreatedAfter and from the beginning, the feed is read from about
-	// there on: IDs tell when events were made. Where events behind the position may
-	// be gone, or there is no such position, the error is domain.CursorExpired.
+	// Events lists up to limit events after a position, nil for the beginning. They come in the
+	// order in which they took their place in the feed, and for one delivery by sequence. An event
+	// is not listed while an open transaction could still come before it, so a reader that
+	// continues from Next misses none. Only transactions that take part in the feed hold it back.
+	// Events of endpoints are not listed. Each call reads a limited part of the feed, so a filtered
+	// page may be empty and still have More. With CreatedAfter and without a position, reading
+	// starts at about that time, since IDs contain it. Where events after the position may be
+	// deleted, or the position does not exist, the error is domain.CursorExpired.
 	Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error)
-	// OfAll is Events over all applications of an environment, in one order.
+	// OfAll lists the events of all applications of an environment as Events does, in one order.
 	OfAll(ctx context.Context, f domain.PlatformFeedFilter, after *domain.FeedPosition, limit int) (domain.PlatformFeedPage, error)
-	// Event is one of them by its ID, or one of an endpoint.
+	// Event returns an event of a delivery or of an endpoint by its ID.
 	Event(ctx context.Context, t domain.Tenant, id domain.ID) (domain.FeedEvent, error)
 }
 
-// WebhookReader reads the endpoints of an application in an environment, and
-// what was sent to them. Listeners are not listed.
+// WebhookReader reads the endpoints of an application in an environment, and what was sent to them.
+// Listeners are not listed.
 type WebhookReader interface {
-	// AllEndpoints lists, for the platform's own operations, those of all
-	// applications behind one, by ID; listeners too. Empty: from the first on.
+	// AllEndpoints lists the endpoints of all applications by ID, including listeners, for the
+	// platform's own operations. It starts after the given one; empty means from the first one on.
 	AllEndpoints(ctx context.Context, after domain.ID, limit int) ([]domain.WebhookEndpoint, error)
 	Endpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error)
-	// Endpoints goes by (created_at, id) ascending and returns up to Limit+1.
+	// Endpoints lists endpoints by (created_at, id) ascending, up to Limit+1.
 	Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error)
-	// Listeners lists those of the application that are there, oldest first.
+	// Listeners lists the existing listeners of the application, oldest first.
 	Listeners(ctx context.Context, t domain.Tenant) ([]domain.WebhookEndpoint, error)
 	Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error)
-	// Recent lists what was made for an endpoint since a time, with what is sent: the
-	// newest first by (created_at, id), at most limit.
+	// Recent lists webhooks for an endpoint since a time, with their payload, the newest first by
+	// (created_at, id), at most limit.
 	Recent(ctx context.Context, t domain.Tenant, endpoint domain.ID, since time.Time, limit int) ([]OutgoingWebhook, error)
-	// Deliveries goes newest first by (created_at, id) and returns up to Limit+1.
+	// Deliveries lists webhook deliveries by (created_at, id), newest first, up to Limit+1.
 	Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter,
 		p domain.PageRequest) ([]domain.WebhookDelivery, error)
-	// Attempts is the log of a webhook delivery, by number: the last
-	// domain.MaxAttemptsListed.
+	// Attempts lists the last domain.MaxAttemptsListed attempts of a webhook delivery, by number.
 	Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error)
 	// Tests counts the test events made for an endpoint since then.
 	Tests(ctx context.Context, endpoint domain.ID, since time.Time) (int, error)
-	// EndpointOf finds an endpoint of a business, in whichever application; no listener.
+	// EndpointOf finds an endpoint of a business in any application, but no listener.
 	EndpointOf(ctx context.Context, business, id domain.ID) (domain.WebhookEndpoint, error)
-	// Unhealthy lists the endpoints of a business, or of all where that is empty, that
-	// are enabled and fail since then or longer, or were disabled by no caller: by ID,
-	// behind one of them; empty: from the first one on.
+	// Unhealthy lists endpoints of a business, or of all where that is empty, by ID. These are
+	// enabled ones that have failed since then or longer, and those that no caller disabled. It
+	// starts after the given one; empty means from the first one on.
 	Unhealthy(ctx context.Context, business domain.ID, since time.Time, after domain.ID, limit int) ([]domain.WebhookEndpoint, error)
-	// Summary tells how an endpoint has done lately.
+	// Summary returns how an endpoint has done lately.
 	Summary(ctx context.Context, t domain.Tenant, endpoint domain.ID) (domain.WebhookSummary, error)
 	// Recoverable counts, up to limit, what Recover would make pending now.
 	Recoverable(ctx context.Context, t domain.Tenant, endpoint domain.ID, r domain.Recovery, limit int) (int, error)
 }
 
-// WebhookStore changes them.
+// WebhookStore changes endpoints and webhook deliveries.
 type WebhookStore interface {
 	WebhookReader
-	// LockEndpoint reads the endpoint and holds its row until the transaction ends.
+	// LockEndpoint reads the endpoint and locks its row until the transaction ends.
 	LockEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error)
-	// InsertEndpoint stores it in a free slot, or answers ErrEndpointLimit or ErrIDTaken.
+	// InsertEndpoint stores the endpoint in a free slot, or returns ErrEndpointLimit or ErrIDTaken.
 	InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) (domain.WebhookEndpoint, error)
-	// UpdateEndpoint stores what changes of a locked one. Where it is disabled
-	// by that, what is pending for it is held; of much of it the rest a little later.
+	// UpdateEndpoint stores the changes of a locked endpoint. Where this disables it, its pending
+	// webhooks become held; if there are many, the rest a little later.
 	UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) error
-	// DeleteEndpoint takes it away with what is pending; its log goes with time.
+	// DeleteEndpoint deletes the endpoint and its pending webhooks. Its log is purged over time.
 	DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) error
-	// LockDelivery reads a webhook delivery and holds its row.
+	// LockDelivery reads a webhook delivery and locks its row.
 	LockDelivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error)
-	// UpdateDelivery stores what changes of a locked one.
+	// UpdateDelivery stores the changes of a locked webhook delivery.
 	UpdateDelivery(ctx context.Context, d domain.WebhookDelivery) error
-	// Recover makes pending, now and with a schedule of its own, what the
-	// recovery names: at most limit, the oldest first. It returns how many.
-	// While some of an earlier recovery are not tried yet, running is true and
-	// nothing happens.
+	// Recover makes the webhooks of the recovery pending now, with a fresh schedule: at most limit,
+	// the oldest first. It returns how many. While some of an earlier recovery are not tried yet,
+	// running is true and nothing happens.
 	Recover(ctx context.Context, endpoint domain.ID, r domain.Recovery, now time.Time, limit int) (queued int, running bool, err error)
-	// PublishTo stores an event of an endpoint and makes it pending for one
-	// endpoint, without any other, to be tried once.
+	// PublishTo stores an event of an endpoint and makes it pending for that endpoint only, to be
+	// tried once.
 	PublishTo(ctx context.Context, e domain.WebhookEndpoint, event domain.FeedEvent) (domain.WebhookDelivery, error)
-	// Publish stores an event of an endpoint and makes it pending for all other
-	// endpoints of the application that take it.
+	// Publish stores an event of an endpoint and makes it pending for all other endpoints of the
+	// application that subscribe to it.
 	Publish(ctx context.Context, except domain.WebhookEndpoint, event domain.FeedEvent) error
-	// AddKeyCheck keeps something that was sealed, by which the key it was sealed
-	// under is known again, or returns what is there. Of two at once the first
-	// one stays.
+	// AddKeyCheck stores a sealed text that identifies its key, or returns the stored one. Of two
+	// concurrent calls the first wins.
 	AddKeyCheck(ctx context.Context, sealed []byte) (stored []byte, err error)
-	// SetKeyCheck keeps it, whatever was there.
+	// SetKeyCheck stores the text, whatever was stored.
 	SetKeyCheck(ctx context.Context, sealed []byte) error
 }
 
-// FanoutListener is called with the endpoints of pending webhooks right after their
-// commit; also where the outcome of the commit is unknown, and with an endpoint more than
-// once. Disabled endpoints have none pending. It must not block. A missed call costs time
-// only: WebhookOutbox.Waiting finds the webhooks.
+// FanoutListener is called with the endpoints of pending webhooks right after their commit. This
+// includes commits with unknown outcome, and an endpoint may come more than once. Disabled
+// endpoints have none pending. It must not block. A missed call only costs time:
+// WebhookOutbox.Waiting finds the webhooks.
 type FanoutListener func(endpoints []domain.ID)
 
-// FanoutNews carry word of fan-outs to processes in which a listener may wait. They
-// are a courtesy: a listener finds missed webhooks a second later.
+// FanoutNews notifies processes with waiting listeners of fan-outs. It is optional: a listener
+// finds missed webhooks a second later.
 type FanoutNews interface {
-	// Announce tells those that listen, in this process and in others. It gives up
-	// within 100 milliseconds and reports nothing. Where none listens it may tell
-	// none for a second.
+	// Announce notifies the listeners in this process and in others. It gives up within 100
+	// milliseconds and reports nothing. Where nobody listens, it may skip announcements for a
+	// second.
 	Announce(ctx context.Context, endpoints []domain.ID)
 	// Listen calls heard for each announcement until ctx ends.
 	Listen(ctx context.Context, heard FanoutListener)
 }
 
-// WaitingEndpoint has something due and no owner, from a time on. Its circuit is not open
-// then, and no lease lasts.
+// WaitingEndpoint is an endpoint that has something due and no owner, from a time on. At that time
+// its circuit is closed and its lease is over.
 type WaitingEndpoint struct {
 	ID   domain.ID
-	From time.Time // by the caller's clock; not after its now, where it waits already
+	From time.Time // by the caller's clock; not after its now if it already waits
 	Slow bool      // at that time
 }
 
-// OutgoingWebhook is a webhook delivery with what is sent.
+// OutgoingWebhook is a webhook delivery with its payload.
 type OutgoingWebhook struct {
 	domain.WebhookDelivery
 	Payload []byte
 }
 
-// SendingReader tells where no webhooks are sent.
+// SendingReader reads where the sending of webhooks is paused.
 type SendingReader interface {
 	// Pauses lists the environments in which people have paused the sending.
 	Pauses(ctx context.Context) ([]domain.SendingPause, error)
@@ -167,57 +163,55 @@ type SendingReader interface {
 // SendingStore pauses and resumes the sending of webhooks.
 type SendingStore interface {
 	SendingReader
-	// Pause keeps the pause, or does nothing where its environment is paused already:
-	// that pause stays as it is, and paused is false.
+	// Pause stores the pause. Where the environment is paused already, it does nothing and paused
+	// is false.
 	Pause(ctx context.Context, p domain.SendingPause) (paused bool, err error)
-	// Resume ends the pause of an environment and returns it; nil: there is none. The
-	// endpoints that were failing when it began fail since at: the pause does not count.
+	// Resume ends the pause of an environment and returns it; nil means that there is none. The
+	// endpoints that were failing when it began are marked as failing since at, so the pause does
+	// not count.
 	Resume(ctx context.Context, e domain.Environment, at time.Time) (ended *domain.SendingPause, err error)
 }
 
-// WebhookOutbox is the pending webhooks of all applications, as the senders see
-// them. Only the holder of an endpoint's lease sends to it. Leases go by the
-// clock of the database, due times by the caller's.
+// WebhookOutbox gives senders the pending webhooks of all applications. Only the holder of an
+// endpoint's lease sends to it. Leases use the clock of the database, due times the caller's clock.
 type WebhookOutbox interface {
 	SendingReader
-	// Waiting lists endpoints that wait by now, or will so long after it if nothing happens
-	// until then. Their owners, a business in an environment each, take turns: first comes
-	// from each owner the endpoint whose webhooks have been due longest, then from each the
-	// next one. So an owner with more of them than the limit hides no other's. None of a
-	// paused environment, no listener.
+	// Waiting lists endpoints that wait now, or will within ahead if nothing happens until then.
+	// Their owners, a business in an environment each, take turns: first comes from each owner
+	// the endpoint whose webhooks have been due longest, then the next one from each. So an owner
+	// with more endpoints than the limit hides no other's. It lists no endpoint of a paused
+	// environment and no listener.
 	Waiting(ctx context.Context, now time.Time, ahead time.Duration, limit int) ([]WaitingEndpoint, error)
-	// Lease gives the endpoint to the token for so long, if it is free or already the
-	// token's, and tells whether it did. A lease or an open circuit with hours to go is
-	// from before the clock was set back, and counts as over. A deleted endpoint cannot
-	// be leased, nor one whose circuit is open or whose environment is paused, so that
-	// notifications of it change nothing; a listener holds its own lease, under its ID without the prefix. Webhooks
-	// that became pending for one during its disabling are held by this call.
+	// Lease gives the endpoint to the token for a time, if it is free or already the token's, and
+	// reports whether it did. A lease or an open circuit with hours left is from before the clock
+	// was set back, and counts as over. An endpoint cannot be leased if it is deleted, its circuit
+	// is open or its environment is paused, so notifications of it change nothing. A listener holds
+	// its own lease, under its ID without the prefix. This call marks webhooks as held that became
+	// pending while their endpoint was being disabled.
 	Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error)
-	// Renew begins the lease anew and reads the endpoint, or ErrEndpointLost.
+	// Renew renews the lease and reads the endpoint, or returns ErrEndpointLost.
 	Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error)
 	// Release ends the lease. It does nothing where it was lost.
 	Release(ctx context.Context, endpoint domain.ID, token string) error
-	// Due lists what is pending and due for the endpoint, by due time and ID, except
-	// webhook deliveries that the caller has already.
+	// Due lists pending and due webhooks of the endpoint, by due time and ID, except those that the
+	// caller has already.
 	Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int, except ...domain.ID) ([]OutgoingWebhook, error)
-	// WaitingFor is Waiting for one endpoint; nil where it does not.
+	// WaitingFor returns what Waiting would list for one endpoint; nil where it does not wait.
 	WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time, ahead time.Duration) (*WaitingEndpoint, error)
-	// Record stores, in one transaction and while the lease is the token's, how
-	// attempts ended and what they say about the endpoint, or ErrEndpointLost.
-	// A webhook delivery that was held meanwhile, since the endpoint was disabled,
-	// or asked for again, stays so unless the attempt succeeded. An attempt that is
-	// recorded already changes nothing, so that a repeat is safe; one at a webhook
-	// delivery that is gone is forgotten. People are told of an endpoint that recovers
-	// by that: domain.RecoveredNotice.
+	// Record stores the results of attempts and the resulting health of the endpoint, in one
+	// transaction, while the lease is the token's. Otherwise it returns ErrEndpointLost. A webhook
+	// delivery that was held meanwhile, since the endpoint was disabled, or was resent, stays so
+	// unless the attempt succeeded. An attempt that is already recorded changes nothing, so a
+	// repetition is safe. An attempt of a deleted webhook delivery is dropped. Where the endpoint
+	// recovers, it mails domain.RecoveredNotice.
 	Record(ctx context.Context, endpoint domain.ID, token string, of []WebhookOutcome, health domain.WebhookHealth) error
-	// Disable, while the lease is the token's, disables the endpoint, holds what
-	// is pending for it, publishes the event to the others and tells people:
-	// domain.DisabledNotice.
+	// Disable disables the endpoint while the lease is the token's. It marks its pending webhooks
+	// as held, publishes the event to the other endpoints and mails domain.DisabledNotice.
 	Disable(ctx context.Context, e domain.WebhookEndpoint, token string, event domain.FeedEvent) error
-	// Backlog counts what is due now for enabled endpoints, listeners excepted,
-	// and tells since when the oldest is.
+	// Backlog counts what is due now for enabled endpoints, without listeners, and returns since
+	// when the oldest one is due.
 	Backlog(ctx context.Context, now time.Time) (n int, since time.Time, err error)
-	// Disabled counts the endpoints that are disabled.
+	// Disabled counts the disabled endpoints.
 	Disabled(ctx context.Context) (int, error)
 }
 
@@ -227,38 +221,35 @@ type WebhookOutcome struct {
 	Attempt  domain.WebhookAttempt
 }
 
-// WebhookSender makes one attempt.
+// WebhookSender makes webhook attempts.
 type WebhookSender interface {
-	// Send posts the body and never fails: a failure is in the result. It takes
-	// at most 15 seconds and keeps no connection to an address that the targets'
-	// rules forbid.
+	// Send posts the body. It never fails: the result holds any failure. It takes at most 15
+	// seconds. It keeps no connection to an address that the rules for targets forbid.
 	Send(ctx context.Context, m WebhookMessage) domain.WebhookResult
-	// Resolvable is nil where the host of an address resolves, now, to addresses
-	// that may be sent to; or says why not, as domain.WebhookURLBlocked.
+	// Resolvable returns nil where the host of a URL resolves, now, to allowed addresses, or the
+	// reason as domain.WebhookURLBlocked.
 	Resolvable(ctx context.Context, url string) error
 }
 
 // WebhookMessage is one signed request.
 type WebhookMessage struct {
 	URL    string
-	Owner  string            // whose it is: no owner waits for the attempts of another one at the same host
-	Header map[string]string // by name, besides what every request has
+	Owner  string            // no owner waits for the attempts of another one at the same host
+	Header map[string]string // by name, besides those of every request
 	Body   []byte
 }
 
-// Sealer keeps secrets unreadable at rest.
+// Sealer encrypts secrets for storage.
 type Sealer interface {
-	// Seal encrypts for the purpose, such as an ID; the same text gives another
-	// result each time.
+	// Seal encrypts for the purpose, such as an ID. The same text gives another result each time.
 	Seal(purpose string, plain []byte) ([]byte, error)
-	// Open fails where the purpose is another, the text was changed, or the key
-	// it was sealed under is not known any more.
+	// Open decrypts. It fails where the purpose differs, the text was changed, or its key is no
+	// longer known.
 	Open(purpose string, sealed []byte) ([]byte, error)
-	// Current tells whether Seal would use the key that the text was sealed under.
+	// Current reports whether the text was sealed under the key that Seal uses.
 	Current(sealed []byte) bool
-	// Derive makes a secret for the purpose, the same each time while the key is,
-	// that tells nothing about any other. Another key makes another one: a key is
-	// changed because it may have leaked, and with it every secret derived from
-	// it.
+	// Derive returns a secret for the purpose. It is always the same while the key is the same, and
+	// reveals nothing about any other secret. Another key gives another secret: a key is changed
+	// because it may have leaked, and every derived secret with it.
 	Derive(purpose string) ([32]byte, error)
 }

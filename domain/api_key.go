@@ -21,7 +21,7 @@ const (
 	ScopeWebhooksWrite   Scope = "webhooks:write"
 )
 
-// AllScopes is every scope, in the order they are listed to people.
+// AllScopes lists every scope, in the order in which people see them.
 func AllScopes() []Scope {
 	return []Scope{
 		ScopeQuotesRead, ScopeRecipientsRead, ScopeRecipientsWrite,
@@ -29,8 +29,8 @@ func AllScopes() []Scope {
 	}
 }
 
-// ParseScopes reads "all" or a comma-separated list. An empty list, a repeated
-// or an unknown scope is an error that names the scopes there are.
+// ParseScopes reads "all" or a comma-separated list. For an empty list, a repeated or an unknown
+// scope it returns an error that names the existing scopes.
 func ParseScopes(text string) ([]Scope, error) {
 	if text == "all" {
 		return AllScopes(), nil
@@ -57,20 +57,19 @@ func joinScopes(scopes []Scope) string {
 	return strings.Join(names, ",")
 }
 
-// APIKey is a key as it is stored: with the digest of its secret, never the
-// secret.
+// APIKey is a stored key. It holds the digest of its secret, never the secret.
 type APIKey struct {
 	ID            ID
 	ApplicationID ID
 	Environment   Environment
-	Digest        [32]byte // HMAC-SHA256 of the secret under a pepper of the server's
-	Pepper        [32]byte // the mark of that pepper; zero: of the oldest one
+	Digest        [32]byte // HMAC-SHA256 of the secret under one of the server's peppers
+	Pepper        [32]byte // mark of that pepper; zero: the oldest one
 	LastFour      string
 	Scopes        []Scope
 	CreatedAt     time.Time
 	ExpiresAt     *time.Time
 	RevokedAt     *time.Time
-	// LastUsedAt is up to some ten seconds behind. Nil: never used.
+	// LastUsedAt lags by some ten seconds at most. Nil: never used.
 	LastUsedAt *time.Time
 }
 
@@ -89,12 +88,12 @@ type Credential struct {
 	Business    Business
 }
 
-// Tenant is the customer that the credential acts for.
+// Tenant returns the customer that the credential acts for.
 func (c *Credential) Tenant() Tenant {
 	return Tenant{BusinessID: c.Business.ID, ApplicationID: c.Application.ID, Environment: c.Key.Environment}
 }
 
-// Usable answers nil, or the 401 that tells why the key does not work now.
+// Usable returns nil, or the 401 with the reason why the key does not work now.
 func (c *Credential) Usable(now time.Time) error {
 	switch {
 	case c.Business.Disabled:
@@ -117,7 +116,7 @@ func (c *Credential) Usable(now time.Time) error {
 	return nil
 }
 
-// UnknownAPIKey is the 401 for a well-formed key that opens nothing.
+// UnknownAPIKey returns the 401 for a well-formed key that does not exist.
 func UnknownAPIKey(lastFour string) *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodeInvalidAPIKey,
 		Message: "Unknown key ending " + lastFour + ". Check that it was copied from the right application.",
@@ -133,7 +132,7 @@ const (
 	checksumLength = 6  // base62 characters of CRC32
 )
 
-// KeyPrefix is what every key of the environment starts with.
+// KeyPrefix returns the prefix of every key of the environment.
 func KeyPrefix(e Environment) string {
 	if e == Live {
 		return livePrefix
@@ -141,8 +140,8 @@ func KeyPrefix(e Environment) string {
 	return testPrefix
 }
 
-// MakeAPIKey renders a key from 32 random bytes. The checksum at its end lets
-// ParseAPIKey refuse a mistyped key without asking a database.
+// MakeAPIKey renders a key from 32 random bytes. The checksum at its end lets ParseAPIKey refuse a
+// mistyped key without a database query.
 func MakeAPIKey(e Environment, random [secretLength]byte) string {
 	return makeSecret(KeyPrefix(e), random)
 }
@@ -151,15 +150,14 @@ func makeSecret(prefix string, random [secretLength]byte) string {
 	var b strings.Builder
 	b.WriteString(prefix)
 	for _, r := range random {
-		// 256 is not a multiple of 62; a bias of 1/256 per character leaves
-		// over 189 bits, far beyond guessing.
+		// 256 is not a multiple of 62. A bias of 1/256 per character leaves over 189 bits, far
+		// beyond guessing.
 		b.WriteByte(base62[int(r)%len(base62)])
 	}
 	return b.String() + checksum(b.String())
 }
 
-// ParseAPIKey tells the environment a key was made for, or false when its
-// form or its checksum is wrong.
+// ParseAPIKey returns the environment of a key, or false when its form or its checksum is wrong.
 func ParseAPIKey(secret string) (Environment, bool) {
 	for _, e := range []Environment{Live, Sandbox} {
 		if soundSecret(KeyPrefix(e), secret) {
@@ -169,7 +167,8 @@ func ParseAPIKey(secret string) (Environment, bool) {
 	return "", false
 }
 
-// KeyEnd is the end of an API key, by which lists name it; empty for what is none.
+// KeyEnd returns the last characters of an API key, by which lists name it, or an empty text for
+// any other text.
 func KeyEnd(text string) string {
 	if _, sound := ParseAPIKey(text); !sound {
 		return ""
@@ -177,7 +176,7 @@ func KeyEnd(text string) string {
 	return text[len(text)-4:]
 }
 
-// soundSecret reports whether a secret is one that makeSecret can have made.
+// soundSecret reports whether makeSecret can have made a secret.
 func soundSecret(prefix, secret string) bool {
 	rest, ok := strings.CutPrefix(secret, prefix)
 	if !ok || len(rest) != secretLength+checksumLength {

@@ -35,8 +35,8 @@ func TestAKeyTellsItsEnvironment(t *testing.T) {
 	})
 }
 
-// The checksum keeps a mistyped key away from the database, so it has to
-// notice what people do when they type.
+// The checksum keeps a mistyped key away from the database, so it must detect typical typing
+// errors.
 func TestEveryWrongCharacterIsNoticed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -60,8 +60,8 @@ func TestEverySwapOfAdjacentDigitsIsNoticed(t *testing.T) {
 		body := len(key) - 6
 		for i := range len(key) - 1 {
 			swapped := key[:i] + string([]byte{key[i+1], key[i]}) + key[i+2:]
-			// The swap across the border of body and checksum changes both and
-			// may, once in billions, fit again.
+			// The swap across the border of body and checksum changes both. Once in billions the
+			// result is valid again.
 			if _, ok := domain.ParseAPIKey(swapped); ok && swapped != key && i != body-1 {
 				t.Fatalf("%q passes for %q", swapped, key)
 			}

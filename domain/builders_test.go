@@ -23,7 +23,7 @@ func eventID(n int) domain.ID {
 	return domain.MakeID(domain.PrefixEvent, [16]byte{byte(n >> 8), byte(n)})
 }
 
-// deliveryIn is a delivery that storage found in a status, five events old.
+// deliveryIn returns a delivery in a status, as storage restores it after five events.
 func deliveryIn(s domain.Status, pickedUp bool) *domain.Delivery {
 	l := domain.Lifecycle{Status: s, Sequence: 5, UpdatedAt: noon}
 	if pickedUp {
@@ -33,7 +33,7 @@ func deliveryIn(s domain.Status, pickedUp bool) *domain.Delivery {
 	return domain.RestoreDelivery(bookingAt(noon.Add(-2*time.Hour)), l)
 }
 
-// asError fails the test unless err is the one error type with this code.
+// asError fails the test unless err is an Error with this code.
 func asError(t *testing.T, err error, kind domain.Kind, code string) *domain.Error {
 	t.Helper()
 	var e *domain.Error

@@ -5,22 +5,22 @@ import (
 	"sort"
 )
 
-// BulkItem is the outcome of one item of a bulk, kept until all are there.
+// BulkItem is the outcome of one item of a bulk, stored until all are there.
 type BulkItem struct {
 	Index   int
 	Created bool   // false: the item was refused
-	Result  []byte // the entry of the answer, as it was made when the item ended
+	Result  []byte // the entry of the answer, rendered when the item ended
 }
 
-// BulkProblem is one thing wrong with one item.
+// BulkProblem is one error of one item.
 type BulkProblem struct {
 	Index   int
 	Code    string
 	Message string
-	Field   string // within the item; empty where no single field is to blame
+	Field   string // within the item; empty where the error concerns no single field
 }
 
-// BulkProblemsOf tells an error of one item problem by problem.
+// BulkProblemsOf turns an error of one item into its problems.
 func BulkProblemsOf(index int, e *Error) []BulkProblem {
 	if len(e.Fields) == 0 {
 		return []BulkProblem{{Index: index, Code: e.Code, Message: e.Message}}
@@ -36,8 +36,8 @@ func BulkProblemsOf(index int, e *Error) []BulkProblem {
 	return problems
 }
 
-// DuplicateExternalIDs tells of every item that has the external_id of an
-// earlier one. Empty ones are none.
+// DuplicateExternalIDs returns a problem for every item with the external_id of an earlier one.
+// Empty ones do not count.
 func DuplicateExternalIDs(externalIDs []string) []BulkProblem {
 	var problems []BulkProblem
 	first := make(map[string]int, len(externalIDs))
@@ -57,8 +57,7 @@ func DuplicateExternalIDs(externalIDs []string) []BulkProblem {
 	return problems
 }
 
-// BulkInvalid refuses a bulk of so many items for all of its problems, which
-// it tells by item.
+// BulkInvalid refuses a bulk of so many items, with all of its problems by item.
 func BulkInvalid(items int, problems []BulkProblem) *Error {
 	sort.SliceStable(problems, func(i, j int) bool { return problems[i].Index < problems[j].Index })
 	entries := make([]map[string]any, 0, len(problems))

@@ -84,7 +84,7 @@ func TestABulkIsRefusedForAllOfItsProblemsByItem(t *testing.T) {
 	}
 	want := map[string]any{"errors": []map[string]any{
 		{"index": 1, "code": "VALIDATION_ERROR", "message": "first", "field": "vehicle_type"},
-		{"index": 1, "code": "NOT_FOUND", "message": "second"}, // without a field: the name is left out
+		{"index": 1, "code": "NOT_FOUND", "message": "second"}, // without a field: the name is omitted
 		{"index": 1, "code": "DUPLICATE_EXTERNAL_ID", "message": "fourth", "field": "external_id"},
 		{"index": 3, "code": "DUPLICATE_EXTERNAL_ID", "message": "fifth", "field": "external_id"},
 		{"index": 4, "code": "PICKUP_SHAPE_CONFLICT", "message": "third"},

@@ -2,13 +2,13 @@ package domain
 
 import "net/netip"
 
-// clientNetwork is how much of an address of IPv6 counts: providers give a
-// household or an office 56 bits, and any address below them is its own.
+// clientNetwork is how many bits of an IPv6 address identify a client. Providers assign 56 bits to
+// a household or an office, which chooses all addresses below them.
 const clientNetwork = 56
 
-// ClientAddress is the name that failures, misses and streams of a client count
-// against, at every listener: the address as text, or for IPv6 its network. A
-// text that is no address gives "unknown".
+// ClientAddress returns the name under which failures, misses and streams of a client are counted
+// at every listener: the address as text, or for IPv6 its network. For a text that is no address it
+// returns "unknown".
 func ClientAddress(text string) string {
 	ip, err := netip.ParseAddr(text)
 	if err != nil {
@@ -21,9 +21,9 @@ func ClientAddress(text string) string {
 	return ip.String()
 }
 
-// ClientNetwork is the part of a refused client's address that may be kept: the
-// first 24 bits of IPv4 and 56 of IPv6, enough to tell one provider, office or
-// village from another, and no person. A text that is no address gives "unknown".
+// ClientNetwork returns the part of a refused client's address that may be stored: the first 24
+// bits of IPv4 and 56 of IPv6. They distinguish providers, offices or villages, but no persons. For
+// a text that is no address it returns "unknown".
 func ClientNetwork(text string) string {
 	ip, err := netip.ParseAddr(text)
 	if err != nil {

@@ -2,16 +2,16 @@ package domain
 
 import "time"
 
-// Party is the recipient as a delivery shows it: a snapshot, so that renaming
-// a recipient never changes what was booked.
+// Party is a snapshot of the recipient in a delivery. Renaming a recipient never changes what was
+// booked.
 type Party struct {
 	ID          ID
 	Name        string
 	PhoneNumber PhoneNumber
 }
 
-// Dropoff is the destination as it was booked. ID names the recipient's
-// address; the coordinates are the ones that were sent and priced.
+// Dropoff is the booked destination. ID names the recipient's address. The coordinates are the ones
+// that were sent and priced.
 type Dropoff struct {
 	ID            ID
 	Address       string
@@ -21,7 +21,7 @@ type Dropoff struct {
 	DeliveryNotes string
 }
 
-// Booking is everything about a delivery that never changes.
+// Booking holds everything about a delivery that never changes.
 type Booking struct {
 	ID           ID
 	Tenant       Tenant
@@ -37,12 +37,11 @@ type Booking struct {
 	CreatedAt    time.Time
 }
 
-// Lifecycle is everything about a delivery that changes. Only the methods of
-// Delivery write it.
+// Lifecycle holds everything about a delivery that changes. Only the methods of Delivery write it.
 type Lifecycle struct {
 	Status     Status
 	Sequence   int        // of the last event
-	PickedUpAt *time.Time // first pickup; set once, kept through a retry
+	PickedUpAt *time.Time // first pickup; set once, and kept when the delivery is retried
 	UpdatedAt  time.Time
 	Simulation *Simulation // nil: none was ever started
 }
@@ -53,30 +52,29 @@ type Delivery struct {
 	life Lifecycle
 }
 
-// Book makes a delivery and its first event.
+// Book returns a new delivery and its first event.
 func Book(b Booking, eventID ID) (*Delivery, Event) {
 	d := &Delivery{Booking: b, life: Lifecycle{Status: Booked, UpdatedAt: b.CreatedAt}}
 	return d, d.record(eventID, b.CreatedAt, "", "")
 }
 
-// RestoreDelivery rebuilds a delivery from what storage kept of it.
+// RestoreDelivery rebuilds a delivery from storage.
 func RestoreDelivery(b Booking, l Lifecycle) *Delivery { return &Delivery{Booking: b, life: l} }
 
-// Status is where the delivery stands.
+// Status returns the status of the delivery.
 func (d *Delivery) Status() Status { return d.life.Status }
 
-// UpdatedAt is when a public field last changed.
+// UpdatedAt returns when a public field last changed.
 func (d *Delivery) UpdatedAt() time.Time { return d.life.UpdatedAt }
 
-// Lifecycle is all that changes, for storage; do not write to what its pointers
-// lead to.
+// Lifecycle returns all that changes, for storage. Do not write through its pointers.
 func (d *Delivery) Lifecycle() Lifecycle { return d.life }
 
-// Simulated reports whether no rider will ever come: everything in the sandbox.
+// Simulated reports whether the delivery is in the sandbox, so that no rider ever comes.
 func (d *Delivery) Simulated() bool { return d.Tenant.Environment == Sandbox }
 
-// touch notes that a public field changes. The clock may step back between two
-// processes; a delivery must not: the time it returns is the one that counts.
+// touch notes a change of a public field and returns its time. Clocks of two processes may differ,
+// but the time of a delivery never goes back.
 func (d *Delivery) touch(at time.Time) time.Time {
 	if at.Before(d.life.UpdatedAt) {
 		at = d.life.UpdatedAt
@@ -85,7 +83,7 @@ func (d *Delivery) touch(at time.Time) time.Time {
 	return at
 }
 
-// record appends the next event; sequences have no gaps.
+// record appends the next event. Sequences have no gaps.
 func (d *Delivery) record(id ID, at time.Time, previous Status, reason ReasonCode) Event {
 	d.life.Sequence++
 	return Event{

@@ -2,9 +2,9 @@ package domain
 
 import "time"
 
-// Cancel stops a delivery on behalf of the caller, as long as pickup was never
-// recorded: a failed one too, which operations might retry otherwise. A simulation that runs is stopped with it. Cancelling a cancelled one
-// leaves it as it is: changed is false and there is no event.
+// Cancel stops a delivery on behalf of the caller, as long as pickup was never recorded. This
+// includes a failed delivery, which operations might retry otherwise. It also stops a running
+// simulation. A cancelled delivery stays unchanged: changed is false and there is no event.
 func (d *Delivery) Cancel(eventID ID, at time.Time) (event Event, changed bool, err error) {
 	if d.life.Status == Cancelled {
 		return Event{}, false, nil

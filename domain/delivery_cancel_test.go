@@ -17,7 +17,7 @@ func TestCancelFromEveryState(t *testing.T) {
 		refuses
 		stays
 	)
-	// What happens without, then with a recorded pickup.
+	// The outcome without, then with a recorded pickup.
 	outcomes := map[domain.Status][2]int{
 		"booked":     {cancels, refuses},
 		"assigned":   {cancels, refuses}, // with: a retry after a pickup

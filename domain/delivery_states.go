@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Status is where a delivery stands.
+// Status is the status of a delivery.
 type Status string
 
-// The statuses. For a client that polls, Delivered, Failed and Cancelled are the
-// end, yet operations may retry a Failed one; an Outsourced one goes on.
+// The statuses. A client that polls stops at Delivered, Failed and Cancelled, yet operations may
+// retry a Failed delivery. An Outsourced one continues.
 const (
 	Booked     Status = "booked"
 	Assigned   Status = "assigned"
@@ -23,12 +23,12 @@ const (
 	Outsourced Status = "outsourced"
 )
 
-// Statuses is every status, in the order of a delivery's life.
+// Statuses lists every status, in the order of a delivery's life.
 func Statuses() []Status {
 	return []Status{Booked, Assigned, PickedUp, InTransit, Delivered, Failed, Cancelled, Outsourced}
 }
 
-// OpenStatuses are those of a delivery that is under way: neither delivered, failed nor cancelled.
+// OpenStatuses lists the statuses of an open delivery: neither delivered, failed nor cancelled.
 func OpenStatuses() []Status { return []Status{Booked, Assigned, PickedUp, InTransit, Outsourced} }
 
 // Actor is the party that causes a transition.
@@ -46,7 +46,7 @@ const (
 type Transition struct {
 	From, To     Status
 	By           []Actor
-	BeforePickup bool // only while pickup was never recorded, in any attempt
+	BeforePickup bool // only if pickup was never recorded, in any attempt
 }
 
 var (
@@ -56,7 +56,7 @@ var (
 	everyone  = []Actor{ActorCaller, ActorPlatform, ActorHelper, ActorSimulator}
 )
 
-// transitions is the whole state machine: any other transition is refused.
+// transitions holds the whole state machine. Any other transition is refused.
 var transitions = []Transition{
 	{From: Booked, To: Assigned, By: everyTest},
 	{From: Booked, To: Outsourced, By: everyTest},
@@ -77,10 +77,10 @@ var transitions = []Transition{
 	{From: Failed, To: Cancelled, By: people, BeforePickup: true},
 }
 
-// Transitions is a copy of the table.
+// Transitions returns a copy of the table.
 func Transitions() []Transition { return slices.Clone(transitions) }
 
-// Next lists the statuses the actor may move the delivery to now.
+// Next lists the statuses that the actor may move the delivery to now.
 func (d *Delivery) Next(by Actor) []Status {
 	next := []Status{}
 	for _, t := range transitions {
@@ -91,9 +91,8 @@ func (d *Delivery) Next(by Actor) []Status {
 	return next
 }
 
-// Move takes the delivery one step and returns the event of it, or refuses
-// with the statuses that are allowed instead. While a simulation runs it is the
-// only one to move the delivery: SIMULATION_RUNNING.
+// Move takes the delivery one step and returns its event, or refuses with the statuses that are
+// allowed instead. While a simulation runs, it returns SIMULATION_RUNNING.
 func (d *Delivery) Move(to Status, by Actor, reason ReasonCode, eventID ID, at time.Time) (Event, error) {
 	if d.Simulating() {
 		return Event{}, d.simulationRunning()
@@ -124,7 +123,7 @@ func (d *Delivery) permits(t Transition, by Actor) bool {
 	return slices.Contains(t.By, by)
 }
 
-// moveTo is the only place where a status changes.
+// moveTo changes the status. Nothing else does.
 func (d *Delivery) moveTo(to Status, reason ReasonCode, eventID ID, at time.Time) Event {
 	at = d.touch(at)
 	previous := d.life.Status

@@ -17,8 +17,8 @@ const (
 	simulator
 )
 
-// edge is one allowed step, written out by hand from the product's rules, so
-// that a slip in the production table cannot hide here.
+// edge is one allowed step, written by hand from the product's rules, so that a mistake in the
+// production table shows here.
 type edge struct{ from, to domain.Status }
 
 type permission struct {
@@ -176,7 +176,7 @@ func TestNextListsExactlyWhatMoveAccepts(t *testing.T) {
 	}
 }
 
-// The timeline may be read as a whole, so its length has a bound.
+// The timeline may be read as a whole, so its length is limited.
 func TestTheHelperRetriesADeliveryForAThousandEvents(t *testing.T) {
 	t.Parallel()
 	for sequence, want := range map[int]bool{999: true, 1000: false, 2000: false} {

@@ -10,8 +10,7 @@ import (
 	"waybill/domain"
 )
 
-// A random walk of any actors, with a clock that may step back, keeps every
-// promise of a timeline.
+// A random walk of any actors, with a clock that may step back, keeps every promise of a timeline.
 func TestAnyWalkLeavesAGaplessTimeline(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,7 +30,7 @@ func TestAnyWalkLeavesAGaplessTimeline(t *testing.T) {
 			if cancel := rapid.IntRange(0, 19).Draw(t, "cancel") == 0; cancel {
 				event, changed, err = d.Cancel(eventID(len(events)+1), clock)
 			} else {
-				// Most draws are steps the walk may take, or it would hardly move.
+				// Most draws are allowed steps, or the walk would hardly move.
 				if next := d.Next(by.actor); len(next) > 0 && rapid.IntRange(0, 9).Draw(t, "blind") > 0 {
 					to = rapid.SampledFrom(next).Draw(t, "next")
 				}

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Durations is a histogram of durations that can be added to others. Its buckets are
-// log-spaced, eight for each doubling from a second on: a quantile is at most 4.5 %
-// off a duration that was added. What is shorter than a second counts as one.
+// Durations is a histogram of durations that can be merged with others. Its buckets are log-spaced,
+// eight for each doubling from a second on. So a quantile differs at most 4.5 % from a duration
+// that was added. A duration below a second counts as a second.
 type Durations map[int]int64
 
 const (
 	bucketsPerDoubling = 8
-	// DurationsError is how far a quantile may be off, as a share of it.
+	// DurationsError is the maximum relative error of a quantile.
 	DurationsError = 0.045
 )
 
-// Add adds a duration; a negative one, of clocks that differ, counts as a second.
+// Add adds a duration. A negative one, from clocks that differ, counts as a second.
 func (h *Durations) Add(d time.Duration) {
 	bucket := 0
 	if d > time.Second {
@@ -27,7 +27,7 @@ func (h *Durations) Add(d time.Duration) {
 	h.AddTo(bucket, 1)
 }
 
-// AddTo adds n durations of one bucket.
+// AddTo adds n durations to one bucket.
 func (h *Durations) AddTo(bucket int, n int64) {
 	if *h == nil {
 		*h = Durations{}
@@ -42,7 +42,7 @@ func (h *Durations) Merge(other Durations) {
 	}
 }
 
-// Count is how many durations there are.
+// Count returns the number of durations.
 func (h Durations) Count() (n int64) {
 	for _, of := range h {
 		n += of
@@ -50,8 +50,8 @@ func (h Durations) Count() (n int64) {
 	return n
 }
 
-// Quantile is the duration that a share of all durations does not exceed; false
-// where there are none.
+// Quantile returns the duration that a share of all durations does not exceed, or false where there
+// are none.
 func (h Durations) Quantile(share float64) (time.Duration, bool) {
 	left := int64(math.Ceil(share * float64(h.Count())))
 	for _, bucket := range slices.Sorted(maps.Keys(h)) {

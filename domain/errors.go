@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Kind says what sort of failure an Error is; an edge maps it to its own
-// vocabulary (HTTP status, exit code).
+// Kind classifies an Error. An edge maps it to its own vocabulary (HTTP status, exit code).
 type Kind int
 
-// The kinds, in the order of their HTTP statuses. The zero Kind is Internal, so
-// that an Error without a kind is never blamed on the caller.
+// The kinds, in the order of their HTTP statuses. The zero Kind is Internal, so that an Error
+// without a kind is never blamed on the caller.
 const (
 	KindInternal        Kind = iota // 500
 	KindMalformed                   // 400: the request cannot be read
@@ -21,13 +20,13 @@ const (
 	KindForbidden                   // 403
 	KindNotFound                    // 404
 	KindConflict                    // 409: the state of a record forbids it
-	KindInvalid                     // 422: readable, yet not acceptable
+	KindInvalid                     // 422: readable, but not acceptable
 	KindLimited                     // 429
-	KindGone                        // 410: it was there once
+	KindGone                        // 410: it existed once
 	KindUnavailable                 // 503: a service we need does not answer
 )
 
-// Stable codes that programs check. Adding one is additive; changing one is not.
+// Stable codes that programs check. A new code is additive; a changed one breaks programs.
 //
 //nolint:gosec // names of errors, some about keys, and no credentials
 const (
@@ -38,7 +37,7 @@ const (
 	CodeEnvironmentMismatch      = "ENVIRONMENT_MISMATCH"
 	CodeAPIKeyRevoked            = "API_KEY_REVOKED"
 	CodeAPIKeyExpired            = "API_KEY_EXPIRED"
-	CodeKeyPepperMismatch        = "KEY_PEPPER_MISMATCH" // these three are told to operators only
+	CodeKeyPepperMismatch        = "KEY_PEPPER_MISMATCH" // only operators get these three
 	CodeKeyPepperInUse           = "KEY_PEPPER_IN_USE"
 	CodeSecretKeyMismatch        = "SECRET_KEY_MISMATCH"
 	CodeInsufficientScope        = "INSUFFICIENT_SCOPE"
@@ -72,7 +71,7 @@ const (
 	CodeInternal                 = "INTERNAL_SERVER_ERROR"
 )
 
-// What is wrong with one field; the codes of FieldError.
+// The codes of FieldError.
 const (
 	FieldRequired      = "required"
 	FieldTooShort      = "too_short"
@@ -85,14 +84,13 @@ const (
 
 // FieldError is one problem with one field of the input.
 type FieldError struct {
-	Field   string // path as the caller wrote it, such as recipient.address.latitude
+	Field   string // path in the caller's spelling, such as recipient.address.latitude
 	Code    string // one of the Field codes
 	Message string
 }
 
-// Error is the one error type of all layers. Message is written for a reader of
-// the client's log; Details is for programs. Err is the cause and never leaves
-// the process.
+// Error is the one error type of all layers. Message is for a reader of the client's log; Details
+// is for programs. Err is the cause and never leaves the process.
 type Error struct {
 	Kind       Kind
 	Code       string
@@ -100,7 +98,7 @@ type Error struct {
 	Fields     []FieldError
 	Details    map[string]any
 	RetryAfter time.Duration // when not zero, how long to wait before the next try
-	Again      bool          // the failure ends by itself, and the same request works then
+	Again      bool          // the failure ends by itself: the same request works then
 	Err        error
 }
 
@@ -113,8 +111,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is matches another Error by its code, so that errors.Is(err, ErrNotFound)
-// holds for every not-found error.
+// Is matches another Error by its code, so that errors.Is(err, ErrNotFound) holds for every
+// not-found error.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
@@ -126,15 +124,15 @@ func HasCode(err error, code string) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// ErrNotFound answers for an ID that is malformed, unknown or another customer's.
-// One text for the three: the answer must not tell them apart.
+// ErrNotFound is the error for an ID that is malformed, unknown or another customer's. The three
+// share one text, so that the response does not distinguish them.
 var ErrNotFound = &Error{
 	Kind:    KindNotFound,
 	Code:    CodeNotFound,
 	Message: "Nothing with this ID is visible to this key. Check the ID and the environment it was made in.",
 }
 
-// Invalid reports every field problem found in one input.
+// Invalid reports every field problem of one input.
 func Invalid(fields ...FieldError) *Error {
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
@@ -147,11 +145,11 @@ func Invalid(fields ...FieldError) *Error {
 	return &Error{Kind: KindInvalid, Code: CodeValidation, Message: message, Fields: fields}
 }
 
-// busyFor is when to come back for a record that others hold.
+// busyFor is the retry time for a record that others hold.
 const busyFor = 3 * time.Second
 
-// Busy answers where another transaction held a record for longer than the wait
-// for it. Nothing was changed.
+// Busy returns the error where another transaction held a record for longer than the wait limit.
+// Nothing was changed.
 func Busy(cause error) *Error {
 	return &Error{
 		Kind: KindUnavailable, Code: CodeServiceUnavailable, RetryAfter: busyFor, Err: cause,
@@ -159,13 +157,12 @@ func Busy(cause error) *Error {
 	}
 }
 
-// unavailableFor is when to come back for a database that does not answer: most
-// failovers and restarts take longer, and a shorter wait only adds to the load
-// that they begin with.
+// unavailableFor is the retry time for a database that does not respond. Most failovers and
+// restarts take longer, and a shorter wait only adds to the load at their end.
 const unavailableFor = 5 * time.Second
 
-// ServiceUnavailable answers while the database is gone, slow, read-only or full.
-// Whether anything was created stays open: the same key tells.
+// ServiceUnavailable returns the error while the database is down, slow, read-only or full.
+// Something may have been created; a retry with the same key finds out.
 func ServiceUnavailable(cause error) *Error {
 	return &Error{
 		Kind: KindUnavailable, Code: CodeServiceUnavailable, RetryAfter: unavailableFor, Err: cause,
@@ -174,17 +171,17 @@ func ServiceUnavailable(cause error) *Error {
 	}
 }
 
-// Refusal reports an answer about the request itself. An internal error, or that
-// of an unavailable database, is none: the same request may yet succeed.
+// Refusal reports whether the error is a decision about the request itself. An internal error or an
+// unavailable database is none: the same request may still succeed.
 func (e *Error) Refusal() bool { return e.Kind != KindInternal && e.Code != CodeServiceUnavailable }
 
-// Internal wraps a failure that is ours. The cause is logged, never shown.
+// Internal wraps a failure on our side. The cause is logged, never shown.
 func Internal(err error) *Error {
 	return &Error{Kind: KindInternal, Code: CodeInternal, Message: "Something failed on our side.", Err: err}
 }
 
-// Safely does f and makes an Internal error of a panic in it. It is for goroutines beside
-// that of a request: a panic there would end the process, and with it the requests of all.
+// Safely calls f and turns a panic in it into an Internal error. Use it in goroutines outside a
+// request's own, where a panic would end the process and with it all requests.
 func Safely(f func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -8,7 +8,7 @@ type EventType string
 // ReasonCode says why a delivery failed or was cancelled.
 type ReasonCode string
 
-// The reasons there are.
+// The reasons.
 const (
 	ReasonRecipientUnreachable ReasonCode = "recipient_unreachable"
 	ReasonRecipientRefused     ReasonCode = "recipient_refused"
@@ -21,7 +21,7 @@ const (
 	ReasonOther                ReasonCode = "other"
 )
 
-// ReasonCodes is every reason.
+// ReasonCodes lists every reason.
 func ReasonCodes() []ReasonCode {
 	return []ReasonCode{
 		ReasonRecipientUnreachable, ReasonRecipientRefused, ReasonCODRefused,

@@ -8,15 +8,15 @@ import (
 	"unicode"
 )
 
-// ID is the public form of an identifier: a prefix that names the resource,
-// then the 16 bytes of a UUIDv7 in 32 lowercase hex characters, so that IDs of
-// one kind sort by the time they were made. Without its prefix it is no ID.
+// ID is the public form of an identifier: a prefix that names the resource, then the 16 bytes of a
+// UUIDv7 in 32 lowercase hex characters. So IDs of one kind sort by creation time. A text without
+// the prefix is no ID.
 type ID string
 
-// Prefix names the kind of resource an ID belongs to.
+// Prefix names the kind of resource of an ID.
 type Prefix string
 
-// The prefixes in use.
+// The prefixes.
 const (
 	PrefixBusiness       Prefix = "biz_"
 	PrefixApplication    Prefix = "app_"
@@ -54,8 +54,8 @@ func MakeID(p Prefix, bytes [16]byte) ID {
 	return ID(string(p) + hex.EncodeToString(bytes[:]))
 }
 
-// ParseID reads an ID of one kind. Anything else, a valid ID of another kind
-// included, is ErrNotFound: the caller learns nothing from the difference.
+// ParseID reads an ID of one kind. For anything else, including a valid ID of another kind, it
+// returns ErrNotFound, so that the caller learns nothing from the difference.
 func ParseID(p Prefix, s string) (ID, error) {
 	rest, ok := strings.CutPrefix(s, string(p))
 	if !ok || len(rest) != 32 {
@@ -69,7 +69,7 @@ func ParseID(p Prefix, s string) (ID, error) {
 	return ID(s), nil
 }
 
-// MadeAt is the time in the ID, to the millisecond. The zero time of what is no ID.
+// MadeAt returns the time in the ID, to the millisecond, or the zero time for a text that is no ID.
 func (id ID) MadeAt() time.Time {
 	if len(id.Hex()) != 32 {
 		return time.Time{}
@@ -81,7 +81,7 @@ func (id ID) MadeAt() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Hex is the ID without its prefix: the 32 characters that storage keeps.
+// Hex returns the ID without its prefix: the 32 characters that storage keeps.
 func (id ID) Hex() string {
 	if i := strings.IndexByte(string(id), '_'); i >= 0 {
 		return string(id[i+1:])
@@ -89,9 +89,9 @@ func (id ID) Hex() string {
 	return string(id)
 }
 
-// Reference is the short code people read out: XXXX-XXXX-XXXX in Crockford's
-// base32, 60 bits. The tracking page is public under it, so it must come from
-// a cryptographic source: 40 bits would fall to a patient guesser.
+// Reference is the short code that people read out: XXXX-XXXX-XXXX in Crockford's base32, 60 bits.
+// It opens the public tracking page, so it must come from a cryptographic source. 40 bits could be
+// guessed with patience.
 type Reference string
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -128,9 +128,8 @@ func ParseReference(s string) (Reference, bool) {
 	return Reference(s), true
 }
 
-// FoldReference reads a reference as people write one down: in small letters,
-// with other dashes or spaces or none, and with I and L for 1 and O for 0. It
-// says nothing about whether there is one.
+// FoldReference reads a reference as people write it: in small letters, with other dashes or spaces
+// or none, and with I and L for 1 and O for 0. It does not check whether the reference exists.
 func FoldReference(s string) (Reference, bool) {
 	const symbols = 12
 	if len(s) > MaxTypedReference {
@@ -139,10 +138,10 @@ func FoldReference(s string) (Reference, bool) {
 	var out []byte
 	for _, r := range s {
 		if r >= 'a' && r <= 'z' {
-			r -= 'a' - 'A' // and no letter of another alphabet becomes one of ours
+			r -= 'a' - 'A' // so that no letter of another alphabet becomes one of ours
 		}
 		switch {
-		case unicode.IsSpace(r), unicode.Is(unicode.Pd, r), r == '\u2212': // the last one is the minus
+		case unicode.IsSpace(r), unicode.Is(unicode.Pd, r), r == '\u2212': // the last one is the minus sign
 			continue
 		case r == 'I', r == 'L':
 			r = '1'

@@ -76,8 +76,8 @@ func TestHexOfAnIDWithoutPrefixIsAllOfIt(t *testing.T) {
 
 var referenceForm = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){2}$`)
 
-// bitsOf reads a reference by the definition of Crockford's base32, so that
-// no two numbers of 60 bits can share a reference.
+// bitsOf reads a reference by the definition of Crockford's base32, so that no two numbers of 60
+// bits can share a reference.
 func bitsOf(r domain.Reference) (bits uint64) {
 	for _, c := range strings.ReplaceAll(string(r), "-", "") {
 		bits = bits<<5 | uint64(strings.IndexRune("0123456789ABCDEFGHJKMNPQRSTVWXYZ", c))

@@ -18,45 +18,44 @@ const (
 // SignInByOIDC is a sign-in of staff at the company's identity provider.
 const SignInByOIDC SignInMethod = "oidc"
 
-// What a browser that was sent to the identity provider comes back for.
+// The purposes of a visit at the identity provider.
 const (
 	CeremonyOIDCSignIn  CeremonyPurpose = "oidc_sign_in"
-	CeremonyOIDCConfirm CeremonyPurpose = "oidc_confirm" // of a session that goes on
-	CeremonyOIDCConnect CeremonyPurpose = "oidc_connect" // the account there with the person of a session
+	CeremonyOIDCConfirm CeremonyPurpose = "oidc_confirm" // the person of a running session signs in again
+	CeremonyOIDCConnect CeremonyPurpose = "oidc_connect" // connects the account there with the person of a session
 )
 
-// IdentityLifetime is how long a browser may be away at the identity provider. A person
-// may have to find a second factor meanwhile.
+// IdentityLifetime limits how long a browser may stay at the identity provider. The person may need
+// time to find a second factor.
 const IdentityLifetime = 15 * time.Minute
 
-// MaxSubject is how long the name of an account may be that a provider gives it, as
-// OpenID Connect bounds it.
+// MaxSubject is the maximum length of a provider's name for an account, as OpenID Connect limits
+// it.
 const MaxSubject = 255
 
-// Identity is an account of the identity provider, as it vouched for it just now.
+// Identity is an account that the identity provider has just confirmed.
 type Identity struct {
-	Issuer, Subject string // which account it is, for good
+	Issuer, Subject string // the permanent name of the account
 	Email           string // as the provider wrote it
 	EmailVerified   bool
 	Name            string
 	Groups          []string
-	GroupsLeftOut   bool      // the account is in groups that the provider does not name, for they are too many
-	AuthenticatedAt time.Time // when the person proved who they are there; zero: it does not tell
+	GroupsLeftOut   bool      // the account is in more groups than the provider names
+	AuthenticatedAt time.Time // when the person signed in there; zero: the provider does not say
 }
 
-// ConnectedIdentity is an account of the identity provider that lets a person in.
+// ConnectedIdentity is an account of the identity provider that signs a person in.
 type ConnectedIdentity struct {
 	Issuer, Subject string // unique together
 	PersonID        ID
 	CreatedAt       time.Time
 }
 
-// RoleRules give roles of staff to groups of the identity provider, by "group:" and the
-// group's name, and to domains of e-mail addresses, by "domain:" and the domain in small
-// letters.
+// RoleRules assign staff roles. A key is "group:" and the name of a group of the identity provider,
+// or "domain:" and the domain of email addresses in small letters.
 type RoleRules map[string]Role
 
-// MakeRoleRules are the rules of a setting. An entry whose role is none gives none.
+// MakeRoleRules returns the rules of a setting. An entry with an unknown role assigns none.
 func MakeRoleRules(texts map[string]string) RoleRules {
 	rules := make(RoleRules, len(texts))
 	for of, role := range texts {
@@ -65,7 +64,7 @@ func MakeRoleRules(texts map[string]string) RoleRules {
 	return rules
 }
 
-// ByGroup reports whether some rule is about a group.
+// ByGroup reports whether any rule is about a group.
 func (r RoleRules) ByGroup() bool {
 	for of := range r {
 		if strings.HasPrefix(of, "group:") {
@@ -75,7 +74,7 @@ func (r RoleRules) ByGroup() bool {
 	return false
 }
 
-// Role is the strongest role that the rules give an identity; false: none.
+// Role returns the strongest role that the rules assign to an identity, or false for none.
 func (r RoleRules) Role(i Identity) (Role, bool) {
 	given := map[Role]bool{}
 	for _, group := range i.Groups {
@@ -92,8 +91,8 @@ func (r RoleRules) Role(i Identity) (Role, bool) {
 	return roles[strongest], true
 }
 
-// ProvenAt is when a session counts as signed in by the identity: never later than now,
-// and not as recent where the provider does not tell.
+// ProvenAt returns the sign-in time of a session by the identity. It is never later than now. Where
+// the provider does not give a time, the sign-in does not count as recent.
 func (i Identity) ProvenAt(now time.Time) time.Time {
 	switch {
 	case i.AuthenticatedAt.IsZero():
@@ -104,33 +103,34 @@ func (i Identity) ProvenAt(now time.Time) time.Time {
 	return now
 }
 
-// IdentityRefused answers where the identity provider did not let a person in, or
-// Waybill does not let in the account it vouched for; why is a sentence for them.
+// IdentityRefused returns the error where the identity provider refused a person, or Waybill
+// refuses the account it confirmed. why is a sentence for the person.
 func IdentityRefused(why string, cause error) *Error {
 	return &Error{Kind: KindForbidden, Code: CodeIdentityRefused, Message: why, Err: cause}
 }
 
-// IdentityTaken answers where an account of the identity provider lets in another person.
+// IdentityTaken returns the error where an account of the identity provider signs in another
+// person.
 func IdentityTaken() *Error {
 	return &Error{Kind: KindConflict, Code: CodeIdentityTaken,
 		Message: "This company account is connected with another person here. Sign in with it, or ask an admin."}
 }
 
-// IdentityUnavailable answers where the identity provider does not answer as one.
+// IdentityUnavailable returns the error where the identity provider does not respond properly.
 func IdentityUnavailable(cause error) *Error {
 	return &Error{Kind: KindUnavailable, Code: CodeIdentityUnavailable, Err: cause,
 		Message: "The company's identity provider does not answer as it should. Try again in a minute, or sign in another way."}
 }
 
-// IdentityClientRefused answers where the identity provider refuses this client, so that it
-// lets nobody in.
+// IdentityClientRefused returns the error where the identity provider refuses this client, so that
+// nobody can sign in there.
 func IdentityClientRefused(cause error) *Error {
 	return &Error{Kind: KindUnavailable, Code: CodeIdentityClientRefused, Err: cause,
 		Message: "The company's identity provider refuses the client ID or the client secret of this console, so that nobody can sign in " +
 			"by it. The secret may have expired. Sign in another way, and tell an admin."}
 }
 
-// IdentityOver answers where a browser came back from the identity provider for a second
+// IdentityOver returns the error where a browser came back from the identity provider a second
 // time, too late, or was never sent there.
 func IdentityOver() *Error {
 	return &Error{Kind: KindForbidden, Code: CodeIdentityRefused,

@@ -15,35 +15,35 @@ import (
 type TextRule struct {
 	Least, Most int                      // characters: code points, not bytes
 	Multiline   bool                     // may have line ends and tabs
-	Fault       func(text string) string // says what is wrong with its characters; nil: any that are no controls will do
+	Fault       func(text string) string // describes forbidden characters; nil: all but controls are allowed
 }
 
 // The kinds of texts.
 var (
-	// NameRule is for the name of a business, an application, a pickup
-	// location or an operator's token: other people are shown it.
+	// NameRule applies to names of businesses, applications, pickup locations and operator
+	// tokens. Other people see them.
 	NameRule = TextRule{Least: 1, Most: 128, Fault: TextFault}
-	// PersonNameRule is for the name of a person, who must not pass for the delivery company.
+	// PersonNameRule applies to the name of a person, who must not pass for the delivery company.
 	PersonNameRule = TextRule{Least: 1, Most: 128, Fault: PersonNameFault}
-	// AddressRule is for an address as people write it.
+	// AddressRule applies to an address as people write it.
 	AddressRule = TextRule{Least: 2, Most: 500, Multiline: true}
-	// MunicipalityRule is narrow: the public tracking page shows it.
+	// MunicipalityRule is narrow, because the public tracking page shows it.
 	MunicipalityRule = TextRule{Most: 64, Fault: MunicipalityFault}
-	// LabelRule is for what a recipient calls an address, such as Home.
+	// LabelRule applies to a recipient's name for an address, such as Home.
 	LabelRule = TextRule{Most: 64, Fault: TextFault}
-	// NotesRule is for what a rider is told, of an address or of a delivery.
+	// NotesRule applies to notes for the rider, of an address or of a delivery.
 	NotesRule = TextRule{Most: 500, Multiline: true}
-	// ExternalIDRule is for the caller's own name of a delivery.
+	// ExternalIDRule applies to the caller's own name of a delivery.
 	ExternalIDRule = TextRule{Least: 1, Most: 128, Fault: printableFault}
-	// DescriptionRule is for what a caller notes about a webhook endpoint.
+	// DescriptionRule applies to a caller's notes about a webhook endpoint.
 	DescriptionRule = TextRule{Most: 256, Fault: TextFault}
-	// ViewReasonRule is for why a person of the staff sees the portal as a customer: the
+	// ViewReasonRule applies to the reason of staff for seeing the portal as a customer. The
 	// customer reads it.
 	ViewReasonRule = TextRule{Least: 10, Most: 500, Fault: TextFault}
 )
 
-// Judge returns one of the Field codes and what it is about, or two empty strings
-// where the text, which is trimmed, keeps the rule.
+// Judge returns one of the Field codes and its message, or two empty strings where the trimmed text
+// keeps the rule.
 func (r TextRule) Judge(text string) (code, message string) {
 	n := utf8.RuneCountInString(text)
 	switch {
@@ -61,7 +61,7 @@ func (r TextRule) Judge(text string) (code, message string) {
 	return "", ""
 }
 
-// String is the length, such as "1 to 128 characters".
+// String returns the allowed length, such as "1 to 128 characters".
 func (r TextRule) String() string {
 	if r.Least == 0 {
 		return "at most " + strconv.Itoa(r.Most) + " characters"
@@ -83,25 +83,25 @@ func (r TextRule) fault(text string) string {
 	return ""
 }
 
-// Degrees is how far from zero a coordinate may be, on either side.
+// Degrees is the maximum distance of a coordinate from zero, on either side.
 type Degrees float64
 
-// The degrees there are on the globe.
+// The limits of coordinates.
 const (
 	MaxLatitude  Degrees = 90
 	MaxLongitude Degrees = 180
 )
 
-// Holds reports a coordinate that is on the globe; NaN is nowhere.
+// Holds reports whether a coordinate is on the globe. NaN is not.
 func (d Degrees) Holds(coordinate float64) bool {
 	return coordinate >= -float64(d) && coordinate <= float64(d)
 }
 
-// String is the range, such as "-90 to 90".
+// String returns the range, such as "-90 to 90".
 func (d Degrees) String() string { return fmt.Sprintf("-%g to %g", float64(d), float64(d)) }
 
-// Bounds of input that is not checked yet: long enough for every valid value, and
-// short enough to be cheap to read.
+// Limits of unchecked input: long enough for every valid value, and short enough to be cheap to
+// read.
 const (
 	MaxTypedPhone     = 64  // characters of a phone number
 	MaxTypedID        = 64  // characters of an ID
@@ -109,63 +109,63 @@ const (
 	MaxSearch         = 128 // characters of a search
 )
 
-// An idempotency key has so many printable ASCII characters.
+// The length of an idempotency key, in printable ASCII characters.
 const (
 	MinIdempotencyKey = 8
 	MaxIdempotencyKey = 255
 )
 
-// How many records a page of a list has.
+// The page sizes of lists.
 const (
 	DefaultPage = 25
 	MaxPage     = 100
 )
 
-// Characters of an e-mail address and of what stands before its @, as RFC 5321 has
-// them, and those that are kept of what a browser calls itself.
+// The maximum characters of an email address and of its part before the @, by RFC 5321, and of a
+// stored browser name.
 const (
 	MaxEmail      = 254
 	MaxEmailLocal = 64
 	MaxDevice     = 200
 )
 
-// MaxCredentialID is how many bytes the name has that a device gives a passkey, at
-// most: WebAuthn allows no longer one.
+// MaxCredentialID is the maximum length in bytes of a device's name for a passkey. WebAuthn allows
+// no longer one.
 const MaxCredentialID = 1023
 
-// MaxGoodsValueMinor is the most a caller may have collected on delivery.
+// MaxGoodsValueMinor is the maximum amount to collect on delivery.
 const MaxGoodsValueMinor = 1_000_000_00
 
-// A rate limit, of a business or a key, has at most so many requests in so long a
-// window. Limiters rely on it: no product of theirs exceeds 2^53.
+// The limits of a rate limit, of a business or a key: requests, and window. Limiters rely on them:
+// no product of the two exceeds 2^53.
 const (
 	MaxRateLimit  = 10_000_000
 	MaxRateWindow = 24 * time.Hour
 )
 
-// How much there may be of a thing, and at a time.
+// Maximum counts.
 const (
-	// MaxBulkItems is the most deliveries that one request may ask for.
+	// MaxBulkItems limits the deliveries of one bulk create.
 	MaxBulkItems = 100
-	// MaxMoves is the most deliveries that operators move with one request.
+	// MaxMoves limits the deliveries that operators move with one request.
 	MaxMoves = 200
-	// MaxAddressesPerRecipient bounds a list that is never paginated.
+	// MaxAddressesPerRecipient limits a list that is never paginated.
 	MaxAddressesPerRecipient = 200
-	// MaxApplications is how many a business may have, disabled ones included. It bounds the
-	// lists and menus that have all of them.
+	// MaxApplications limits the applications of a business, including disabled ones. It limits
+	// the lists and menus that have all of them.
 	MaxApplications = 100
-	// MaxUsableKeys is how many keys of an application in an environment may work at a time.
+	// MaxUsableKeys limits the active keys of an application in an environment.
 	MaxUsableKeys = 100
-	// MaxPastKeysListed is how many revoked and expired keys of an application in an
-	// environment are listed, the newest ones. Their number has no bound.
+	// MaxPastKeysListed is how many of the newest revoked and expired keys of an application in
+	// an environment are listed. Their number has no limit.
 	MaxPastKeysListed = 200
-	// MaxRunningSimulations is how many an application may have at a time.
+	// MaxRunningSimulations limits the simulations that an application runs at a time.
 	MaxRunningSimulations = 100
-	// MaxTrackedEvents is how much of a timeline Tracking has: a delivery that was
-	// retried without end must not make a page without end.
+	// MaxTrackedEvents limits the timeline in Tracking. A delivery that was retried without end
+	// must not make an endless page.
 	MaxTrackedEvents = 40
-	// maxHelperEvents is the number of events from which the sandbox helper retries a
-	// delivery no more: a retry is the only way round, so it bounds the timeline.
+	// maxHelperEvents is the number of events from which the sandbox helper no longer retries a
+	// delivery. A retry is the only cycle, so this limits the timeline.
 	maxHelperEvents = 1000
 )
 
@@ -175,21 +175,21 @@ const (
 	MaxStepSeconds     = 300
 )
 
-// Of webhooks.
+// Limits of webhooks.
 const (
-	// MaxWebhookEndpoints is how many an application may have in an environment.
+	// MaxWebhookEndpoints limits the endpoints of an application in an environment.
 	MaxWebhookEndpoints = 16
-	// MaxWebhookURL is how long the address of an endpoint may be, in bytes.
+	// MaxWebhookURL limits the URL of an endpoint, in bytes.
 	MaxWebhookURL = 2048
-	// MaxEventPatterns is how many patterns an endpoint may have.
+	// MaxEventPatterns limits the patterns of an endpoint.
 	MaxEventPatterns = 16
-	// MaxSecretOverlap is how long two secrets may sign side by side.
+	// MaxSecretOverlap limits how long two secrets may sign together.
 	MaxSecretOverlap = 7 * 24 * time.Hour
-	// MaxWebhookTests is how many test events an endpoint may get in a minute.
+	// MaxWebhookTests limits the test events of an endpoint in a minute.
 	MaxWebhookTests = 10
-	// MaxAttemptsListed is how many attempts of a webhook are shown, the last ones:
-	// redeliveries may go on without end.
+	// MaxAttemptsListed is how many of the last attempts of a webhook are shown. People may resend
+	// without end.
 	MaxAttemptsListed = 500
-	// MaxExcerpt is how much is kept of what a receiver answered, in bytes.
+	// MaxExcerpt limits the stored part of a receiver's response, in bytes.
 	MaxExcerpt = 1 << 10
 )

@@ -16,27 +16,27 @@ const (
 	CodeLinkExpired  = "LINK_EXPIRED"
 )
 
-// LinkPurpose is what a link is for.
+// LinkPurpose is the purpose of a link.
 type LinkPurpose string
 
-// The purposes there are.
+// The purposes.
 const (
 	LinkSignIn     LinkPurpose = "sign_in"
 	LinkInvitation LinkPurpose = "invitation"
 )
 
-// LinkOrigin tells who was shown a link beside the person.
+// LinkOrigin says who saw a link besides the person.
 type LinkOrigin string
 
-// The origins there are. Who comes by a link that nobody else was shown has proved the email
-// address of the account.
+// The origins. A person who uses a link that nobody else saw has proved the email address of the
+// account.
 const (
-	LinkShown     LinkOrigin = ""        // somebody else was shown it
+	LinkShown     LinkOrigin = ""        // somebody else saw it
 	LinkMailed    LinkOrigin = "mailed"  // it was sent to the email address
-	LinkByCommand LinkOrigin = "command" // the delivery company made it on the server, for the person
+	LinkByCommand LinkOrigin = "command" // the delivery company created it on the server, for the person
 )
 
-// Lifetime is how long a link works.
+// Lifetime returns how long a link works.
 func (p LinkPurpose) Lifetime() time.Duration {
 	if p == LinkInvitation {
 		return 7 * day
@@ -44,32 +44,31 @@ func (p LinkPurpose) Lifetime() time.Duration {
 	return 10 * time.Minute
 }
 
-// LinkKept is how long a link is kept after it has expired, so that its page says what
-// became of it and not that there is none.
+// LinkKept is how long an expired link is kept, so that its page says what happened to it and not
+// that it does not exist.
 const LinkKept = 30 * day
 
-// Link lets one person in, once. Its secret is in its address alone; the digest is
-// what is kept.
+// Link signs one person in, once. Only the link's address has its secret. Storage keeps the digest.
 type Link struct {
 	ID         ID
 	PersonID   ID
 	BusinessID ID // empty: to the console
 	Purpose    LinkPurpose
-	// OneBusiness is set for a link that an operator made for a customer of the company's own
-	// site, for a sign-in link that another person is shown, and for all that are made in their
-	// sessions. It opens the business alone and accepts no invitation: Session.OneBusiness.
+	// OneBusiness is set for a link that an operator made for the customer's own site, for a
+	// sign-in link that another person sees, and for all links made in their sessions. It opens
+	// only that business and accepts no invitation: see Session.OneBusiness.
 	OneBusiness bool
 	Origin      LinkOrigin
 	Digest      [32]byte
 	CreatedAt   time.Time
-	ExpiresAt   time.Time  // of one that was made useless: when that was
-	UsedAt      *time.Time // when it was used, or made useless
+	ExpiresAt   time.Time  // of a disabled link: when it was disabled
+	UsedAt      *time.Time // when it was used, or disabled
 }
 
-// Site is where the link leads.
+// Site returns the site that the link opens.
 func (l Link) Site() Site { return SiteOf(l.BusinessID) }
 
-// Usable answers nil, or the reason why the link does not work.
+// Usable returns nil, or the reason why the link does not work.
 func (l Link) Usable(now time.Time) error {
 	switch {
 	case l.UsedAt != nil && !l.UsedAt.Before(l.ExpiresAt):
@@ -83,38 +82,39 @@ func (l Link) Usable(now time.Time) error {
 	return nil
 }
 
-// Private reports whether nobody but the person was shown the link.
+// Private reports whether nobody but the person saw the link.
 func (l Link) Private() bool { return l.Origin != LinkShown }
 
-// TakesSignIn reports whether the link accepts an invitation only together with the sign-in
-// of the person's own account: one that was opened before.
+// TakesSignIn reports whether the link accepts an invitation only after a sign-in to the person's
+// own account, which was opened before.
 func (l Link) TakesSignIn(m Member) bool {
 	return l.Purpose == LinkInvitation && !l.OneBusiness && m.Membership.AcceptedAt == nil && m.Person.State != PersonInvited
 }
 
-// OwnSignInToAccept answers where an invitation takes the sign-in of the person's own account.
+// OwnSignInToAccept returns the error where an invitation requires a sign-in to the person's own
+// account.
 func OwnSignInToAccept() *Error {
 	return &Error{Kind: KindForbidden, Code: CodeOwnSignInToAccept,
 		Message: "This email address has an account. Sign in to it to accept the invitation; nothing of the account changes."}
 }
 
-// LinkUsed answers for a link that was used.
+// LinkUsed returns the error for a used link.
 func LinkUsed() *Error {
 	return &Error{Kind: KindGone, Code: CodeLinkUsed, Message: "This link was used already. Ask for a new one."}
 }
 
-// LinkUnknown answers for a link that there is not.
+// LinkUnknown returns the error for an unknown link.
 func LinkUnknown() *Error {
 	return &Error{Kind: KindNotFound, Code: CodeLinkUnknown, Message: "There is no such link. Open it again whole, or ask for a new one."}
 }
 
-// MakeBearerSecret renders 32 random bytes as the secret of a link or a session: 43
-// characters that an address and a cookie take as they are.
+// MakeBearerSecret renders 32 random bytes as the secret of a link or a session: 43 characters that
+// need no escaping in a URL or a cookie.
 func MakeBearerSecret(random [bearerBytes]byte) string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// BearerDigest is the stored digest of such a secret. Unlike that of an API key
-// it is under no pepper: 256 random bits leave nothing to search for in a stolen
-// table, and sessions outlive a change of the pepper.
+// BearerDigest returns the stored digest of such a secret. Unlike that of an API key it uses no
+// pepper: 256 random bits cannot be searched for in a stolen table, and sessions survive a change
+// of the pepper.
 func BearerDigest(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }

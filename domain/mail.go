@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// MailKind is what a mail is about.
+// MailKind is the subject of a mail.
 type MailKind string
 
-// The kinds there are.
+// The kinds.
 const (
 	MailInvitation MailKind = "invitation"   // carries a link
 	MailSignInLink MailKind = "sign_in_link" // carries a link
@@ -21,21 +21,21 @@ const (
 	MailPasswordChanged    MailKind = "password_changed"
 	MailIdentityConnected  MailKind = "identity_connected"  // an account at the identity provider signs the person in
 	MailCredentialsRemoved MailKind = "credentials_removed" // password and passkeys
-	MailAccountChanges     MailKind = "account_changes"     // joins further notices of the own account
+	MailAccountChanges     MailKind = "account_changes"     // summary of further notices about the own account
 
 	MailKeyCreated MailKind = "key_created"
 	MailKeyRotated MailKind = "key_rotated"
 	MailKeyRevoked MailKind = "key_revoked"
 	MailKeyExpires MailKind = "key_expires"
-	MailKeyChanges MailKind = "key_changes" // joins further notices of keys
+	MailKeyChanges MailKind = "key_changes" // summary of further notices about keys
 
 	MailEndpointFailing   MailKind = "endpoint_failing" // and will be disabled
 	MailEndpointDisabled  MailKind = "endpoint_disabled"
 	MailEndpointRecovered MailKind = "endpoint_recovered"
-	MailEndpointChanges   MailKind = "endpoint_changes" // joins further notices of endpoints
+	MailEndpointChanges   MailKind = "endpoint_changes" // summary of further notices about endpoints
 )
 
-// MailKinds is every kind.
+// MailKinds lists every kind.
 func MailKinds() []MailKind {
 	return []MailKind{
 		MailInvitation, MailSignInLink, MailNewDevice, MailPasskeyAdded, MailPasskeyRemoved, MailPasswordSet, MailPasswordChanged,
@@ -44,8 +44,8 @@ func MailKinds() []MailKind {
 	}
 }
 
-// Roles are the roles whose members are told about something of their business: those
-// that act on it. None for a mail that is one person's own.
+// Roles lists the roles whose members get a mail about their business: those that act on it. It
+// lists none for a mail to one person.
 func (k MailKind) Roles() []Role {
 	if k == MailInvitation || k == MailSignInLink || k.AboutAccount() {
 		return nil
@@ -53,7 +53,7 @@ func (k MailKind) Roles() []Role {
 	return []Role{RoleOwner, RoleDeveloper}
 }
 
-// AboutAccount reports a notice to one person about what lets them in.
+// AboutAccount reports whether a mail is a notice to one person about how they sign in.
 func (k MailKind) AboutAccount() bool {
 	switch k {
 	case MailNewDevice, MailPasskeyAdded, MailPasskeyRemoved, MailPasswordSet, MailPasswordChanged, MailIdentityConnected,
@@ -63,56 +63,56 @@ func (k MailKind) AboutAccount() bool {
 	return false
 }
 
-// Lifetime is for how long a mail is tried: later its content is of no use.
+// Lifetime returns how long a mail is tried. Later its content is of no use.
 func (k MailKind) Lifetime() time.Duration {
 	switch k {
 	case MailSignInLink:
-		return time.Hour // later the person has gone, or has asked again
+		return time.Hour // later the person has gone, or has requested another one
 	case MailInvitation:
 		return LinkInvitation.Lifetime()
 	}
 	return 3 * day
 }
 
-// actionMails are the changes that people are told of by mail.
+// actionMails maps changes to the mails about them.
 var actionMails = map[Action]MailKind{ActionKeyCreate: MailKeyCreated, ActionKeyRotate: MailKeyRotated, ActionKeyRevoke: MailKeyRevoked}
 
-// MailedActions returns the actions that AuditNotice tells of.
+// MailedActions returns the actions that AuditNotice makes mails of.
 func MailedActions() []Action { return []Action{ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke} }
 
-// Notice is something that people are told by mail. It goes to Email alone, or to
-// PersonID alone, or else to the members of the business whose role is one of Kind.Roles.
+// Notice is something to tell people by mail. It goes only to Email, or only to PersonID, or else
+// to the members of the business whose role is one of Kind.Roles.
 type Notice struct {
 	Kind MailKind
-	// Cause is the record that the notice comes from. A notice of the same kind and
-	// cause is told to a person once, however often it is given.
+	// Cause is the record that the notice comes from. A person gets one mail for each kind and
+	// cause, however often the notice is given.
 	Cause      ID
-	BusinessID ID    // empty: of the staff's console, or of none
-	PersonID   ID    // empty: not to one person
-	Email      Email // a link was asked for by this address; there may be no such person, and BusinessID only says in whose turn it is sent
+	BusinessID ID    // empty: the staff's console, or none
+	PersonID   ID    // empty: not for one person
+	Email      Email // the address that requested a link; there may be no such person, and BusinessID only says in whose turn it is sent
 	About      ID    // the key, or the webhook endpoint
-	// Facts are values for the text that no record has. Never a secret.
+	// Facts are values for the text that no record has, never a secret.
 	Facts  map[string]string
 	At     time.Time
-	Budget MailBudget // that it counts against; empty: none
+	Budget MailBudget // the budget it counts against; empty: none
 }
 
 // The names of facts.
 const (
-	FactBy     = "by"     // the person who did it, by name; absent: the delivery company
+	FactBy     = "by"     // name of the person who did it; absent: the delivery company
 	FactDevice = "device" // the browser, in a few words
-	FactSite   = "site"   // to which a link was asked for
+	FactSite   = "site"   // the site of a requested link
 	FactReason = "reason" // why an endpoint was disabled, as a DisabledReason; of a recovered one: FactEnabled
 	FactSince  = "since"  // when an endpoint began to fail
-	FactUntil  = "until"  // from when on one that goes on failing is disabled
-	FactNext   = "next"   // the ID of the key that took the place of another
-	FactURL    = "url"    // the host of an endpoint
-	FactName   = "name"   // of a passkey
+	FactUntil  = "until"  // when it is disabled if it continues to fail
+	FactNext   = "next"   // ID of the key that replaced another
+	FactURL    = "url"    // host of an endpoint
+	FactName   = "name"   // name of a passkey
 
 	FactEnabled = "enabled"
 )
 
-// AuditNotice is the mail about a change, or false where there is none.
+// AuditNotice returns the notice of a change, or false where there is none.
 func AuditNotice(e AuditEntry) (Notice, bool) {
 	kind, told := actionMails[e.Action]
 	n := Notice{
@@ -128,8 +128,8 @@ func AuditNotice(e AuditEntry) (Notice, bool) {
 	return n, told
 }
 
-// DisabledNotice tells that nothing is sent to an endpoint any more; cause is the event
-// that says so to programs.
+// DisabledNotice reports that an endpoint was disabled. cause is the event that reports it to
+// programs.
 func DisabledNotice(e WebhookEndpoint, cause ID) Notice {
 	n := endpointNotice(MailEndpointDisabled, e, cause, e.UpdatedAt)
 	n.Facts[FactReason] = string(e.Disabled)
@@ -139,9 +139,9 @@ func DisabledNotice(e WebhookEndpoint, cause ID) Notice {
 	return n
 }
 
-// RecoveredNotice tells that an endpoint to which nothing was sent for a while answers
-// again; false where it does not, or where nothing was kept from it. An endpoint that
-// goes up and down is told of once an hour.
+// RecoveredNotice reports that an endpoint responds again after a time without webhooks. It returns
+// false where it does not respond, or where nothing was withheld from it. An endpoint that goes up
+// and down gets one notice an hour.
 func RecoveredNotice(before WebhookEndpoint, now WebhookHealth, at time.Time) (Notice, bool) {
 	since := before.Health.FailingSince
 	if !before.Enabled || before.Health.Opened == 0 || since == nil || now.FailingSince != nil || at.IsZero() {
@@ -153,8 +153,8 @@ func RecoveredNotice(before WebhookEndpoint, now WebhookHealth, at time.Time) (N
 	return n, true
 }
 
-// EnabledNotice tells that an endpoint which had been disabled because of its answers is
-// enabled again; false where it was not, or is not.
+// EnabledNotice reports that an endpoint that was disabled because of its responses is enabled
+// again. It returns false where it was not, or is not.
 func EnabledNotice(before, now WebhookEndpoint) (Notice, bool) {
 	if before.Enabled || !now.Enabled || before.Disabled == DisabledByCaller {
 		return Notice{}, false
@@ -170,8 +170,8 @@ func endpointNotice(k MailKind, e WebhookEndpoint, cause ID, at time.Time) Notic
 		Budget: endpointBudget(e.Tenant.Environment)}
 }
 
-// AccountNotice tells the person of a session what has changed about the own account; cause
-// is the record that was changed, or one of its own.
+// AccountNotice tells the person of a session about a change of their own account. cause is the
+// changed record, or an ID of the change.
 func AccountNotice(k MailKind, s Session, cause ID, at time.Time) Notice {
 	return Notice{Kind: k, Cause: cause, PersonID: s.PersonID, BusinessID: s.BusinessID, At: at, Budget: BudgetAccount,
 		Facts: map[string]string{FactDevice: DeviceName(s.Device)}}
@@ -180,16 +180,16 @@ func AccountNotice(k MailKind, s Session, cause ID, at time.Time) Notice {
 // MailState is the state of a mail.
 type MailState string
 
-// The states there are. A mail begins as waiting and ends as one of the others.
+// The states. A mail begins as waiting and ends as one of the others.
 const (
 	MailWaiting MailState = "waiting"
-	MailSent    MailState = "sent"     // the mail server took it
-	MailGivenUp MailState = "given_up" // refused for good, or its time was over
-	MailDropped MailState = "dropped"  // there is no one to tell it to any more
+	MailSent    MailState = "sent"     // the mail server accepted it
+	MailGivenUp MailState = "given_up" // permanently refused, or its time was over
+	MailDropped MailState = "dropped"  // nobody is left to receive it
 )
 
-// Mail is one notice to one recipient, as the outbox holds it. It has no text and no
-// secret: both are made when it is sent.
+// Mail is one notice to one recipient in the outbox. It has no text and no secret. Both are made
+// when it is sent.
 type Mail struct {
 	ID ID
 	Notice
@@ -197,16 +197,16 @@ type Mail struct {
 	DueAt     time.Time
 	ExpiresAt time.Time // it is not tried later
 	Attempts  int
-	SettledAt *time.Time // nil while it waits
+	SettledAt *time.Time // nil while it is pending
 	LastError string     // of the last attempt, for operators
 }
 
-// MailKept is how long it is kept what became of a mail: longer than TellExpiry, because
-// a mail that is there is not made again.
+// MailKept is how long the result of a mail is kept. It is longer than TellExpiry, because an
+// existing mail is not made again.
 const MailKept = 30 * day
 
-// MailTo is the mail that a notice becomes for a recipient. Its ID follows from kind,
-// cause and recipient, so that the same notice again is the same mail.
+// MailTo returns the mail of a notice to a recipient. Its ID is derived from kind, cause and
+// recipient, so that a repeated notice is the same mail.
 func MailTo(n Notice, person ID) Mail {
 	recipient := string(person)
 	if person == "" {
@@ -219,7 +219,7 @@ func MailTo(n Notice, person ID) Mail {
 	}
 }
 
-// digestID is an ID that follows from what it is made of.
+// digestID returns an ID derived from the parts.
 func digestID(p Prefix, parts ...string) ID {
 	sum := sha256.New()
 	for _, part := range parts {
@@ -228,30 +228,30 @@ func digestID(p Prefix, parts ...string) ID {
 	return MakeID(p, [16]byte(sum.Sum(nil)[:16]))
 }
 
-// mailPauses are the pauses after failed attempts; the last one goes on.
+// mailPauses are the pauses after failed attempts. The last one repeats.
 var mailPauses = []time.Duration{
 	10 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
 }
 
-// NextAttempt is when a mail is tried again after so many attempts; false where its
-// time is over by then.
+// NextAttempt returns when a mail is retried, or false where its time is over by then.
 func (m Mail) NextAttempt(now time.Time) (time.Time, bool) {
 	pause := mailPauses[min(max(m.Attempts, 1), len(mailPauses))-1]
 	next := now.Add(pause)
 	return next, next.Before(m.ExpiresAt)
 }
 
-// TellsMember reports whether a member is to be told what the mail says, now.
+// TellsMember reports whether a member gets the mail, now.
 func (m Mail) TellsMember(of Member) bool {
 	roles := m.Kind.Roles()
 	return of.Person.State == PersonActive && of.Membership.AcceptedAt != nil && (roles == nil || slices.Contains(roles, of.Membership.Role))
 }
 
-// TellExpiry is for how long before it expires people are told of a key. Of a key that
-// was made for less the mail about its making says enough.
+// TellExpiry is how long before its expiry people are told of a key. For a key with a shorter life,
+// the mail about its creation is enough.
 const TellExpiry = 7 * day
 
-// ExpiryNotice tells that a key expires soon; false where that is not so, or not news.
+// ExpiryNotice reports that a key expires soon. It returns false where it does not, or where people
+// know it.
 func ExpiryNotice(c Credential, now time.Time) (Notice, bool) {
 	k := c.Key
 	if k.ExpiresAt == nil || k.RevokedAt != nil || c.Application.Disabled || !now.Before(*k.ExpiresAt) ||

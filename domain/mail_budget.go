@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// CodeTooManyMails answers a person who has had too many mails sent.
+// CodeTooManyMails refuses a person who has had too many mails sent.
 const CodeTooManyMails = "TOO_MANY_MAILS"
 
-// MailBudget names the mails that count together, so that people cannot flood a mailbox.
-// Each business has budgets of its own. Invitations over theirs are refused. Notices over
-// theirs are joined into one mail an hour. A mail without a budget is not bounded here: nobody
-// who is signed in causes it. An invitation that anybody asks for again has one: without the
-// business, which chose the address, it would not be sent.
+// MailBudget names mails that are counted together, so that people cannot flood a mailbox. Each
+// business has its own budgets. Invitations over budget are refused; notices over budget are joined
+// into one mail an hour. A mail without a budget is not limited here, since no signed-in person
+// causes it. An invitation that anybody requests again has a budget: it would not be sent without
+// the business, which chose the address.
 type MailBudget string
 
-// The budgets there are. Those of live and sandbox are apart, so that sandbox keys cannot hide
-// a live one.
+// The budgets. Live and sandbox have separate ones, so that sandbox keys cannot hide a live one.
 const (
-	BudgetInvitations      MailBudget = "invitations"       // and links, that people of a business have sent
-	BudgetStaffInvitations MailBudget = "staff_invitations" // that staff has sent, for one business
-	BudgetAskedInvitations MailBudget = "invitations_asked" // that anybody has sent again; apart, so that nobody uses up what the business may send
+	BudgetInvitations      MailBudget = "invitations"       // also links; sent by people of a business
+	BudgetStaffInvitations MailBudget = "staff_invitations" // sent by staff, for one business
+	BudgetAskedInvitations MailBudget = "invitations_asked" // requested again by anybody; separate, so that nobody uses up the budget of the business
 	BudgetAccount          MailBudget = "account"           // notices to a person about the own account
 	BudgetLiveKeys         MailBudget = "keys_live"
 	BudgetSandboxKeys      MailBudget = "keys_sandbox"
@@ -30,12 +29,12 @@ const (
 	BudgetSandboxEndpoints MailBudget = "endpoints_sandbox"
 )
 
-// How many mails there may be of a budget.
+// The limits of the budgets.
 const (
 	MailsAnHourToOne    = 5  // from one business to one mailbox
 	InvitationsAnHour   = 20 // from one business
 	MailsADayOfBusiness = 50 // from one business
-	AskedADayToOne      = 2  // invitations to one business that anybody has sent to one mailbox again
+	AskedADayToOne      = 2  // invitations to one business, requested again by anybody for one mailbox
 )
 
 // keyBudget returns the budget of notices about keys of an environment.
@@ -53,8 +52,8 @@ func endpointBudget(e Environment) MailBudget {
 	return BudgetSandboxEndpoints
 }
 
-// InvitationBudget returns the budget of the invitations and links that an actor has sent.
-// Tokens and commands have none: they are programs and operators of the delivery company.
+// InvitationBudget returns the budget of the invitations and links of an actor. Tokens and commands
+// have none: they are programs and operators of the delivery company.
 func InvitationBudget(by AuditActor) MailBudget {
 	switch {
 	case !by.IsPerson():
@@ -79,7 +78,7 @@ type CountedMail struct {
 	At       time.Time
 }
 
-// CountedSince is from when on mails count for a notice.
+// CountedSince returns the time since which mails count for a notice.
 func (n Notice) CountedSince() time.Time {
 	if n.Budget == BudgetAccount {
 		return n.At.Add(-time.Hour)
@@ -87,9 +86,9 @@ func (n Notice) CountedSince() time.Time {
 	return n.At.Add(-day)
 }
 
-// WithinBudget answers TOO_MANY_MAILS for an invitation, or a link, to an address, where too
-// many were sent; past are those of the business since CountedSince, oldest first. A notice is
-// always within: see Joins.
+// WithinBudget returns TOO_MANY_MAILS for an invitation, or a link, to an address where too many
+// were sent. past are the mails of the business since CountedSince, oldest first. It accepts every
+// notice; see Joins.
 func (n Notice) WithinBudget(to Email, past []CountedMail) error {
 	if !n.Budget.Refuses() {
 		return nil
@@ -120,7 +119,7 @@ func (n Notice) WithinBudget(to Email, past []CountedMail) error {
 		if len(bound.sent) < bound.most {
 			continue
 		}
-		// The next one may go when the oldest of the last few leaves the window.
+		// The next one is allowed when the oldest of the last few leaves the window.
 		wait := bound.sent[len(bound.sent)-bound.most].Add(bound.window).Sub(n.At)
 		if wait > 0 {
 			return &Error{Kind: KindLimited, Code: CodeTooManyMails, RetryAfter: wait,
@@ -139,8 +138,8 @@ func inMinutes(d time.Duration) string {
 	return fmt.Sprintf("%d hours", int(math.Ceil(d.Hours())))
 }
 
-// Mailbox returns the address without what follows a plus sign: ama+1@ and ama+2@ arrive in
-// one mailbox. At Gmail, which has two names, dots make no difference either.
+// Mailbox returns the address without the part after a plus sign: ama+1@ and ama+2@ arrive in one
+// mailbox. At Gmail, which has two names, dots make no difference either.
 func (e Email) Mailbox() string {
 	local, host, _ := strings.Cut(string(e), "@")
 	local, _, _ = strings.Cut(local, "+")
@@ -150,17 +149,17 @@ func (e Email) Mailbox() string {
 	return local + "@" + host
 }
 
-// Joins reports whether a notice to a person is over its budget, so that the summary of the
-// hour tells it; past are the mails of the business since CountedSince. The first notice in an
-// hour of a kind about the own account is always told by itself: a thief of a session could
-// hide a new password behind passkeys otherwise.
+// Joins reports whether a notice to a person is over its budget, so that it goes into the hourly
+// summary. past are the mails of the business since CountedSince. The first notice in an hour of a
+// kind about the own account always gets its own mail. Otherwise a thief of a session could hide a
+// new password behind passkeys.
 func (n Notice) Joins(person ID, past []CountedMail) bool {
 	if n.Budget == "" || n.Budget.Refuses() {
 		return false
 	}
 	toOne, sameKind, all := 0, 0, 0
 	for _, m := range past {
-		if m.Budget != BudgetAskedInvitations { // which nobody of the business has sent
+		if m.Budget != BudgetAskedInvitations { // nobody of the business has sent these
 			all++
 		}
 		if m.Budget != n.Budget || m.PersonID != person || !m.At.After(n.At.Add(-time.Hour)) {
@@ -176,7 +175,7 @@ func (n Notice) Joins(person ID, past []CountedMail) bool {
 	return toOne >= MailsAnHourToOne || all >= MailsADayOfBusiness
 }
 
-// summaries are the mails that join notices, by budget.
+// summaries maps budgets to the mails that join their notices.
 var summaries = map[MailBudget]MailKind{
 	BudgetAccount: MailAccountChanges, BudgetLiveKeys: MailKeyChanges, BudgetSandboxKeys: MailKeyChanges,
 	BudgetLiveEndpoints: MailEndpointChanges, BudgetSandboxEndpoints: MailEndpointChanges,
@@ -185,8 +184,8 @@ var summaries = map[MailBudget]MailKind{
 // summaryDelay is how long after its hour a summary is sent, for transactions that end late.
 const summaryDelay = time.Minute
 
-// SummaryTo returns the mail that joins the notices of a person, of one hour by the clock. It
-// is sent when the hour is over. A further notice of that hour is the same mail.
+// SummaryTo returns the mail that joins the notices of a person, of one hour by the clock. It is
+// sent when the hour is over. Another notice of that hour goes into the same mail.
 func SummaryTo(n Notice, person ID) Mail {
 	from := n.At.UTC().Truncate(time.Hour)
 	until := from.Add(time.Hour)
@@ -199,7 +198,7 @@ func SummaryTo(n Notice, person ID) Mail {
 	return m
 }
 
-// JoinedTo returns the record of a notice that the summary tells, so that it is told once.
+// JoinedTo returns the record of a notice in a summary, so that it is reported once.
 func JoinedTo(n Notice, person ID) Mail {
 	m := MailTo(n, person)
 	m.State, m.SettledAt, m.Budget, m.LastError = MailDropped, &n.At, "", "told in the summary of the hour"

@@ -11,7 +11,7 @@ import (
 
 var mailNoon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// sentMails are n mails of a budget, a minute apart, the last one some time ago.
+// sentMails returns n mails of a budget, a minute apart, the last one lastAgo before mailNoon.
 func sentMails(n int, b domain.MailBudget, email domain.Email, lastAgo time.Duration) (past []domain.CountedMail) {
 	for i := range n {
 		past = append(past, domain.CountedMail{Budget: b, Email: email, At: mailNoon.Add(-lastAgo - time.Duration(n-1-i)*time.Minute)})

@@ -8,8 +8,8 @@ type Money struct {
 	Currency string // ISO 4217
 }
 
-// Decimal renders the amount as a JSON number with as many decimals as it
-// needs, at most two: 24.5, 3, 0.05.
+// Decimal renders the amount as a JSON number with as few decimals as possible, at most two: 24.5,
+// 3, 0.05.
 func (m Money) Decimal() string {
 	sign, minor := "", m.Minor
 	if minor < 0 {

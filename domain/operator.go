@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The codes that only operators meet.
+// The codes that only operators get.
 const (
 	CodeInvalidOperatorToken = "INVALID_OPERATOR_TOKEN"
 	CodeOperatorTokenRevoked = "OPERATOR_TOKEN_REVOKED"
@@ -17,38 +17,38 @@ const (
 	CodeImportInvalid        = "IMPORT_INVALID"
 )
 
-// OperatorKind is what a token opens of the operations API.
+// OperatorKind says which part of the operations API a token opens.
 type OperatorKind string
 
-// The kinds there are.
+// The kinds.
 const (
 	OperatorAdmin      OperatorKind = "admin"      // everything
 	OperatorDispatcher OperatorKind = "dispatcher" // reading deliveries and advancing them
 	OperatorReadOnly   OperatorKind = "read-only"  // reading everything
 )
 
-// OperatorKinds is every kind.
+// OperatorKinds lists every kind.
 func OperatorKinds() []OperatorKind {
 	return []OperatorKind{OperatorAdmin, OperatorDispatcher, OperatorReadOnly}
 }
 
-// OperatorToken opens the operations API to one person or program of the
-// delivery company. The secret itself is not kept: only its digest.
+// OperatorToken opens the operations API to one person or program of the delivery company. It holds
+// only the digest of the secret.
 type OperatorToken struct {
 	ID        ID
 	Name      string
 	Kind      OperatorKind
-	Digest    [32]byte // HMAC-SHA256 of the secret under a pepper of the server's
-	Pepper    [32]byte // the mark of that pepper; zero: of the oldest one
+	Digest    [32]byte // HMAC-SHA256 of the secret under one of the server's peppers
+	Pepper    [32]byte // mark of that pepper; zero: the oldest one
 	LastFour  string
 	CreatedAt time.Time
 	ExpiresAt *time.Time
 	RevokedAt *time.Time
-	// LastUsedAt is up to a minute behind. Nil: never used.
+	// LastUsedAt lags by a minute at most. Nil: never used.
 	LastUsedAt *time.Time
 }
 
-// Usable answers nil, or the 401 that tells why the token does not work now.
+// Usable returns nil, or the 401 with the reason why the token does not work now.
 func (t *OperatorToken) Usable(now time.Time) error {
 	switch {
 	case t.RevokedAt != nil:
@@ -61,7 +61,7 @@ func (t *OperatorToken) Usable(now time.Time) error {
 	return nil
 }
 
-// Allows answers nil, or the 403 for what only admins and the other kinds may do.
+// Allows returns nil, or the 403 where only admins and the other kinds are allowed.
 func (t *OperatorToken) Allows(others ...OperatorKind) error {
 	if t.Kind == OperatorAdmin || slices.Contains(others, t.Kind) {
 		return nil
@@ -76,7 +76,7 @@ func (t *OperatorToken) Allows(others ...OperatorKind) error {
 		Details: map[string]any{"kind": string(t.Kind), "required_kinds": kinds}}
 }
 
-// OperatorTokenPrefix is what every operator token starts with.
+// OperatorTokenPrefix is the prefix of every operator token.
 const OperatorTokenPrefix = "svc_ops_" //nolint:gosec // a prefix, and no token
 
 // MakeOperatorToken renders a token from 32 random bytes, in the form of an API key.
@@ -88,7 +88,7 @@ func SoundOperatorToken(secret string) bool { return soundSecret(OperatorTokenPr
 // Action names what an actor did, such as key.create.
 type Action string
 
-// The actions there are.
+// The actions.
 const (
 	ActionBusinessCreate     Action = "business.create"
 	ActionBusinessUpdate     Action = "business.update"
@@ -148,7 +148,7 @@ const (
 	ActionIdentityConnect Action = "identity.connect" // an account of the company's identity provider
 )
 
-// Actions is every action.
+// Actions lists every action.
 func Actions() []Action {
 	return []Action{
 		ActionBusinessCreate, ActionBusinessUpdate, ActionBusinessDisable, ActionBusinessEnable,
@@ -167,17 +167,16 @@ func Actions() []Action {
 	}
 }
 
-// AuditRecord is a change that an actor made. The zero AuditRecord says that nothing was changed.
+// AuditRecord is a change that an actor made. The zero AuditRecord means that nothing was changed.
 type AuditRecord struct {
 	Action     Action
-	Target     ID // of the record that was changed, or made
+	Target     ID // the changed or created record
 	BusinessID ID // empty: of none
-	// Details are a few facts for people. Never put a secret, a phone number or
-	// an address in.
+	// Details are a few facts for people. They never hold a secret, a phone number or an address.
 	Details map[string]string
 }
 
-// AuditEntry is an audit record as it is stored, for good and unchanged.
+// AuditEntry is a stored audit record. It is never changed.
 type AuditEntry struct {
 	ID    ID
 	At    time.Time
@@ -185,7 +184,7 @@ type AuditEntry struct {
 	AuditRecord
 }
 
-// AuditFilter narrows the audit log; zero fields do not.
+// AuditFilter narrows the audit log; zero fields do not narrow.
 type AuditFilter struct {
 	ActorID ID // of an operator token or a person
 	Action  Action
@@ -194,15 +193,15 @@ type AuditFilter struct {
 	Until   *time.Time // before
 }
 
-// DeliverySearch narrows the deliveries of all businesses; zero fields do not.
-// They go by ID, which is the order in which they were booked.
+// DeliverySearch narrows the deliveries of all businesses; zero fields do not narrow. They are
+// sorted by ID, which is the order of booking.
 type DeliverySearch struct {
 	ID            ID
 	Reference     Reference
 	ExternalID    string
 	Phone         PhoneNumber // of the recipient
 	Status        Status
-	Open          bool // of an open status
+	Open          bool // has an open status
 	BusinessID    ID
 	ApplicationID ID
 	Environment   Environment

@@ -8,14 +8,13 @@ type Position struct {
 	ID        ID
 }
 
-// PageRequest asks for the records behind a position; the zero After starts
-// at the beginning.
+// PageRequest asks for the records after a position. The zero After starts at the beginning.
 type PageRequest struct {
 	Limit int
 	After *Position
 }
 
-// DeliveryFilter narrows a list of deliveries; zero fields do not.
+// DeliveryFilter narrows a list of deliveries; zero fields do not narrow.
 type DeliveryFilter struct {
 	Status        Status
 	ExternalID    string
@@ -27,8 +26,8 @@ type DeliveryFilter struct {
 // RecipientFilter narrows a list of recipients.
 type RecipientFilter struct {
 	Search string // within name or phone number, any case
-	// SearchPhone is what Search is as a part of a phone number in its normalized
-	// form; records that contain it are found too. Empty: it is none.
+	// SearchPhone is Search as a part of a normalized phone number. Records that contain it match
+	// too. It is empty where Search is no such part.
 	SearchPhone string
 	PhoneNumber PhoneNumber
 }
@@ -39,10 +38,10 @@ type PickupLocationFilter struct {
 	Active *bool
 }
 
-// Owned is whose a record is, and what it belongs to.
+// Owned is the owner of a record, and what the record belongs to.
 type Owned struct {
-	Tenant     Tenant // its ApplicationID is empty where the record is all applications'
-	DeliveryID ID     // that it is about; empty: none
-	EndpointID ID     // of a webhook; empty: none
-	SentID     ID     // of the webhook delivery that it is or belongs to; empty: none
+	Tenant     Tenant // its ApplicationID is empty where all applications share the record
+	DeliveryID ID     // the delivery it is about; empty: none
+	EndpointID ID     // the endpoint of a webhook; empty: none
+	SentID     ID     // the webhook delivery that it is or belongs to; empty: none
 }

@@ -17,36 +17,34 @@ const (
 	CodeCeremonyOver        = "CEREMONY_OVER"
 )
 
-// SignInByPasskey is a sign-in by a key that a device keeps and that the person
-// unlocks there.
+// SignInByPasskey is a sign-in with a key that a device stores and the person unlocks there.
 const SignInByPasskey SignInMethod = "passkey"
 
-// MaxPasskeys is how many passkeys a person has at most.
+// MaxPasskeys limits the passkeys of a person.
 const MaxPasskeys = 20
 
-// CeremonyLifetime is how long a browser may take to answer a challenge. A person
-// looks for the right device meanwhile.
+// CeremonyLifetime limits how long a browser may take to answer a challenge. The person may have to
+// find the right device.
 const CeremonyLifetime = 5 * time.Minute
 
-// Passkey is the public half of a key that a device of a person keeps.
+// Passkey is the public half of a key that a device of a person stores.
 type Passkey struct {
 	ID           ID
 	PersonID     ID
 	Name         string
-	Host         string // of the page it was made at; it works there and below
-	CredentialID []byte // as the device names it, at most MaxCredentialID bytes; unique
+	Host         string // of the page it was made on; it works there and below
+	CredentialID []byte // the device's name for it, at most MaxCredentialID bytes; unique
 	PublicKey    []byte // COSE
-	// SignCount grows with each use, or stays 0 where the device does not count. One
-	// that does not grow means a copy of the key.
+	// SignCount grows with each use, or stays 0 where the device does not count. A count that does
+	// not grow means that the key was copied.
 	SignCount uint32
-	// Syncs tells that the key may be copied to other devices of the person. It never
-	// changes.
+	// Syncs reports whether the key may be copied to other devices of the person. It never changes.
 	Syncs      bool
 	CreatedAt  time.Time
 	LastUsedAt *time.Time // nil: never
 }
 
-// PasskeyName is the name that a person gave, or the one that is given instead.
+// PasskeyName returns the name that a person gave, or the default name.
 func PasskeyName(text string) (string, error) {
 	name := strings.TrimSpace(text)
 	if name == "" {
@@ -58,22 +56,22 @@ func PasskeyName(text string) (string, error) {
 	return name, nil
 }
 
-// CeremonyPurpose is what the answer to a challenge is for.
+// CeremonyPurpose is the purpose of a challenge.
 type CeremonyPurpose string
 
-// The purposes there are.
+// The purposes.
 const (
-	CeremonyAdd     CeremonyPurpose = "add"     // of a passkey
-	CeremonySignIn  CeremonyPurpose = "sign_in" // of a person not known yet
-	CeremonyConfirm CeremonyPurpose = "confirm" // of a session that goes on
+	CeremonyAdd     CeremonyPurpose = "add"     // adds a passkey
+	CeremonySignIn  CeremonyPurpose = "sign_in" // signs in a person who is not known yet
+	CeremonyConfirm CeremonyPurpose = "confirm" // the person of a running session signs in again
 )
 
-// Ceremony is a challenge that a browser was given. It is answered once, within
-// CeremonyLifetime, right or wrong.
+// Ceremony is a challenge for a browser. It can be answered once, right or wrong, within
+// CeremonyLifetime.
 type Ceremony struct {
 	ID        ID
 	Purpose   CeremonyPurpose
-	SessionID ID // that may answer; empty: a browser without one
+	SessionID ID // the session that may answer; empty: a browser without one
 	Challenge [32]byte
 	CreatedAt time.Time
 	ExpiresAt time.Time
@@ -84,9 +82,9 @@ func (c Ceremony) Open(purpose CeremonyPurpose, session ID, now time.Time) bool 
 	return c.Purpose == purpose && c.SessionID == session && now.Before(c.ExpiresAt)
 }
 
-// PasskeyHost is the host for which passkeys of the pages below an address are made.
-// PASSKEYS_UNAVAILABLE says why browsers have none there: they refuse addresses that
-// are numbers, and all but https and localhost.
+// PasskeyHost returns the host of passkeys for the pages below a base URL. PASSKEYS_UNAVAILABLE has
+// the reason why browsers allow none there: they refuse numeric addresses, and everything but https
+// and localhost.
 func PasskeyHost(base string) (string, error) {
 	u, err := url.Parse(base)
 	host := ""
@@ -108,7 +106,7 @@ func PasskeyHost(base string) (string, error) {
 	return host, nil
 }
 
-// WebOrigin is how browsers name the site of an address.
+// WebOrigin returns the origin of a URL as browsers write it.
 func WebOrigin(base *url.URL) string {
 	host := strings.ToLower(base.Host)
 	if usual := map[string]string{"http": ":80", "https": ":443"}[base.Scheme]; usual != "" {
@@ -117,31 +115,31 @@ func WebOrigin(base *url.URL) string {
 	return base.Scheme + "://" + host
 }
 
-// PasskeyRefused answers for every passkey that does not work, whatever the reason:
-// unknown, removed, of a person who may not sign in, or signed wrongly.
+// PasskeyRefused returns the error for every passkey that does not work: unknown, removed, of a
+// person who may not sign in, or with a wrong signature.
 func PasskeyRefused(cause error) *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodePasskeyRefused, Err: cause,
 		Message: "This passkey does not let you in. Use another one, your password, or a link."}
 }
 
-// CeremonyOver answers where a challenge was answered before, too late, or elsewhere.
+// CeremonyOver returns the error where a challenge was answered before, too late, or elsewhere.
 func CeremonyOver() *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodeCeremonyOver,
 		Message: "That took longer than 5 minutes, or was sent twice. Use the passkey again."}
 }
 
-// PasskeyUnusable answers where a device made no passkey that can be kept.
+// PasskeyUnusable returns the error where a device made no passkey that can be stored.
 func PasskeyUnusable(cause error) *Error {
 	return &Error{Kind: KindConflict, Code: CodePasskeyUnusable, Err: cause,
 		Message: "No passkey was added: the answer of this device cannot be used. Try again, or with another device."}
 }
 
-// PasskeyTaken answers where the key of a device is known already.
+// PasskeyTaken returns the error where the key of a device is known already.
 func PasskeyTaken() *Error {
 	return &Error{Kind: KindConflict, Code: CodePasskeyTaken, Message: "This device has a passkey here already."}
 }
 
-// TooManyPasskeys answers where a person has MaxPasskeys.
+// TooManyPasskeys returns the error where a person has MaxPasskeys.
 func TooManyPasskeys() *Error {
 	return &Error{Kind: KindConflict, Code: CodeTooManyPasskeys,
 		Message: "You have 20 passkeys, and more are not kept. Remove one that you do not use."}

@@ -8,24 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// How many characters a password has.
+// The limits of a password, in characters.
 const (
 	MinPassword = 12
 	MaxPassword = 128
 )
 
-// commonPasswords are the 10,000 most common passwords, and those of at least
-// MinPassword characters among the next 20,000, from the lists of zxcvbn (MIT, see
-// the top of the file), one a line and in small letters.
+// commonPasswords holds the 10,000 most common passwords, and those of at least MinPassword
+// characters among the next 20,000, from the lists of zxcvbn (MIT, see the top of the file), one a
+// line and in small letters.
 //
 //go:embed common_passwords.txt
 var commonPasswords string
 
-// CheckPassword answers nil, or a VALIDATION_ERROR on "password" that tells why a
-// person should not have it: its length, or that it is among the first guesses. Of
-// twelve characters hardly any password is common, so that one counts as common too
-// when it is a common one with digits and signs around it, or a short piece again
-// and again.
+// CheckPassword returns nil, or a VALIDATION_ERROR on "password" with the reason: its length, or
+// that it is too common. Hardly any common password has twelve characters. So it also refuses a
+// common password with digits and signs around it, and a repeated short piece.
 func CheckPassword(password string, of Person) error {
 	fault, code := "", FieldNotAllowed
 	switch n := utf8.RuneCountInString(password); {
@@ -49,7 +47,7 @@ func isCommonPassword(password string) bool {
 	folded := strings.ToLower(password)
 	word := strings.TrimFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) })
 	for _, guess := range []string{folded, word, piece(folded), piece(word)} {
-		// A piece of up to three characters is no secret, however often it comes.
+		// A repeated piece of up to three characters is easy to guess.
 		if utf8.RuneCountInString(guess) <= 3 || strings.Contains(commonPasswords, "\n"+guess+"\n") {
 			return true
 		}
@@ -57,7 +55,7 @@ func isCommonPassword(password string) bool {
 	return false
 }
 
-// piece is the shortest text that the whole is a repetition of.
+// piece returns the shortest text that repeats to the whole text.
 func piece(text string) string {
 	for n := 1; n <= len(text)/2; n++ {
 		if len(text)%n == 0 && text == strings.Repeat(text[:n], len(text)/n) {

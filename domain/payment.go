@@ -9,17 +9,17 @@ const (
 	DeliveryOnly   PaymentType = "delivery_only"
 )
 
-// PaymentTypes is every payment type.
+// PaymentTypes lists every payment type.
 func PaymentTypes() []PaymentType { return []PaymentType{CashOnDelivery, DeliveryOnly} }
 
-// Payment is what the rider collects. GoodsValue is nil unless Type is
-// CashOnDelivery, and positive then.
+// Payment is what the rider collects. GoodsValue is positive for CashOnDelivery, and nil for every
+// other Type.
 type Payment struct {
 	Type       PaymentType
 	GoodsValue *Money
 }
 
-// Valid answers COD_GOODS_VALUE_REQUIRED for cash on delivery without an amount.
+// Valid returns COD_GOODS_VALUE_REQUIRED for cash on delivery without an amount.
 func (p Payment) Valid() error {
 	if p.Type == CashOnDelivery && (p.GoodsValue == nil || p.GoodsValue.Minor <= 0) {
 		is := ""

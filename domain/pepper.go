@@ -2,8 +2,8 @@ package domain
 
 import "time"
 
-// PepperUse tells of the API keys and operator tokens that are digested under a
-// pepper and neither revoked nor expired.
+// PepperUse counts the API keys and operator tokens that are digested under a pepper and neither
+// revoked nor expired.
 type PepperUse struct {
 	Mark       [32]byte // of the pepper
 	Keys       int
@@ -11,7 +11,7 @@ type PepperUse struct {
 	LastUsedAt *time.Time // nil: none of them was ever used
 }
 
-// SumPepperUses adds up what is left under several peppers.
+// SumPepperUses adds up the uses of several peppers.
 func SumPepperUses(uses []PepperUse) (sum PepperUse) {
 	for _, u := range uses {
 		sum.Keys, sum.Tokens = sum.Keys+u.Keys, sum.Tokens+u.Tokens

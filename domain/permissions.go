@@ -44,11 +44,10 @@ const (
 	ActManageOperatorTokens Act = "operator_tokens.manage" // of programs
 )
 
-// ActOwnAccount is what a person changes of the own account, at either site:
-// password, passkeys, sessions.
+// ActOwnAccount is a change of the own account, at either site: password, passkeys, sessions.
 const ActOwnAccount Act = "account.manage"
 
-// permission is a line of the table of what roles may do.
+// permission is one row of the table of what roles may do.
 type permission struct {
 	act     Act
 	portal  []Role
@@ -89,7 +88,7 @@ var permissions = func() []permission {
 	}
 }()
 
-// Acts is every act.
+// Acts lists every act.
 func Acts() []Act {
 	acts := make([]Act, 0, len(permissions))
 	for _, p := range permissions {
@@ -98,8 +97,7 @@ func Acts() []Act {
 	return acts
 }
 
-// May reports whether a role of a site includes an act. An act that is not in the
-// table is refused.
+// May reports whether a role of a site includes an act. It refuses an act that is not in the table.
 func May(s Site, r Role, a Act) bool {
 	for _, p := range permissions {
 		if p.act == a {
@@ -109,30 +107,30 @@ func May(s Site, r Role, a Act) bool {
 	return false
 }
 
-// NeedsFreshSignIn reports whether an act takes a sign-in younger than FreshFor.
+// NeedsFreshSignIn reports whether an act requires a sign-in younger than FreshFor.
 func NeedsFreshSignIn(a Act) bool {
 	return slices.ContainsFunc(permissions, func(p permission) bool { return p.act == a && p.fresh })
 }
 
-// Principal is a person who has signed in: the session and what it may do now.
+// Principal is a signed-in person with the session and its current permissions.
 type Principal struct {
 	Session Session
 	Person  Person
 	Role    Role
-	// View is set for a person of the staff who sees the portal as a customer, and nil for
-	// all others. Such a principal reads, and changes nothing.
+	// View is set for a person of the staff who sees the portal as a customer, and nil for all
+	// others. Such a principal can only read.
 	View *CustomerView
 }
 
-// Reader names the person in the business of the session. What bounds reading counts by it: a
-// session that others can open for a person in one business holds up none in another.
+// Reader names the person in the business of the session. Limits on reading count by it, so that a
+// session that others can open for a person in one business blocks none in another.
 func (p Principal) Reader() ID { return p.Person.ID + " " + p.Session.BusinessID }
 
-// Site is where the session came in.
+// Site returns the site of the session.
 func (p Principal) Site() Site { return p.Session.Site() }
 
-// Allows answers nil, the 403 for an act that the role does not include, or the one
-// for an act that needs a younger sign-in. An edge asks for it before each use case.
+// Allows returns nil, the 403 for an act that the role does not include, or the error for an act
+// that requires a younger sign-in. An edge calls it before each use case.
 func (p Principal) Allows(a Act, now time.Time) error {
 	switch {
 	case p.View != nil && a != ActRead:
@@ -151,14 +149,14 @@ func (p Principal) Allows(a Act, now time.Time) error {
 	return nil
 }
 
-// Actor is the person as the audit log names them.
+// Actor returns the person as the audit log names them.
 func (p Principal) Actor(requestID string) AuditActor {
 	return AuditActor{ID: p.Person.ID, Name: p.Person.Name, BusinessID: p.Session.BusinessID, RequestID: requestID,
 		OneBusiness: p.Session.OneBusiness}
 }
 
-// OwnSignIn answers nil, or OWN_SIGN_IN_NEEDED where the link of an operator opened the
-// session. What belongs to the person and is no act of the table asks for it.
+// OwnSignIn returns nil, or OWN_SIGN_IN_NEEDED where an operator's link opened the session. It
+// protects what belongs to the person and is no act of the table.
 func (p Principal) OwnSignIn() error {
 	if p.Session.OneBusiness {
 		return OwnSignInNeeded()

@@ -8,8 +8,8 @@ import (
 	"waybill/domain"
 )
 
-// Every act with every role: o owner, d developer, v viewer; a admin, d dispatcher,
-// s support, v viewer; a capital F where a fresh sign-in is needed.
+// Every act with every role: o owner, d developer, v viewer; a admin, d dispatcher, s support, v
+// viewer; a capital F where a fresh sign-in is needed.
 const permissionsAsAgreed = `
 read                    odv ....
 audit.read              od. ....

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Codes that people and their administrators meet.
+// Codes that people and their administrators get.
 const (
 	CodeAlreadyMember  = "ALREADY_MEMBER"
 	CodeLastOwner      = "LAST_OWNER"
@@ -21,43 +21,40 @@ const (
 	CodeDisabledByPlatform = "DISABLED_BY_PLATFORM" // of an application
 )
 
-// PersonState is whether a person can sign in.
+// PersonState says whether a person can sign in.
 type PersonState string
 
-// The states there are. A person is invited until the first sign-in.
+// The states. A person is invited until the first sign-in.
 const (
 	PersonInvited  PersonState = "invited"
 	PersonActive   PersonState = "active"
 	PersonDisabled PersonState = "disabled"
 )
 
-// Person signs in to the portal or to the console. The permissions of a person
-// follow from memberships alone.
+// Person signs in to the portal or to the console. Only memberships give a person permissions.
 type Person struct {
 	ID           ID
 	Name         string
 	Email        Email
 	State        PersonState
-	PasswordHash string // as ports.Passwords makes it; empty: none is set
-	// EmailProven is set once the person came by a link that nobody else was shown, or by the
-	// identity provider. Before that, whoever was shown the invitation may have opened the
-	// account and set its password.
+	PasswordHash string // made by ports.Passwords; empty: none is set
+	// EmailProven is set once the person used a link that nobody else saw, or the identity
+	// provider. Before that, whoever saw the invitation may have opened the account and set its
+	// password.
 	EmailProven bool
 	CreatedAt   time.Time
 }
 
-// Email is an address of an e-mail account in the form in which it is unique:
-// ASCII, in small letters.
+// Email is an email address in its unique form: ASCII, in small letters.
 type Email string
 
-// emailForm is a dot-atom of RFC 5322 and the name of a host. Quoted local parts
-// and address literals are refused: no account of a person has one. Addresses
-// outside ASCII are refused too: two that look alike would be two persons.
+// emailForm matches a dot-atom of RFC 5322 and a host name. Quoted local parts and address literals
+// are refused: no account of a person has one. Addresses outside ASCII are refused too, since two
+// that look alike would be two persons.
 var emailForm = regexp.MustCompile("^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@" +
 	`[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
 
-// ParseEmail folds an address, or tells in a VALIDATION_ERROR on "email" what is
-// wrong with it.
+// ParseEmail normalizes an address, or returns a VALIDATION_ERROR on "email" with the reason.
 func ParseEmail(text string) (Email, error) {
 	folded := strings.ToLower(strings.TrimSpace(text))
 	local, _, _ := strings.Cut(folded, "@")
@@ -68,16 +65,16 @@ func ParseEmail(text string) (Email, error) {
 	return Email(folded), nil
 }
 
-// Site is one of the web sites that people sign in to.
+// Site is a web site that people sign in to.
 type Site string
 
-// The sites there are.
+// The sites.
 const (
 	Portal  Site = "portal"  // for the people of a business
 	Console Site = "console" // for the staff of the delivery company
 )
 
-// SiteOf is the portal for a business, and the console for an empty ID.
+// SiteOf returns the portal for a business, and the console for an empty ID.
 func SiteOf(business ID) Site {
 	if business == "" {
 		return Console
@@ -85,11 +82,11 @@ func SiteOf(business ID) Site {
 	return Portal
 }
 
-// Role is what a person may do at a site.
+// Role is a role of a person at a site.
 type Role string
 
-// The roles there are. The portal's first three are of people of a business, the
-// console's four of staff; a viewer of one site is not a viewer of the other.
+// The roles. The portal's first three belong to people of a business, the console's four to staff.
+// A viewer of one site is not a viewer of the other.
 const (
 	RoleOwner     Role = "owner"
 	RoleDeveloper Role = "developer"
@@ -100,7 +97,7 @@ const (
 	RoleSupport    Role = "support"
 )
 
-// Roles are the roles of a site, the strongest one first.
+// Roles lists the roles of a site, the strongest one first.
 func Roles(s Site) []Role {
 	if s == Console {
 		return []Role{RoleAdmin, RoleDispatcher, RoleSupport, RoleViewer}
@@ -108,8 +105,7 @@ func Roles(s Site) []Role {
 	return []Role{RoleOwner, RoleDeveloper, RoleViewer}
 }
 
-// ParseRole accepts the roles of a site, or tells in a VALIDATION_ERROR on "role"
-// which there are.
+// ParseRole accepts the roles of a site, or returns a VALIDATION_ERROR on "role" that lists them.
 func ParseRole(s Site, text string) (Role, error) {
 	if role := Role(text); slices.Contains(Roles(s), role) {
 		return role, nil
@@ -121,26 +117,26 @@ func ParseRole(s Site, text string) (Role, error) {
 	return "", Invalid(FieldError{Field: "role", Code: FieldNotAllowed, Message: "must be one of " + strings.Join(names, ", ")})
 }
 
-// Membership joins a person to a business, or, with an empty BusinessID, to the
-// staff of the delivery company. It gives no right before it was accepted.
+// Membership joins a person to a business, or, with an empty BusinessID, to the staff of the
+// delivery company. It gives no right before it is accepted.
 type Membership struct {
 	PersonID   ID
 	BusinessID ID
 	Role       Role
-	Name       string // that the inviter typed, until the invitation is accepted
+	Name       string // as the inviter typed it, until the invitation is accepted
 	CreatedAt  time.Time
-	AcceptedAt *time.Time // nil: the invitation was not used yet
-	// SignedOutAt is when the person was last signed out of the business; nil: never. A
-	// session from before ends where it is to show it again.
+	AcceptedAt *time.Time // nil: the invitation is unused
+	// SignedOutAt is when the person was last signed out of the business; nil: never. An older
+	// session ends when it is about to show the business again.
 	SignedOutAt *time.Time
 }
 
-// Site is where the membership lets the person in.
+// Site returns the site that the membership opens.
 func (m Membership) Site() Site { return SiteOf(m.BusinessID) }
 
-// Member is a person as one business, or the staff, sees them. Until the invitation is
-// accepted, Person.Name is the name that the inviter typed, and the email address where none
-// is kept: nobody sees what the person is called elsewhere.
+// Member is a person as one business, or the staff, sees them. Until the invitation is accepted,
+// Person.Name is the name that the inviter typed, or else the email address. So nobody sees the
+// person's name elsewhere.
 type Member struct {
 	Person     Person
 	Membership Membership
@@ -167,15 +163,14 @@ func (m Member) Reference() ID {
 }
 
 // InvitedReference returns the ID by which the pages of a business name a person who has not
-// accepted its invitation. The ID of a person says when the account was made, and so whether
-// it is older than the invitation.
+// accepted its invitation. The real ID would reveal when the account was made, and so whether it is
+// older than the invitation.
 func InvitedReference(person ID) ID {
 	return digestID(PrefixPerson, "invited", string(person))
 }
 
-// LosesLastOwner reports whether no owner (of the staff: no admin) who can sign in
-// is left when the person's membership gets another role; an empty role means that
-// it ends.
+// LosesLastOwner reports whether a new role for the person leaves no owner (of the staff: no admin)
+// who can sign in. An empty role means that the membership ends.
 func LosesLastOwner(members []Member, person ID, role Role) bool {
 	had, left := false, false
 	for _, m := range members {
@@ -192,20 +187,20 @@ func LosesLastOwner(members []Member, person ID, role Role) bool {
 	return had && !left
 }
 
-// LastOwner answers where a change would leave a business without an owner.
+// LastOwner returns the error where a change would leave a business without an owner.
 func LastOwner(s Site) *Error {
 	role := string(Roles(s)[0])
 	return &Error{Kind: KindConflict, Code: CodeLastOwner,
 		Message: "This is the last " + role + " who can sign in. Make another person " + role + " first."}
 }
 
-// DisableSelf answers a person who wants to disable their own account.
+// DisableSelf returns the error for a person who wants to disable their own account.
 func DisableSelf() *Error {
 	return &Error{Kind: KindConflict, Code: CodeDisableSelf, Message: "You cannot disable your own account. Ask another admin to do it."}
 }
 
-// PersonIsStaff answers where an operator asks for a link into the portal for a person of the
-// staff.
+// PersonIsStaff returns the error where an operator requests a link into the portal for a person of
+// the staff.
 func PersonIsStaff(e Email) *Error {
 	return &Error{Kind: KindConflict, Code: CodePersonIsStaff,
 		Message: string(e) + " belongs to the staff of the delivery company, and no link into the portal is made for it. " +

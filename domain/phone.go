@@ -7,8 +7,8 @@ type PhoneNumber string
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{7,14}$`)
 
-// ParsePhoneNumber accepts the normalized form only. Turning what people type
-// into it needs a numbering plan and is the work of ports.Normalizer.
+// ParsePhoneNumber accepts only the normalized form. ports.Normalizer normalizes what people type,
+// which needs a numbering plan.
 func ParsePhoneNumber(s string) (PhoneNumber, bool) {
 	return PhoneNumber(s), e164.MatchString(s)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pickup is where a delivery is collected.
+// Pickup is the place where a delivery is collected.
 type Pickup struct {
 	Name        string
 	Contact     PhoneNumber
@@ -13,8 +13,8 @@ type Pickup struct {
 	Coordinates Coordinates
 }
 
-// PickupLocation is a saved Pickup. One that was entered elsewhere can be
-// without contact or coordinates; it cannot be used until it is completed.
+// PickupLocation is a saved Pickup. One that was entered elsewhere may lack contact or coordinates;
+// it cannot be used until it is completed.
 type PickupLocation struct {
 	ID          ID
 	Name        string
@@ -26,7 +26,7 @@ type PickupLocation struct {
 	UpdatedAt   time.Time
 }
 
-// Missing names the fields without which riders cannot collect there.
+// Missing names the missing fields that riders need.
 func (p *PickupLocation) Missing() []string {
 	var missing []string
 	if p.Contact == "" {
@@ -41,7 +41,7 @@ func (p *PickupLocation) Missing() []string {
 // Complete reports whether nothing is missing.
 func (p *PickupLocation) Complete() bool { return len(p.Missing()) == 0 }
 
-// Pickup is the place to collect from, or why it cannot be used now.
+// Pickup returns the place to collect from, or the reason why it cannot be used now.
 func (p *PickupLocation) Pickup() (Pickup, error) {
 	if !p.Active {
 		return Pickup{}, &Error{Kind: KindInvalid, Code: CodePickupLocationInactive,
@@ -55,14 +55,14 @@ func (p *PickupLocation) Pickup() (Pickup, error) {
 	return Pickup{Name: p.Name, Contact: p.Contact, Address: p.Address, Coordinates: *p.Coordinates}, nil
 }
 
-// PickupLocationNotFound is the 422 for an ID in a body that names no
-// location of the business, whatever the reason.
+// PickupLocationNotFound returns the 422 for an ID in a body that names no location of the
+// business, whatever the reason.
 func PickupLocationNotFound() *Error {
 	return &Error{Kind: KindInvalid, Code: CodePickupLocationNotFound,
 		Message: "pickup_location_id names no pickup location of this business in this environment."}
 }
 
-// PickupLocationChange holds the fields to change; nil leaves one as it is.
+// PickupLocationChange holds the fields to change; a nil field stays unchanged.
 type PickupLocationChange struct {
 	Name      *string
 	Contact   *PhoneNumber
@@ -72,8 +72,8 @@ type PickupLocationChange struct {
 	Active    *bool
 }
 
-// Apply changes the location and reports whether anything differs now. One
-// coordinate alone is refused while the other is missing: half a position is none.
+// Apply changes the location and reports whether anything differs now. It refuses one coordinate
+// alone while the other is missing.
 func (p *PickupLocation) Apply(c PickupLocationChange, at time.Time) (changed bool, err error) {
 	next := *p
 	if c.Name != nil {

@@ -1,7 +1,7 @@
 package domain
 
-// PickupLocationRow is a location of a table that an operator imports. An empty
-// or nil field leaves the stored value.
+// PickupLocationRow is a location of a table that an operator imports. An empty or nil field keeps
+// the stored value.
 type PickupLocationRow struct {
 	Line        int // in the table, from 1
 	Name        string
@@ -11,13 +11,13 @@ type PickupLocationRow struct {
 	Active      *bool
 }
 
-// Identity is the name and address by which the location of a row is found again.
+// Identity returns the name and address that identify the location of a row.
 func (r *PickupLocationRow) Identity() string { return PickupIdentity(r.Name, r.Address) }
 
-// PickupIdentity is the same for two locations that an import takes for one.
+// PickupIdentity returns the same text for two locations that an import treats as one.
 func PickupIdentity(name, address string) string { return name + "\x00" + address }
 
-// Change leaves alone what the row says nothing about.
+// Change returns the change that the row makes. Fields that the row leaves empty stay unchanged.
 func (r *PickupLocationRow) Change() PickupLocationChange {
 	c := PickupLocationChange{Active: r.Active}
 	if r.Contact != "" {

@@ -85,7 +85,7 @@ func TestAChangeToALocation(t *testing.T) {
 		from    func(*domain.PickupLocation)
 		change  domain.PickupLocationChange
 		want    func(*domain.PickupLocation) // nil: nothing differs
-		lacking string                       // the field that is refused
+		lacking string                       // the refused field
 	}{
 		"of nothing":        {},
 		"to what is there":  {change: domain.PickupLocationChange{Name: &sameName, Latitude: &sameLat, Longitude: &sameLon, Active: &on}},

@@ -6,10 +6,10 @@ type Coordinates struct {
 	Longitude float64 // at most MaxLongitude from 0
 }
 
-// VehicleType is what carries a delivery; it decides price and range.
+// VehicleType is the vehicle of a delivery. It decides price and range.
 type VehicleType string
 
-// The vehicles there are.
+// The vehicles.
 const (
 	Bike  VehicleType = "bike"
 	Car   VehicleType = "car"
@@ -17,5 +17,5 @@ const (
 	Truck VehicleType = "truck" // never priced automatically
 )
 
-// VehicleTypes is every vehicle, smallest first.
+// VehicleTypes lists every vehicle, smallest first.
 func VehicleTypes() []VehicleType { return []VehicleType{Bike, Car, Van, Truck} }

@@ -4,20 +4,19 @@ import "time"
 
 const quoteRetryAfter = 5 * time.Second
 
-// DistanceSource says how a distance was found.
+// DistanceSource says how a distance was measured.
 type DistanceSource string
 
-// The sources. StraightLine stands where no routing engine is configured, and
-// where the engine finds a trip too long to measure: of that no fee is made. An
-// engine that fails is never replaced by it.
+// The sources. StraightLine is used where no routing engine is configured, and where the engine
+// finds a trip too long to measure, which gets no fee. It never replaces an engine that fails.
 const (
 	DistanceRoad         DistanceSource = "road"
 	DistanceStraightLine DistanceSource = "straight_line"
 )
 
-// Trip is the subject of a price. BusinessID names the customer that asks, so
-// that the failures of one customer are told from those of many; it changes no
-// price, and is empty where no customer asks.
+// Trip is the trip to price. BusinessID names the customer that asks, so that failures of one
+// customer and of many can be distinguished. It changes no price, and is empty where no customer
+// asks.
 type Trip struct {
 	BusinessID  ID
 	Environment Environment
@@ -32,8 +31,8 @@ type Distance struct {
 	Source     DistanceSource
 }
 
-// Quote is the price of a trip. It reserves nothing. Fee is nil exactly when
-// RequiresCustomQuote is set: no price is ever invented.
+// Quote is the price of a trip. It reserves nothing. Fee is nil exactly when RequiresCustomQuote is
+// set: no price is ever made up.
 type Quote struct {
 	Currency            string
 	Distance            Distance
@@ -41,7 +40,7 @@ type Quote struct {
 	RequiresCustomQuote bool
 }
 
-// QuoteUnavailable is the 503 for a price that could not be had.
+// QuoteUnavailable returns the 503 for a price that is not available.
 func QuoteUnavailable(cause error) *Error {
 	return &Error{
 		Kind: KindUnavailable, Code: CodeQuoteUnavailable,
@@ -52,7 +51,7 @@ func QuoteUnavailable(cause error) *Error {
 	}
 }
 
-// OutsideServiceArea is the 422 for a point we do not serve.
+// OutsideServiceArea returns the 422 for a point that we do not serve.
 func OutsideServiceArea(field string) FieldError {
 	return FieldError{Field: field, Code: FieldOutOfRange,
 		Message: "this point is outside the area we serve; check that latitude and longitude are not swapped"}

@@ -2,11 +2,11 @@ package domain
 
 import "time"
 
-// ReadinessStep is something that a program has to be able to do before it goes live, and
-// that its own traffic shows.
+// ReadinessStep is something that a program must do before it goes live, and that its own traffic
+// shows.
 type ReadinessStep string
 
-// The steps there are. Whether keys have few scopes is told anew each time.
+// The steps. Whether keys have few scopes is checked anew each time.
 const (
 	ReadyReplayed ReadinessStep = "replayed" // sent an Idempotency-Key again
 	ReadyWaited   ReadinessStep = "waited"   // met a 429, and called again later
@@ -16,7 +16,7 @@ const (
 	ReadyScopes   ReadinessStep = "scopes"   // its keys have no scope that they do not use
 )
 
-// ReadinessSteps are all of them, in the order in which people go through them.
+// ReadinessSteps lists all steps, in the order in which people do them.
 func ReadinessSteps() []ReadinessStep {
 	return []ReadinessStep{ReadyReplayed, ReadyWaited, ReadyVerified, ReadyFailure, ReadyFeed, ReadyScopes}
 }
@@ -26,5 +26,5 @@ type Readied struct {
 	ApplicationID ID
 	Step          ReadinessStep
 	At            time.Time
-	Source        ID // by what: a request, a key, a delivery, a webhook delivery; empty: by all that was called
+	Source        ID // the request, key, delivery or webhook delivery that showed it; empty: all calls together
 }

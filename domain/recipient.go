@@ -2,8 +2,8 @@ package domain
 
 import "time"
 
-// Recipient is a person who receives deliveries. A business has one per
-// phone number in each environment.
+// Recipient is a person who receives deliveries. A business has one per phone number in each
+// environment.
 type Recipient struct {
 	ID          ID
 	PhoneNumber PhoneNumber
@@ -12,8 +12,7 @@ type Recipient struct {
 	UpdatedAt   time.Time
 }
 
-// Address is a place of one recipient. MatchKey is the normalized text by
-// which an address is found again.
+// Address is a place of one recipient. MatchKey is the normalized text that identifies it.
 type Address struct {
 	ID            ID
 	RecipientID   ID
@@ -26,7 +25,7 @@ type Address struct {
 	CreatedAt     time.Time
 }
 
-// TooManyAddresses is the 422 for an address beyond the most a recipient may have.
+// TooManyAddresses returns the 422 for an address beyond the maximum of a recipient.
 func TooManyAddresses(field string) *Error {
 	return Invalid(FieldError{Field: field, Code: FieldOutOfRange,
 		Message: "the recipient already has 200 addresses, the most there may be; use one of them"})

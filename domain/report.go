@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// ReportKept is for how long the figures of reports are kept, from the day they are of.
+// ReportKept is how long the figures of reports are kept after their day.
 const ReportKept = 400 * day
 
-// ReportDay is the day that a figure counts for, in UTC.
+// ReportDay returns the day that a figure counts for, in UTC.
 func ReportDay(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
-// ReportMonth is the first day of the month that a figure counts for, in UTC.
+// ReportMonth returns the first day of the month that a figure counts for, in UTC.
 func ReportMonth(t time.Time) time.Time {
 	year, month, _ := t.UTC().Date()
 	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// Figures are what happened to deliveries. An event counts on the day of the event:
-// a delivery that was booked on Monday and delivered on Tuesday counts once on each.
+// Figures count what happened to deliveries. An event counts on its own day: a delivery that was
+// booked on Monday and delivered on Tuesday counts once on each.
 type Figures struct {
 	Booked, Delivered, Cancelled int64
-	// Failed is by reason, empty where none was given. A delivery that failed, was
+	// Failed counts by reason, which is empty where none was given. A delivery that failed, was
 	// assigned again and failed again counts twice.
 	Failed map[ReasonCode]int64
 	// ToAssign is from booking to the first rider, ToDeliver from booking to delivery.
 	ToAssign, ToDeliver Durations
 }
 
-// Failures is how many failed, for any reason.
+// Failures returns how many failed, for any reason.
 func (f *Figures) Failures() (n int64) {
 	for _, of := range f.Failed {
 		n += of
@@ -36,7 +36,7 @@ func (f *Figures) Failures() (n int64) {
 	return n
 }
 
-// Add adds other figures to these.
+// Add adds other figures.
 func (f *Figures) Add(other *Figures) {
 	f.Booked += other.Booked
 	f.Delivered += other.Delivered
@@ -85,37 +85,37 @@ func (e *ReportEvent) count(f *Figures) {
 	}
 }
 
-// ReportBy is a set of what figures are told apart by, beside environment and day.
+// ReportBy is a set of dimensions that group figures, besides environment and day.
 type ReportBy uint8
 
-// What figures are told apart by.
+// The dimensions.
 const (
 	ReportByVehicle ReportBy = 1 << iota
 	ReportByMunicipality
 	ReportByCustomer
-	// ReportByMonth tells apart months instead of days.
+	// ReportByMonth groups by months instead of days.
 	ReportByMonth
 
 	ReportByNothing ReportBy = 0
 )
 
-// reportsKept are the sets that figures are kept by, the shorter ones first. Each
-// event is counted in all of them, so that a report reads no more rows than it has to.
+// reportsKept lists the sets that figures are stored by, the shorter ones first. Each event is
+// counted in all of them, so that a report reads no more rows than it must.
 var reportsKept = []ReportBy{
 	ReportByNothing, ReportByVehicle, ReportByMunicipality, ReportByVehicle | ReportByMunicipality, ReportByCustomer,
 	ReportByVehicle | ReportByMunicipality | ReportByCustomer, ReportByCustomer | ReportByMonth,
 }
 
-// ReportsKept are the sets that figures are kept by.
+// ReportsKept lists the sets that figures are stored by.
 func ReportsKept() []ReportBy { return slices.Clone(reportsKept) }
 
-// kept is the set of days with the fewest rows that tells apart all of these.
+// kept returns the stored set of days with the fewest rows that has all of these dimensions.
 func (b ReportBy) kept() ReportBy {
 	i := slices.IndexFunc(reportsKept, func(kept ReportBy) bool { return b&^kept == 0 })
-	return reportsKept[i] // the last one of days has all
+	return reportsKept[i] // the last set of days has all dimensions
 }
 
-// ReportCell is what kept figures are of. What it is not told apart by is empty.
+// ReportCell is the group of stored figures. A dimension that does not group them is empty.
 type ReportCell struct {
 	Environment  Environment
 	By           ReportBy
@@ -125,7 +125,7 @@ type ReportCell struct {
 	Municipality string
 }
 
-// CountReport is what events add to the figures that are kept.
+// CountReport returns what events add to the stored figures.
 func CountReport(events []ReportEvent) map[ReportCell]*Figures {
 	cells := map[ReportCell]*Figures{}
 	for i := range events {
@@ -153,8 +153,8 @@ func CountReport(events []ReportEvent) map[ReportCell]*Figures {
 	return cells
 }
 
-// ReportQuery asks for the figures of the days from From until before Until, both
-// days of UTC, of one environment. Empty fields do not narrow.
+// ReportQuery asks for the figures of one environment for the days from From until before Until, in
+// UTC. Empty fields do not narrow.
 type ReportQuery struct {
 	Environment  Environment
 	From, Until  time.Time
@@ -167,7 +167,7 @@ type ReportQuery struct {
 // ReportGroup is what each line of a report is about.
 type ReportGroup string
 
-// The groups there are.
+// The groups.
 const (
 	ReportEachDay          ReportGroup = "day"
 	ReportEachCustomer     ReportGroup = "customer"
@@ -175,12 +175,12 @@ const (
 	ReportEachMunicipality ReportGroup = "municipality"
 )
 
-// ReportGroups is every group.
+// ReportGroups lists every group.
 func ReportGroups() []ReportGroup {
 	return []ReportGroup{ReportEachDay, ReportEachCustomer, ReportEachVehicle, ReportEachMunicipality}
 }
 
-// by is what the figures have to be told apart by that answer the query.
+// by returns the dimensions that the query needs.
 func (q *ReportQuery) by() (by ReportBy) {
 	for set, needed := range map[ReportBy]bool{
 		ReportByCustomer:     q.BusinessID != "" || q.Each == ReportEachCustomer,
@@ -194,15 +194,15 @@ func (q *ReportQuery) by() (by ReportBy) {
 	return by
 }
 
-// ReportPart is where figures are read that answer a part of a query: those kept by a
-// set, of days, or with ReportByMonth of months, from From until before Until.
+// ReportPart is a part of a query. Its figures are stored by a set, of days, or with ReportByMonth
+// of months, from From until before Until.
 type ReportPart struct {
 	By          ReportBy
 	From, Until time.Time
 }
 
-// Parts are what answers the query. Whole months are read as such where they are kept
-// and no line is about a day.
+// Parts returns the parts that answer the query. Whole months are read as such where they are
+// stored and no line is about a day.
 func (q *ReportQuery) Parts() []ReportPart {
 	by := q.by().kept()
 	first, last := ReportMonth(q.From), ReportMonth(q.Until)
@@ -216,7 +216,7 @@ func (q *ReportQuery) Parts() []ReportPart {
 	return slices.DeleteFunc(parts, func(p ReportPart) bool { return !p.From.Before(p.Until) })
 }
 
-// ReportLine is one line of a report: the field of its group tells what it is about.
+// ReportLine is one line of a report. The field of its group says what it is about.
 type ReportLine struct {
 	Day          time.Time
 	BusinessID   ID
@@ -225,21 +225,21 @@ type ReportLine struct {
 	Figures
 }
 
-// ReportProgress is how far figures are behind what happened. Both are zero where
-// all is counted.
+// ReportProgress says how far figures are behind the events. Both fields are zero where all are
+// counted.
 type ReportProgress struct {
 	Since  time.Time // the first event that is not counted yet
-	Before time.Time // history of this day and the days before is still being counted
+	Before time.Time // history of this day and earlier is still being counted
 }
 
-// OpenDelivery is an open delivery as a map shows it: where it is from and where it
-// goes, and nothing about people.
+// OpenDelivery is an open delivery as a map shows it: its start and its destination, and nothing
+// about people.
 type OpenDelivery struct {
 	ID              ID
 	BusinessID      ID
 	Reference       Reference
 	Municipality    string // of the dropoff
 	Status          Status
-	Since           time.Time // of its status
+	Since           time.Time // start of its status
 	Pickup, Dropoff Coordinates
 }

@@ -66,7 +66,7 @@ func TestEachEventCountsOnceInEverySetOnItsOwnDay(t *testing.T) {
 		event("", domain.Booked, "", 0),
 		event(domain.Booked, domain.Assigned, "", 10*time.Minute),
 		event(domain.Assigned, domain.Failed, domain.ReasonNoRider, 30*time.Minute),
-		event(domain.Failed, domain.Assigned, "", 2*time.Hour), // no second time to assign
+		event(domain.Failed, domain.Assigned, "", 2*time.Hour), // the time to assign counts only once
 		event(domain.Assigned, domain.PickedUp, "", 2*time.Hour),
 		event(domain.PickedUp, domain.Failed, "", 2*time.Hour),
 		event(domain.InTransit, domain.Delivered, "", 3*time.Hour),

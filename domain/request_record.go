@@ -2,14 +2,14 @@ package domain
 
 import "time"
 
-// RequestRecord is the record of one request to the public API. It holds no body,
-// no name, no phone number, no address and no key.
+// RequestRecord is the record of one request to the public API. It holds no body, no name, no phone
+// number, no address and no key.
 type RequestRecord struct {
-	ID ID // drawn by us; it tells when the request began
-	// ClientID is the name that the caller gave the request; empty: none.
+	ID ID // drawn by the server; it contains the start of the request
+	// ClientID is the caller's name for the request; empty: none.
 	ClientID string
 
-	// The caller. Of a request that was not admitted, as much as is known.
+	// The caller. For a request that was not admitted, as much as is known.
 	Environment   Environment
 	BusinessID    ID
 	ApplicationID ID
@@ -23,9 +23,9 @@ type RequestRecord struct {
 	Took       time.Duration
 	Replayed   bool
 	KeyDigest  []byte // the first 8 bytes of SHA-256 of the idempotency key; empty: none was sent
-	Network    string // of the client, as ClientNetwork tells it
+	Network    string // of the client, from ClientNetwork
 	Agent      string // at most MaxRequestAgent bytes
-	// Weight is how many requests the record stands for: more than one of many that
+	// Weight is how many requests the record stands for. It is more than one for one of many that
 	// succeeded within a second.
 	Weight int
 }
@@ -33,18 +33,18 @@ type RequestRecord struct {
 // Failed reports whether the request was refused or could not be carried out.
 func (r *RequestRecord) Failed() bool { return r.Status >= failedFrom }
 
-// failedFrom is the first status that means a failure.
+// failedFrom is the first status of a failure.
 const failedFrom = 400
 
-// Bounds of a record.
+// Limits of a record.
 const (
 	MaxRequestAgent  = 120
 	MaxRequestFields = 20
-	// MaxClientRequestID is how long a caller's own name for a request may be.
+	// MaxClientRequestID limits the caller's own name for a request.
 	MaxClientRequestID = 128
 )
 
-// RequestFilter narrows the request log; zero fields do not.
+// RequestFilter narrows the request log; zero fields do not narrow.
 type RequestFilter struct {
 	ID            ID
 	BusinessID    ID
@@ -57,13 +57,13 @@ type RequestFilter struct {
 	Code          string
 	Status        int        // 100 to 599
 	Class         int        // the first digit of the status, 1 to 5
-	Failed        *bool      // nil: whatever came of them
-	Unknown       bool       // those of callers that belong to no business
+	Failed        *bool      // nil: any result
+	Unknown       bool       // callers that belong to no business
 	CreatedAfter  *time.Time // inclusive
 	CreatedBefore *time.Time // exclusive
 }
 
-// FailureSum is how many failures one business got of one code from one route.
+// FailureSum counts the failures that one business got with one code from one route.
 type FailureSum struct {
 	BusinessID ID // empty: the caller is unknown
 	Route      string
@@ -72,9 +72,9 @@ type FailureSum struct {
 	Calls      int64
 }
 
-// UsageMinute is how often a key got one kind of answer from one route in a minute.
+// UsageMinute counts how often a key got one kind of response from one route in a minute.
 type UsageMinute struct {
-	Minute        time.Time // its beginning, in UTC
+	Minute        time.Time // its start, in UTC
 	Environment   Environment
 	BusinessID    ID
 	ApplicationID ID
@@ -84,36 +84,36 @@ type UsageMinute struct {
 	Code          string
 	Calls         int64
 	Replayed      int64
-	Took          time.Duration // of all together
+	Took          time.Duration // total duration
 }
 
 // UsageStep is the length of the bars of a chart.
 type UsageStep string
 
-// The steps there are. Days are those of UTC.
+// The steps. Days are in UTC.
 const (
 	UsageByMinute UsageStep = "minute"
 	UsageByHour   UsageStep = "hour"
 	UsageByDay    UsageStep = "day"
 )
 
-// UsageQuery asks for what a business did from From until before Until, summed up by
-// steps and, where it says so, by key, route, status and code.
+// UsageQuery asks for the calls of a business from From until before Until, summed up by steps and,
+// where requested, by key, route, status and code.
 type UsageQuery struct {
 	BusinessID    ID
 	ApplicationID ID          // empty: all
 	KeyID         ID          // empty: all
 	Environment   Environment // empty: both
 	From, Until   time.Time
-	Step          UsageStep // empty: all of the time is one
+	Step          UsageStep // empty: one step for the whole time
 	ByKey         bool
 	ByRoute       bool
 	ByResult      bool // by status and code
 }
 
-// Usage is one sum of a UsageQuery; what it was not asked by is empty.
+// Usage is one sum of a UsageQuery. Fields that do not group it are empty.
 type Usage struct {
-	At       time.Time // beginning of the step; zero without steps
+	At       time.Time // start of the step; zero without steps
 	KeyID    ID
 	Route    string
 	Status   int
@@ -121,13 +121,13 @@ type Usage struct {
 	Calls    int64
 	Replayed int64
 	Took     time.Duration
-	Last     time.Time // the last minute in which there was one
+	Last     time.Time // the last minute with a call
 }
 
 // Failed reports whether the calls were refused or could not be carried out.
 func (u *Usage) Failed() bool { return u.Status >= failedFrom }
 
-// RequestLogKeeping is for how long records are kept.
+// RequestLogKeeping says how long records are kept.
 type RequestLogKeeping struct {
 	Successes, Failures, Usage time.Duration
 	MaxBytes                   int64 // of all records together; 0: no bound

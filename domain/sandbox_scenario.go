@@ -28,7 +28,7 @@ const (
 type ScenarioStep struct {
 	To     Status
 	Reason ReasonCode // empty: none
-	Wait   int        // since the move before, in units of the simulation's step seconds
+	Wait   int        // since the last move, in units of the simulation's step seconds
 }
 
 // script is a scenario as data.
@@ -40,7 +40,7 @@ type script struct {
 
 var toTheRecipient = []ScenarioStep{{To: Assigned, Wait: 1}, {To: PickedUp, Wait: 1}, {To: InTransit, Wait: 1}}
 
-// scripts are all scenarios, in the order in which they are listed.
+// scripts lists all scenarios, in the order in which they are shown.
 var scripts = []script{
 	{scenario: ScenarioManual},
 	{scenario: ScenarioDelivered, steps: after(toTheRecipient, ScenarioStep{To: Delivered, Wait: 1})},
@@ -68,7 +68,7 @@ func after(steps []ScenarioStep, more ...ScenarioStep) []ScenarioStep {
 	return slices.Concat(steps, more)
 }
 
-// Scenarios is every scenario, in the order in which they are listed.
+// Scenarios lists every scenario, in the order in which they are shown.
 func Scenarios() []Scenario {
 	names := make([]Scenario, len(scripts))
 	for i, s := range scripts {
@@ -77,7 +77,7 @@ func Scenarios() []Scenario {
 	return names
 }
 
-// Steps is a copy of the moves of a scenario; none for one that is unknown.
+// Steps returns a copy of the moves of a scenario; none for an unknown one.
 func (s Scenario) Steps() []ScenarioStep { return slices.Clone(s.script().steps) }
 
 func (s Scenario) script() script {
@@ -104,14 +104,13 @@ func notApplicable(s Scenario, p PaymentType, status Status, message string) *Er
 	}
 }
 
-// Plan is a simulation as a caller asks for it.
+// Plan is a requested simulation.
 type Plan struct {
 	Scenario    Scenario
 	StepSeconds int // 1 to 300
 }
 
-// Fits answers SIMULATION_NOT_APPLICABLE for a payment type that the scenario
-// makes no sense with.
+// Fits returns SIMULATION_NOT_APPLICABLE for a payment type that the scenario makes no sense with.
 func (p Plan) Fits(payment PaymentType) error {
 	if only := p.Scenario.script().payment; only != "" && only != payment {
 		return notApplicable(p.Scenario, payment, Booked, fmt.Sprintf("Scenario %s needs payment.type %s.", p.Scenario, only))
@@ -119,14 +118,12 @@ func (p Plan) Fits(payment PaymentType) error {
 	return nil
 }
 
-// longestBackOff is how long a caller waits at most for simulations that should
-// have ended.
+// longestBackOff limits how long a caller waits for simulations that should have ended.
 const longestBackOff = time.Minute
 
-// SimulationLimit refuses one more running simulation; firstEnd is how long it is
-// until the next of those that run will have ended. Where that moment has passed
-// the next end is unknown: the caller waits as long again, so that its retries
-// grow further apart while no worker does the steps.
+// SimulationLimit refuses one more running simulation. firstEnd is the time until the next running
+// one ends. Where that moment has passed, the next end is unknown: the caller waits as long again,
+// so that its retries grow further apart while no worker does the steps.
 func SimulationLimit(firstEnd time.Duration) *Error {
 	wait := firstEnd
 	if wait < 0 {

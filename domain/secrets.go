@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// secretPrefixes are what secrets begin with that people and programs hold.
+// secretPrefixes lists the prefixes of secrets that people and programs hold.
 var secretPrefixes = []string{livePrefix, testPrefix, OperatorTokenPrefix, secretPrefix}
 
-// HoldsSecret reports whether a text has what only API keys, operator tokens and signing
-// secrets begin with in it: such a text is neither logged nor shown.
+// HoldsSecret reports whether a text contains a prefix that only API keys, operator tokens and
+// signing secrets have. Such a text is neither logged nor shown.
 func HoldsSecret(text string) bool {
 	folded := strings.ToLower(text)
 	return slices.ContainsFunc(secretPrefixes, func(prefix string) bool { return strings.Contains(folded, prefix) })
 }
 
-// SecretFault says that a text holds a secret; empty: it holds none. All free texts are
-// judged by it, for more people see them than may see secrets: an API key or an operator
-// token whose checksum is right, or a whole signing secret. No ordinary text is refused.
+// SecretFault returns a message where a text holds a secret, or an empty text. It checks all free
+// texts, since more people see them than may see secrets. It finds an API key or an operator token
+// whose checksum is right, or a whole signing secret. No ordinary text is refused.
 func SecretFault(text string) string {
 	if !holdsWholeSecret(text) {
 		return ""
@@ -56,9 +56,8 @@ func beginsWithSecret(prefix, text string) bool {
 	return err == nil && len(secret) == SigningSecretBytes
 }
 
-// IsBearerSecret reports whether a text has the form of the secret of a link or a session,
-// which has no prefix. A text of words may have it too, once in a great many: nothing is
-// refused for it.
+// IsBearerSecret reports whether a text has the form of the secret of a link or a session, which
+// has no prefix. Very rarely a text of words has it too, so nothing is refused for it.
 func IsBearerSecret(text string) bool {
 	if len(text) != bearerLength || !strings.ContainsAny(text, "0123456789") || strings.ToLower(text) == text || strings.ToUpper(text) == text {
 		return false
@@ -67,9 +66,9 @@ func IsBearerSecret(text string) bool {
 	return err == nil
 }
 
-// HoldsBearerSecret reports whether a text has what IsBearerSecret describes in it, also with
-// letters before or behind it. Such a part of a longer word has few hyphens: names that consist
-// of words have more.
+// HoldsBearerSecret reports whether a text contains what IsBearerSecret describes, even with
+// letters before or after it. Such a part of a longer word has few hyphens; names that consist of
+// words have more.
 func HoldsBearerSecret(text string) bool {
 	for _, word := range bearerWord.FindAllString(text, -1) {
 		if IsBearerSecret(word) {
@@ -85,22 +84,22 @@ func HoldsBearerSecret(text string) bool {
 	return false
 }
 
-// Such a secret has bearerBytes, and as a text bearerLength.
+// The length of such a secret in bytes, and as text.
 const (
 	bearerBytes  = 32
 	bearerLength = 43
 )
 
-// mostBearerHyphens are those of all but one in a thousand such secrets.
+// maxBearerHyphens is the maximum in all but one of a thousand such secrets.
 const mostBearerHyphens = 6
 
 var bearerWord = regexp.MustCompile(`[A-Za-z0-9_-]{43,}`)
 
-// Unescaped returns a text with the bytes in place of their percent-encoding, as addresses have
-// it. What is no such encoding stays as it is.
+// Unescaped returns a text with its percent-encoded bytes decoded, as in URLs. Other text stays as
+// it is.
 func Unescaped(text string) string {
 	return escapedByte.ReplaceAllStringFunc(text, func(escaped string) string {
-		decoded, _ := hex.DecodeString(escaped[1:]) // the expression takes nothing else
+		decoded, _ := hex.DecodeString(escaped[1:]) // the expression matches only hex digits
 		return string(decoded)
 	})
 }

@@ -20,67 +20,66 @@ const (
 const (
 	SessionLifetime = 12 * time.Hour
 	SessionIdle     = time.Hour
-	// FreshFor is how recent a sign-in has to be for keys of live, secrets, people
-	// and credentials.
+	// FreshFor limits the age of a sign-in for acts on keys of live, secrets, people and
+	// credentials.
 	FreshFor = 10 * time.Minute
-	// SessionKept is how long a session is kept after it would have expired, so that a
-	// browser that comes back is no new one.
+	// SessionKept is how long a session is kept after its expiry, so that a returning browser does
+	// not count as new.
 	SessionKept = 90 * day
-	// DeviceKept is how long a browser is remembered after its last sign-in: as long
-	// as browsers keep a cookie.
+	// DeviceKept is how long a browser is remembered after its last sign-in: as long as browsers
+	// keep a cookie.
 	DeviceKept = 400 * day
-	// SeenEvery is how exactly it is kept when a session was used last.
+	// SeenEvery is the precision of a session's last use.
 	SeenEvery = time.Minute
 )
 
 // SignInMethod is how a person proved their identity.
 type SignInMethod string
 
-// The methods there are.
+// The methods.
 const (
 	SignInByLink     SignInMethod = "link"
 	SignInByPassword SignInMethod = "password"
 )
 
-// Session is a signed-in browser. Its secret is in a cookie alone; the digest is
-// what is kept.
+// Session is a signed-in browser. Only the cookie has its secret. Storage keeps the digest.
 type Session struct {
 	ID         ID
 	PersonID   ID
-	BusinessID ID // that the portal shows; empty: a session of the console
-	// OneBusiness is set where the link of an operator opened the session: it shows that
-	// business alone, and proves nothing about the person. So it reaches nothing of their
-	// account: no other membership, password, passkey, session or connected identity.
+	BusinessID ID // the business that the portal shows; empty: a session of the console
+	// OneBusiness is set where an operator's link opened the session. It shows only that business
+	// and proves nothing about the person. So it reaches nothing of their account: no other
+	// membership, password, passkey, session or connected identity.
 	OneBusiness bool
 	Digest      [32]byte
 	Method      SignInMethod
-	Device      string // the browser as it calls itself, at most MaxDevice characters
+	Device      string // the browser's name for itself, at most MaxDevice characters
 	CreatedAt   time.Time
-	SignedInAt  time.Time // when the person proved who they are: after CreatedAt where that was asked again, before it by OIDC
-	LastSeenAt  time.Time // up to SeenEvery behind
+	SignedInAt  time.Time // when the person last proved their identity: after CreatedAt if asked again, before it with OIDC
+	LastSeenAt  time.Time // lags by SeenEvery at most
 	ExpiresAt   time.Time
 	EndedAt     *time.Time
 }
 
-// Site is where the session came in.
+// Site returns the site of the session.
 func (s Session) Site() Site { return SiteOf(s.BusinessID) }
 
-// Live reports whether the session works: it was not ended, has not expired and
-// was used within SessionIdle.
+// Live reports whether the session works: it was not ended, has not expired and was used within
+// SessionIdle.
 func (s Session) Live(now time.Time) bool {
 	return s.EndedAt == nil && now.Before(s.ExpiresAt) && now.Before(s.LastSeenAt.Add(SessionIdle))
 }
 
-// Fresh reports a sign-in younger than FreshFor.
+// Fresh reports whether the sign-in is younger than FreshFor.
 func (s Session) Fresh(now time.Time) bool { return now.Before(s.SignedInAt.Add(FreshFor)) }
 
-// SessionEnded answers where a session is unknown, expired or ended. The three are
-// not told apart.
+// SessionEnded returns the error for a session that is unknown, expired or ended. It does not
+// distinguish the three.
 func SessionEnded() *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodeSessionEnded, Message: "You are not signed in, or no longer. Sign in to go on."}
 }
 
-// OwnSignInNeeded answers for what belongs to the person where the link of an operator opened
+// OwnSignInNeeded returns the error for what belongs to the person where an operator's link opened
 // the session.
 func OwnSignInNeeded() *Error {
 	return &Error{Kind: KindForbidden, Code: CodeOwnSignInNeeded,
@@ -90,27 +89,27 @@ func OwnSignInNeeded() *Error {
 			"If you have none of these, ask the delivery company for a sign-in link: it makes one with waybill person link."}
 }
 
-// SignInRefused answers where a password does not let in, for whatever reason: a
-// caller learns not even whether there is such a person.
+// SignInRefused returns the error where a password does not sign in, for whatever reason. It does
+// not reveal whether the person exists.
 func SignInRefused() *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodeSignInRefused,
 		Message: "E-mail address and password do not match. Try again, or use a link."}
 }
 
-// BusinessDisabled answers a person who has proved to be one of a business that the
-// delivery company has switched off.
+// BusinessDisabled returns the error for a proven member of a business that the delivery company
+// has disabled.
 func BusinessDisabled() *Error {
 	return &Error{Kind: KindForbidden, Code: CodeBusinessDisabled,
 		Message: "The delivery company has switched off the account of this business. Ask it to switch it on."}
 }
 
-// ViewDisabled answers staff who ask to see such a business as it does itself.
+// ViewDisabled returns the error for staff who want to see such a business as it does itself.
 func ViewDisabled() *Error {
 	return &Error{Kind: KindConflict, Code: CodeBusinessDisabled,
 		Message: "This customer is disabled, and sees nothing of its portal. Read its pages in the console, or enable it first."}
 }
 
-// DeviceName is a browser in a few words, from what it calls itself.
+// DeviceName returns a short name of a browser, from its user agent.
 func DeviceName(agent string) string {
 	name, system := "", ""
 	for _, known := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"},

@@ -2,8 +2,8 @@ package domain
 
 import "strconv"
 
-// quoted is a text of a caller as a message may repeat it: in quotes, at most
-// 64 characters of it, and control characters escaped.
+// quoted returns a text of a caller for use in a message: in quotes, at most 64 characters, with
+// control characters escaped.
 func quoted(text string) string {
 	const most = 64
 	if runes := []rune(text); len(runes) > most {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// SimulationStatus is where a simulation stands.
+// SimulationStatus is the status of a simulation.
 type SimulationStatus string
 
-// The statuses of a simulation. All but SimulationRunning are at rest.
+// The statuses of a simulation. Only SimulationRunning moves a delivery.
 const (
-	SimulationIdle      SimulationStatus = "idle" // nothing moves the delivery by itself
+	SimulationIdle      SimulationStatus = "idle" // no scenario moves the delivery
 	SimulationRunning   SimulationStatus = "running"
 	SimulationCompleted SimulationStatus = "completed"
-	SimulationStopped   SimulationStatus = "stopped" // before its last step, by the caller
+	SimulationStopped   SimulationStatus = "stopped" // by the caller, before its last step
 )
 
-// Simulation is what drives a sandbox delivery.
+// Simulation moves a sandbox delivery.
 type Simulation struct {
 	Scenario    Scenario
 	Status      SimulationStatus
@@ -28,11 +28,11 @@ type Simulation struct {
 // idle is the simulation of a delivery that was booked without one.
 var idle = Simulation{Scenario: ScenarioManual, Status: SimulationIdle}
 
-// StepsTotal is how many steps the scenario has.
+// StepsTotal returns how many steps the scenario has.
 func (s *Simulation) StepsTotal() int { return len(s.Scenario.script().steps) }
 
-// EndsAt is when a running simulation does its last step if none is late; nil
-// for one at rest.
+// EndsAt returns when a running simulation does its last step if none is late. It is nil where none
+// runs.
 func (s *Simulation) EndsAt() *time.Time {
 	if s.NextStepAt == nil {
 		return nil
@@ -59,10 +59,10 @@ func (s *Simulation) schedule(from time.Time) {
 	s.Status, s.NextStepAt = SimulationRunning, &due
 }
 
-// rest ends a running simulation where it is.
+// rest stops a running simulation at its current step.
 func (s *Simulation) rest() { s.Status, s.NextStepAt = SimulationStopped, nil }
 
-// Simulation is a copy of what drives the delivery; nil on a live one.
+// Simulation returns a copy of the delivery's simulation, or nil for a live delivery.
 func (d *Delivery) Simulation() *Simulation {
 	if !d.Simulated() {
 		return nil
@@ -74,15 +74,14 @@ func (d *Delivery) Simulation() *Simulation {
 	return &s
 }
 
-// Simulating reports whether the delivery moves by itself.
+// Simulating reports whether a simulation moves the delivery.
 func (d *Delivery) Simulating() bool {
 	return d.life.Simulation != nil && d.life.Simulation.Status == SimulationRunning
 }
 
-// StartSimulation lets a scenario drive a booked delivery from now on. The
-// first step is due one wait later. SIMULATION_RUNNING while another one runs,
-// SIMULATION_NOT_APPLICABLE where the delivery has moved on or the scenario does
-// not fit its payment.
+// StartSimulation starts a scenario for a booked delivery. The first step is due one wait later. It
+// returns SIMULATION_RUNNING while another one runs, and SIMULATION_NOT_APPLICABLE where the
+// delivery has moved on or the scenario does not fit its payment.
 func (d *Delivery) StartSimulation(p Plan, at time.Time) error {
 	switch {
 	case d.Simulating():
@@ -97,7 +96,7 @@ func (d *Delivery) StartSimulation(p Plan, at time.Time) error {
 		return err
 	}
 	if p.Scenario == ScenarioManual && *d.Simulation() == idle {
-		return nil // as it is
+		return nil // unchanged
 	}
 	at = d.touch(at)
 	s := Simulation{Scenario: p.Scenario, StepSeconds: p.StepSeconds}
@@ -110,8 +109,8 @@ func (d *Delivery) StartSimulation(p Plan, at time.Time) error {
 	return nil
 }
 
-// StopSimulation leaves the delivery where it is. changed is false where
-// nothing runs.
+// StopSimulation stops the simulation, and the delivery keeps its status. changed is false where
+// none runs.
 func (d *Delivery) StopSimulation(at time.Time) (changed bool) {
 	if !d.Simulating() {
 		return false
@@ -121,10 +120,9 @@ func (d *Delivery) StopSimulation(at time.Time) (changed bool) {
 	return true
 }
 
-// Simulate does the step after so many that are done. due is false, and
-// nothing happens, where the simulation is not at that step, is at rest, or
-// would be early; or where its scenario has no such step, as in a process that
-// is older than the scenario.
+// Simulate does the step after the given number of done steps. due is false, and nothing happens,
+// where the simulation is not at that step, does not run, or would be early. The same holds where
+// its scenario has no such step, as in a process that is older than the scenario.
 func (d *Delivery) Simulate(done int, eventID ID, at time.Time) (event Event, due bool, err error) {
 	if !d.Simulating() || d.life.Simulation.Step != done || at.Before(*d.life.Simulation.NextStepAt) {
 		return Event{}, false, nil
@@ -145,7 +143,7 @@ func (d *Delivery) Simulate(done int, eventID ID, at time.Time) (event Event, du
 	return event, true, nil
 }
 
-// stopSimulation stops what runs; a cancel and a stop share it.
+// stopSimulation stops a running simulation, for a cancel and a stop.
 func (d *Delivery) stopSimulation() {
 	if d.Simulating() {
 		s := *d.life.Simulation

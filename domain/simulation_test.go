@@ -8,13 +8,13 @@ import (
 	"waybill/domain"
 )
 
-// life is a scenario written out by hand from the product's rules: the status
-// each step leads to, its reason, and the wait before it in steps.
+// life is a scenario written by hand from the product's rules: the status each step leads to, its
+// reason, and the wait before it in steps.
 type life struct {
 	scenario domain.Scenario
 	statuses []domain.Status
 	waits    []int
-	reason   domain.ReasonCode // of the one failed or cancelled step
+	reason   domain.ReasonCode // of the only failed or cancelled step
 	codOnly  bool
 }
 
@@ -39,7 +39,7 @@ var lives = []life{
 	{scenario: "stalled", statuses: []domain.Status{"assigned", "picked_up", "in_transit"}, waits: []int{1, 1, 1}},
 }
 
-// simulated is a booked sandbox delivery with a running simulation.
+// simulated returns a booked sandbox delivery with a running simulation.
 func simulated(t *testing.T, scenario domain.Scenario, stepSeconds int) *domain.Delivery {
 	t.Helper()
 	d := sandboxDelivery(domain.Payment{Type: domain.CashOnDelivery, GoodsValue: &domain.Money{Minor: 100, Currency: "GHS"}})
@@ -257,7 +257,7 @@ func TestSimulationLimitTellsWhenToComeBack(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[time.Duration]time.Duration{
 		42 * time.Second: 42 * time.Second, time.Hour: time.Hour, time.Millisecond: time.Second, 0: time.Second,
-		// Overdue: nothing may ever end.
+		// Overdue: none may ever end.
 		-time.Millisecond: time.Second, -7 * time.Second: 7 * time.Second, -time.Minute: time.Minute, -time.Hour: time.Minute,
 	} {
 		e := domain.SimulationLimit(first)
@@ -267,7 +267,7 @@ func TestSimulationLimitTellsWhenToComeBack(t *testing.T) {
 	}
 }
 
-// While versions change, an old process may be notified of what only a newer one knows.
+// During an upgrade, an old process may be notified of what only a newer one knows.
 func TestAScenarioOfANewerVersionIsLeftToIt(t *testing.T) {
 	t.Parallel()
 	for _, s := range []domain.Simulation{

@@ -11,7 +11,7 @@ const (
 	CodeAPIKeyLimit      = "API_KEY_LIMIT"
 )
 
-// Environment is where a record lives. Nothing ever crosses from one to the other.
+// Environment is live or sandbox. Nothing ever crosses from one to the other.
 type Environment string
 
 // The two environments.
@@ -20,7 +20,7 @@ const (
 	Sandbox Environment = "sandbox"
 )
 
-// ParseEnvironment accepts the two names and nothing else.
+// ParseEnvironment accepts only the two names.
 func ParseEnvironment(s string) (Environment, bool) {
 	switch e := Environment(s); e {
 	case Live, Sandbox:
@@ -29,9 +29,9 @@ func ParseEnvironment(s string) (Environment, bool) {
 	return "", false
 }
 
-// Tenant says on whose behalf something is done. Recipients, addresses and
-// pickup locations belong to the business in an environment; deliveries,
-// idempotency keys and webhooks to the application in an environment.
+// Tenant says on whose behalf something is done. Recipients, addresses and pickup locations belong
+// to the business in an environment; deliveries, idempotency keys and webhooks to the application
+// in an environment.
 type Tenant struct {
 	BusinessID    ID
 	ApplicationID ID
@@ -43,7 +43,7 @@ type Business struct {
 	ID        ID
 	Name      string
 	RateLimit *RateLimit // nil: the setting for all businesses applies
-	Disabled  bool       // none of its keys works and none of its people is let in while set
+	Disabled  bool       // while set, none of its keys works and none of its people can sign in
 	CreatedAt time.Time
 }
 
@@ -52,7 +52,7 @@ type Application struct {
 	ID         ID
 	BusinessID ID
 	Name       string
-	Disabled   bool // all its keys stop working while set
+	Disabled   bool // while set, none of its keys works
 	CreatedAt  time.Time
 }
 

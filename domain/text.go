@@ -6,17 +6,16 @@ import (
 	"unicode"
 )
 
-// TextFault says what is wrong with a text that other people are shown on one
-// line, such as the name of a person, a business or a pickup location; empty:
-// nothing is. Two texts that look alike must be alike, and no text may turn the
-// letters around it: so controls, line ends and characters without a shape of
-// their own are refused, such as those that turn the direction of writing,
+// TextFault describes what is wrong with a text that other people see on one line, such as the name
+// of a person, a business or a pickup location. It returns an empty text where nothing is wrong.
+// Two texts that look alike must be alike, and no text may turn the letters around it. So controls,
+// line ends and invisible characters are refused, such as those that turn the direction of writing,
 // zero-width spaces, soft hyphens, byte order marks and tags.
 //
-// The joiners U+200C and U+200D are taken behind a letter of a script that is
-// spelled with them, such as Persian, Hindi or Malayalam: names there are wrong
-// without. U+200D and U+FE0F are taken behind a symbol, where they make the
-// picture of an emoji. Text that was stored before this rule stays as it is.
+// The joiners U+200C and U+200D are accepted after a letter of a script that is spelled with them,
+// such as Persian, Hindi or Malayalam: names there are wrong without. U+200D and U+FE0F are
+// accepted after a symbol, where they make the picture of an emoji. Text that was stored before
+// this rule stays as it is.
 func TextFault(text string) string {
 	var before rune
 	n := 0
@@ -30,15 +29,15 @@ func TextFault(text string) string {
 	return ""
 }
 
-// CompanyName is what pages call the delivery company where they tell who did something.
+// CompanyName is the name of the delivery company on pages that show who did something.
 const CompanyName = "Delivery company"
 
-// lookalikes are letters of other scripts that look like those of CompanyName.
+// lookalikes replaces letters of other scripts that look like those of CompanyName.
 var lookalikes = strings.NewReplacer("а", "a", "с", "c", "ԁ", "d", "е", "e", "і", "i", "ӏ", "l", "м", "m", "о", "o", "ο", "o", "р", "p",
 	"ν", "v", "ѵ", "v", "у", "y")
 
-// PersonNameFault is TextFault for the name of a person. It refuses what passes for CompanyName,
-// in whatever case and with whatever between its letters.
+// PersonNameFault checks the name of a person, as TextFault does. It also refuses what passes for
+// CompanyName, in any case and with anything between its letters.
 func PersonNameFault(text string) string {
 	if fault := TextFault(text); fault != "" {
 		return fault
@@ -57,8 +56,8 @@ func PersonNameFault(text string) string {
 	return ""
 }
 
-// MunicipalityFault is TextFault for a municipality, which the public tracking
-// page shows: letters, their marks, digits, spaces and -'.() are all it may have.
+// MunicipalityFault checks a municipality, which the public tracking page shows. It may have only
+// letters, their marks, digits, spaces and -'.().
 func MunicipalityFault(text string) string {
 	n := 0
 	for _, r := range text {
@@ -70,7 +69,7 @@ func MunicipalityFault(text string) string {
 	return ""
 }
 
-// printableFault is for a text that programs choose and people may read.
+// printableFault checks a text that programs choose and people may read.
 func printableFault(text string) string {
 	for i, r := range []rune(text) {
 		if !unicode.IsPrint(r) {
@@ -80,8 +79,8 @@ func printableFault(text string) string {
 	return ""
 }
 
-// isUnseen reports a character without a shape of its own. The letters among
-// them are the fillers of Hangul and vowels of Khmer that are never written.
+// isUnseen reports whether a character is invisible. The letters among them are the fillers of
+// Hangul and vowels of Khmer that are never written.
 func isUnseen(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
@@ -93,13 +92,13 @@ const (
 	emojiPresentation  = '\ufe0f'
 )
 
-// joining are the scripts whose letters take another shape beside a joiner.
+// joining lists the scripts whose letters take another shape beside a joiner.
 var joining = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Bengali, unicode.Devanagari, unicode.Gujarati, unicode.Gurmukhi, unicode.Kannada,
 	unicode.Malayalam, unicode.Mongolian, unicode.Oriya, unicode.Sinhala, unicode.Syriac, unicode.Tamil, unicode.Telugu,
 }
 
-// joins reports a joiner that changes how the character before it is drawn.
+// joins reports whether r is a joiner that changes how the character before it is drawn.
 func joins(before, r rune) bool {
 	switch r {
 	case zeroWidthNonJoiner, zeroWidthJoiner:

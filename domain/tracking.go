@@ -2,25 +2,23 @@ package domain
 
 import "time"
 
-// Tracking is what anyone with the reference may see of a delivery. A recipient
-// may pass the link on, so it has neither name, address nor amount, and no
-// identifier.
+// Tracking is what anyone with the reference may see of a delivery. A recipient may pass the link
+// on, so it has no name, address, amount or identifier.
 type Tracking struct {
 	Sender       string // trading name of the business
 	Municipality string // of the dropoff; empty: not known
-	Test         bool   // of the sandbox: nothing is on its way
+	Test         bool   // a sandbox delivery: no rider is sent
 	Status       Status
-	Sequence     int            // of the last event; a higher one is news
+	Sequence     int            // of the last event; a higher one means a change
 	Events       []TrackedEvent // the last MaxTrackedEvents, oldest first
 }
 
-// TrackedEvent is one entry of the timeline that Tracking shows.
+// TrackedEvent is one entry of the timeline in Tracking.
 type TrackedEvent struct {
 	Status     Status
 	OccurredAt time.Time
 	Reason     ReasonCode // empty: none
 }
 
-// Over reports whether nothing can follow any more. A failed delivery is not
-// over: it may be tried again.
+// Over reports whether the status is final. A failed delivery is not over: it may be retried.
 func (t *Tracking) Over() bool { return t.Status == Delivered || t.Status == Cancelled }

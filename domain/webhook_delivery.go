@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// WebhookStatus is how it stands with one event for one endpoint.
+// WebhookStatus is the status of one event for one endpoint.
 type WebhookStatus string
 
 // The statuses of a webhook delivery.
@@ -16,24 +16,24 @@ const (
 	WebhookHeld      WebhookStatus = "held"   // the endpoint is disabled
 )
 
-// WebhookStatuses is every status.
+// WebhookStatuses lists every status.
 func WebhookStatuses() []WebhookStatus {
 	return []WebhookStatus{WebhookPending, WebhookSucceeded, WebhookFailed, WebhookHeld}
 }
 
-// WebhookTrigger is why an attempt is made.
+// WebhookTrigger says why an attempt is made.
 type WebhookTrigger string
 
-// The triggers there are.
+// The triggers.
 const (
 	TriggerSchedule WebhookTrigger = "schedule"
-	TriggerProbe    WebhookTrigger = "probe" // of an endpoint whose circuit was open
+	TriggerProbe    WebhookTrigger = "probe" // tests an endpoint whose circuit was open
 	TriggerManual   WebhookTrigger = "manual"
 	TriggerRecover  WebhookTrigger = "recover"
 	TriggerTest     WebhookTrigger = "test"
 )
 
-// WebhookDelivery is one event for one endpoint, until it has arrived.
+// WebhookDelivery is one event for one endpoint.
 type WebhookDelivery struct {
 	ID         ID
 	EndpointID ID
@@ -43,28 +43,28 @@ type WebhookDelivery struct {
 	Sequence   int // within the delivery
 	Status     WebhookStatus
 	Attempts   int // made
-	Used       int // of the schedule; a manual attempt uses none
+	Used       int // attempts of the schedule; a manual attempt uses none
 	DueAt      *time.Time
 	Trigger    WebhookTrigger // of the next attempt
 	CreatedAt  time.Time
 
-	// Back is the status that a failing attempt out of schedule returns to;
-	// empty: it goes on by the schedule.
+	// Back is the status after a failed attempt outside the schedule; empty: the schedule
+	// continues.
 	Back WebhookStatus
 }
 
-// WebhookDeliveryID is that of an event for the endpoint in a slot: the event's
-// own, with the slot for its last digit. So one statement can store an event for
-// all endpoints without drawing an ID for each.
+// WebhookDeliveryID returns the ID for an event and the endpoint in a slot: the event's own ID,
+// with the slot as its last digit. So one statement can store an event for all endpoints without
+// drawing an ID for each.
 func WebhookDeliveryID(event ID, slot int) ID {
 	hex := event.Hex()
 	return ID(string(PrefixWebhookDelivery) + hex[:len(hex)-1] + string("0123456789abcdef"[slot]))
 }
 
-// ErrorClass says how an attempt failed; the HTTP status says the rest.
+// ErrorClass says how an attempt failed. The HTTP status has the details.
 type ErrorClass string
 
-// The classes there are.
+// The classes.
 const (
 	ErrorDNS             ErrorClass = "dns"
 	ErrorBlockedIP       ErrorClass = "blocked_ip"
@@ -79,7 +79,7 @@ const (
 	ErrorRedirect        ErrorClass = "redirect"
 )
 
-// ErrorClasses is every class.
+// ErrorClasses lists every class.
 func ErrorClasses() []ErrorClass {
 	return []ErrorClass{
 		ErrorDNS, ErrorBlockedIP, ErrorRefused, ErrorReset, ErrorTLS, ErrorTimeoutConnect, ErrorTimeoutResponse,
@@ -87,7 +87,7 @@ func ErrorClasses() []ErrorClass {
 	}
 }
 
-// StatusClass is the class of an answer by its status; empty: it arrived.
+// StatusClass returns the class of a response by its status; empty: success.
 func StatusClass(status int) ErrorClass {
 	switch status / 100 {
 	case 2:
@@ -100,22 +100,22 @@ func StatusClass(status int) ErrorClass {
 	return ErrorHTTP5xx
 }
 
-// WebhookResult is how one attempt ended.
+// WebhookResult is the result of one attempt.
 type WebhookResult struct {
-	StatusCode int        // 0: no answer
-	Error      ErrorClass // empty: it arrived
+	StatusCode int        // 0: no response
+	Error      ErrorClass // empty: success
 	StartedAt  time.Time
 	Duration   time.Duration
-	Excerpt    string        // of the answer's body
-	RetryAfter time.Duration // that the receiver asked for; 0: none
+	Excerpt    string        // of the response body
+	RetryAfter time.Duration // requested by the receiver; 0: none
 }
 
-// Succeeded is a 2xx and nothing else.
+// Succeeded reports whether the response was a 2xx.
 func (r WebhookResult) Succeeded() bool {
 	return r.Error == "" && r.StatusCode >= 200 && r.StatusCode < 300
 }
 
-// WebhookAttempt is one try, as its log keeps it.
+// WebhookAttempt is one attempt as the log shows it.
 type WebhookAttempt struct {
 	ID         ID
 	DeliveryID ID // of the webhook delivery
@@ -158,8 +158,8 @@ func (d *WebhookDelivery) settle(r WebhookResult, s RetrySchedule, jitter float6
 	d.Status, d.DueAt = WebhookPending, &due
 }
 
-// Redeliver asks for one more attempt now, out of schedule. changed is false
-// where one is due anyhow.
+// Redeliver makes one more attempt due now, outside the schedule. changed is false where one is due
+// already.
 func (d *WebhookDelivery) Redeliver(now time.Time) (changed bool) {
 	if d.Status == WebhookPending && d.DueAt != nil && !d.DueAt.After(now) {
 		return false
@@ -171,7 +171,7 @@ func (d *WebhookDelivery) Redeliver(now time.Time) (changed bool) {
 	return true
 }
 
-// WebhookDeliveryFilter narrows a list of webhook deliveries; zero fields do not.
+// WebhookDeliveryFilter narrows a list of webhook deliveries; zero fields do not narrow.
 type WebhookDeliveryFilter struct {
 	Status        WebhookStatus
 	EventType     EventType
@@ -180,17 +180,16 @@ type WebhookDeliveryFilter struct {
 	CreatedBefore *time.Time // exclusive
 }
 
-// RecoverableFor is how far back what was not delivered can be recovered;
-// then it is cleaned away.
+// RecoverableFor is how long undelivered webhooks can be recovered. Then they are deleted.
 const RecoverableFor = 30 * 24 * time.Hour
 
-// Recovery is which webhook deliveries are to be tried anew.
+// Recovery selects webhook deliveries to retry.
 type Recovery struct {
 	Since, Until time.Time // of the event's creation; Until is exclusive
 	Only         WebhookStatus
 }
 
-// Statuses are those that are recovered.
+// Statuses lists the statuses that are recovered.
 func (r Recovery) Statuses() []WebhookStatus {
 	both := []WebhookStatus{WebhookFailed, WebhookHeld}
 	if slices.Contains(both, r.Only) {

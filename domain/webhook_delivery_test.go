@@ -70,10 +70,10 @@ func TestRetryAfterLengthensTheWaitWithinBounds(t *testing.T) {
 		want    time.Duration
 	}{
 		{1, 0, 0, 4 * sec}, {1, 3 * sec, 0, 4 * sec}, {1, 4500 * time.Millisecond, 0, 4500 * time.Millisecond},
-		{1, 5 * sec, 0, 5 * sec}, // never before what was asked
+		{1, 5 * sec, 0, 5 * sec}, // never before the requested time
 		{1, 5 * sec, 0.75, 5500 * time.Millisecond}, {1, 6 * sec, 0, 6 * sec}, {1, 10 * m, 0.5, 10 * m},
 		{1, h, 0.5, h}, {1, h + sec, 0.5, h}, {1, 48 * h, 0, h}, // at most an hour early on
-		{6, 90 * m, 0, 90 * m}, {6, 2 * h, 0, 2 * h}, {6, 3 * h, 0, 2 * h}, // or twice the base
+		{6, 90 * m, 0, 90 * m}, {6, 2 * h, 0, 2 * h}, {6, 3 * h, 0, 2 * h}, // or twice the base wait
 		{10, 48 * h, 0.5, 48 * h}, {10, 49 * h, 0.5, 48 * h}, {10, h, 0.5, 24 * h}, // shorter: ignored
 		{1, -h, 0.5, 5 * sec},
 	} {
@@ -83,7 +83,7 @@ func TestRetryAfterLengthensTheWaitWithinBounds(t *testing.T) {
 	}
 }
 
-// due is a webhook delivery in a status, before its next attempt.
+// due returns a webhook delivery in a status, before its next attempt.
 func due(status domain.WebhookStatus, trigger domain.WebhookTrigger, used int, back domain.WebhookStatus) domain.WebhookDelivery {
 	d := domain.WebhookDelivery{ID: "whd_1", Status: status, Trigger: trigger, Attempts: used, Used: used, Back: back}
 	if status == domain.WebhookPending {
@@ -119,17 +119,17 @@ func TestEveryAttemptLeadsWhereItsTriggerSays(t *testing.T) {
 		{schedule, 3, "", false, broken, pending, 4, 10 * time.Minute, schedule},
 		{schedule, 4, "", false, broken, failed, 5, 0, schedule}, // the fifth of the sandbox
 		{schedule, 4, "", false, arrived, succeeded, 4, 0, schedule},
-		{schedule, 9, "", false, broken, failed, 10, 0, schedule}, // a shorter schedule than it began with
-		// One more try by hand uses none of the schedule, and falls back.
+		{schedule, 9, "", false, broken, failed, 10, 0, schedule}, // the schedule is shorter than when it began
+		// One more attempt by hand uses none of the schedule, and returns to the old status.
 		{manual, 0, "", false, broken, pending, 0, 5 * sec, manual},
 		{manual, 2, "", false, broken, pending, 2, 30 * sec, manual},
-		{manual, 2, "", true, broken, pending, 2, 30 * sec, manual}, // a probe too, but shown as asked for
+		{manual, 2, "", true, broken, pending, 2, 30 * sec, manual}, // also a probe, but shown as manual
 		{manual, 2, "", false, arrived, succeeded, 2, 0, manual},
 		{manual, 5, failed, false, broken, failed, 5, 0, manual},
 		{manual, 5, failed, false, arrived, succeeded, 5, 0, manual},
 		{manual, 1, succeeded, false, broken, succeeded, 1, 0, manual},
 		{manual, 1, held, false, broken, held, 1, 0, manual},
-		// What is recovered has a schedule of its own.
+		// A recovered webhook has a fresh schedule.
 		{recovered, 0, "", false, broken, pending, 1, 5 * sec, recovered},
 		{recovered, 0, "", false, arrived, succeeded, 0, 0, recovered},
 		// A test is tried once.
@@ -179,7 +179,7 @@ func TestRedeliveringMakesOneMoreAttemptDueNow(t *testing.T) {
 		d := due(status, domain.TriggerSchedule, 2, "")
 		want := status
 		if status == domain.WebhookPending {
-			d.DueAt, want = &later, "" // it goes on by the schedule
+			d.DueAt, want = &later, "" // the schedule continues
 		}
 		if !d.Redeliver(noon) {
 			t.Errorf("%s: unchanged", status)
@@ -188,7 +188,7 @@ func TestRedeliveringMakesOneMoreAttemptDueNow(t *testing.T) {
 			d.Used != 2 {
 			t.Errorf("%s: %+v", status, d)
 		}
-		// Asking twice is asking once.
+		// A second request changes nothing.
 		if again := d; d.Redeliver(noon.Add(sec)) || d != again {
 			t.Errorf("%s: a second call changed it to %+v", status, d)
 		}

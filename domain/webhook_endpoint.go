@@ -10,56 +10,55 @@ import (
 	"time"
 )
 
-// WebhookEndpoint is where an application wants its events sent.
+// WebhookEndpoint is an address for an application's events.
 type WebhookEndpoint struct {
 	ID          ID
 	Tenant      Tenant
-	Slot        int // 0 to MaxWebhookEndpoints-1, its own among those of the application
+	Slot        int // 0 to MaxWebhookEndpoints-1, unique within the application
 	URL         string
-	EventTypes  []string // types or patterns, as they were given
+	EventTypes  []string // types or patterns, as sent
 	Description string
 	Enabled     bool
 	Disabled    DisabledReason // empty while enabled
-	Listener    bool           // has no address: a program fetches its events; see ListenerLife
+	Listener    bool           // has no URL: a program fetches its events; see ListenerLife
 	Secrets     []SigningSecret
 	Health      WebhookHealth
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
 
-// ListenerLife is how long a listener stays after it last fetched.
+// ListenerLife is how long a listener stays after its last fetch.
 const ListenerLife = time.Minute
 
-// InboxDescription marks the listener whose webhooks people see in the portal. Programs
-// cannot give a listener a description.
+// InboxDescription marks the listener whose webhooks people see in the portal. Programs cannot give
+// a listener a description.
 const InboxDescription = "Inbox of the portal"
 
 // DisabledReason says why nothing is sent to an endpoint.
 type DisabledReason string
 
-// The reasons there are.
+// The reasons.
 const (
 	DisabledByCaller DisabledReason = "by_caller"
 	DisabledGone     DisabledReason = "gone"    // it answered 410
 	DisabledFailing  DisabledReason = "failing" // it failed for days
 )
 
-// SigningSecret signs what is sent. Sealed is encrypted; only a ports.Sealer
-// opens it.
+// SigningSecret signs webhooks. Sealed is encrypted; only a ports.Sealer opens it.
 type SigningSecret struct {
 	Sealed    []byte
 	ExpiresAt *time.Time // nil: the current one
 }
 
-// ActiveSecrets are those that sign now, the newest first.
+// ActiveSecrets lists the secrets that sign now, the newest first.
 func (e *WebhookEndpoint) ActiveSecrets(now time.Time) []SigningSecret {
 	return slices.DeleteFunc(slices.Clone(e.Secrets), func(s SigningSecret) bool {
 		return s.ExpiresAt != nil && !now.Before(*s.ExpiresAt)
 	})
 }
 
-// Rotate makes a secret the current one. The one before signs beside it for the
-// overlap; any older one ends.
+// Rotate makes a secret the current one. The previous one also signs for the overlap; older ones
+// end.
 func (e *WebhookEndpoint) Rotate(sealed []byte, overlap time.Duration, now time.Time) {
 	secrets := []SigningSecret{{Sealed: sealed}}
 	if overlap > 0 && len(e.Secrets) > 0 {
@@ -69,7 +68,7 @@ func (e *WebhookEndpoint) Rotate(sealed []byte, overlap time.Duration, now time.
 	e.Secrets, e.UpdatedAt = secrets, now
 }
 
-// WebhookEndpointStatus is how an endpoint does, for people.
+// WebhookEndpointStatus is the status of an endpoint, for people.
 type WebhookEndpointStatus string
 
 // The statuses of an endpoint.
@@ -79,7 +78,7 @@ const (
 	EndpointDisabled WebhookEndpointStatus = "disabled"
 )
 
-// Status is how the endpoint does.
+// Status returns the status of the endpoint.
 func (e *WebhookEndpoint) Status() WebhookEndpointStatus {
 	switch {
 	case !e.Enabled:
@@ -90,7 +89,7 @@ func (e *WebhookEndpoint) Status() WebhookEndpointStatus {
 	return EndpointHealthy
 }
 
-// WebhookEndpointChange is what a caller may change; nil fields stay.
+// WebhookEndpointChange holds what a caller may change; nil fields stay unchanged.
 type WebhookEndpointChange struct {
 	URL         *string
 	EventTypes  []string
@@ -98,9 +97,9 @@ type WebhookEndpointChange struct {
 	Enabled     *bool
 }
 
-// Apply changes the endpoint; changed is false where all is so already. Enabling
-// it, another address, or enabling one whose circuit is open, starts afresh:
-// earlier failures count no more.
+// Apply changes the endpoint. changed is false where nothing differs. Enabling a disabled endpoint
+// or one whose circuit is open, or changing its URL, resets its health: earlier failures no longer
+// count.
 func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed bool) {
 	set := func(differs bool, assign func()) {
 		if differs {
@@ -125,8 +124,8 @@ func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed
 	return changed
 }
 
-// Host is the host of the endpoint's address, with its port where it names one;
-// empty for an endpoint without an address.
+// Host returns the host of the endpoint's URL, with a port where it has one. It is empty for an
+// endpoint without a URL.
 func (e WebhookEndpoint) Host() string {
 	u, err := url.Parse(e.URL)
 	if err != nil {
@@ -135,9 +134,8 @@ func (e WebhookEndpoint) Host() string {
 	return u.Host
 }
 
-// CheckWebhookURL is nil where an endpoint may have the address, or says what is
-// wrong with it. lenient is for development: http, any host, any port. It does
-// not resolve the host.
+// CheckWebhookURL returns nil where an endpoint may have the URL, or describes what is wrong with
+// it. lenient is for development: http, any host, any port. It does not resolve the host.
 func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	if len(address) > MaxWebhookURL {
 		return webhookURLNotAllowed(WebhookURLLength(len(address)))
@@ -193,18 +191,18 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	return nil
 }
 
-// WebhookURLLength says how long an address may be, and that it is so many bytes.
+// WebhookURLLength returns a message about the maximum length of a URL, and its actual one.
 func WebhookURLLength(n int) string {
 	return fmt.Sprintf("must have 1 to %d bytes; it has %d", MaxWebhookURL, n)
 }
 
-// isPort reports whether a port may be in an address; none may.
+// isPort reports whether a URL may have the port. No port is fine.
 func isPort(port string) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	return port == "" || err == nil && n > 0
 }
 
-// webhookSchemes says by which schemes an endpoint may be reached.
+// webhookSchemes returns a message about the allowed schemes of an endpoint.
 func webhookSchemes(env Environment, lenient bool) string {
 	switch {
 	case lenient:
@@ -215,8 +213,8 @@ func webhookSchemes(env Environment, lenient bool) string {
 	return "https"
 }
 
-// withoutSecrets ends a message with what cannot be read as an address, but for
-// what may be secret in it: the query, a user, a password.
+// withoutSecrets returns the end of a message about an unreadable URL. It removes possible secrets:
+// the query, a user, a password.
 func withoutSecrets(address string) string {
 	address, _, _ = strings.Cut(address, "?")
 	if address == "" || strings.Contains(address, "@") {
@@ -225,9 +223,9 @@ func withoutSecrets(address string) string {
 	return "; it is " + quoted(address)
 }
 
-// isHostName reports whether the labels, in lower case, are of a name in DNS.
-// Other alphabets are out: some of their dots and digits count as the ASCII ones
-// where a name is looked up, and would pass the rules here as something else.
+// isHostName reports whether the labels, in lower case, form a DNS name. Other alphabets are
+// refused. Some of their dots and digits count as the ASCII ones in a lookup, and would pass these
+// rules as something else.
 func isHostName(labels []string) bool {
 	length := 0
 	for _, label := range labels {
@@ -246,12 +244,11 @@ func webhookURLNotAllowed(why string) *Error {
 	}
 }
 
-// WebhookURLBlocked is the 422 for a host that is not on the public internet, or
-// has no address.
+// WebhookURLBlocked returns the 422 for a host that is not on the public internet, or has no
+// address.
 func WebhookURLBlocked(why string) *Error { return webhookURLNotAllowed(why) }
 
-// WebhookEndpointDisabled is the 409 for asking that something be sent to an
-// endpoint that gets nothing.
+// WebhookEndpointDisabled returns the 409 for a request to send something to a disabled endpoint.
 func WebhookEndpointDisabled(id ID, why DisabledReason) *Error {
 	return &Error{
 		Kind: KindConflict, Code: CodeWebhookEndpointDisabled,
@@ -260,8 +257,8 @@ func WebhookEndpointDisabled(id ID, why DisabledReason) *Error {
 	}
 }
 
-// RecoveryRunning is the 409 for a recovery while some of an earlier one are
-// not tried yet.
+// RecoveryRunning returns the 409 for a recovery while some webhooks of an earlier one are not
+// tried yet.
 func RecoveryRunning() *Error {
 	return &Error{
 		Kind: KindConflict, Code: CodeRecoveryRunning,
@@ -270,9 +267,9 @@ func RecoveryRunning() *Error {
 	}
 }
 
-// TooManyWebhookTests is the 429 for one test event too many.
+// TooManyWebhookTests returns the 429 for one test event too many.
 func TooManyWebhookTests(wait time.Duration) *Error {
-	wait = max(time.Second, (wait + time.Second - 1).Truncate(time.Second)) // as text and header show it
+	wait = max(time.Second, (wait + time.Second - 1).Truncate(time.Second)) // the same in text and header
 	return &Error{
 		Kind: KindLimited, Code: CodeRateLimitExceeded,
 		Message: fmt.Sprintf("%d test events a minute for this endpoint are used up. Try again in %d s.", MaxWebhookTests,
@@ -282,7 +279,7 @@ func TooManyWebhookTests(wait time.Duration) *Error {
 	}
 }
 
-// TooManyListeners is the 429 while as many listeners wait as may.
+// TooManyListeners returns the 429 while the maximum of listeners wait.
 func TooManyListeners(most int) *Error {
 	return &Error{
 		Kind: KindLimited, Code: CodeRateLimitExceeded,
@@ -292,7 +289,7 @@ func TooManyListeners(most int) *Error {
 	}
 }
 
-// WebhookEndpointLimit is the 422 for one endpoint too many.
+// WebhookEndpointLimit returns the 422 for one endpoint too many.
 func WebhookEndpointLimit() *Error {
 	return &Error{
 		Kind: KindInvalid, Code: CodeWebhookEndpointLimit,

@@ -8,8 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// addresses tells where an endpoint may have which address: l live, s sandbox,
-// d development.
+// addresses lists where an endpoint may have which URL: l live, s sandbox, d development.
 var addresses = map[string]string{
 	"https://hooks.example.com":                       "lsd",
 	"https://hooks.example.com/":                      "lsd",
@@ -22,7 +21,7 @@ var addresses = map[string]string{
 	"https://xn--bcher-kva.example/x":                 "lsd",
 	"https://my_hooks.example.com":                    "lsd",
 	"https://3com.example":                            "lsd",
-	"https://127.0.0.1.nip.io":                        "lsd", // what it resolves to decides
+	"https://127.0.0.1.nip.io":                        "lsd", // its resolution decides
 	"https://internal.example.com":                    "lsd",
 	"https://localhost.example.com":                   "lsd",
 	"https://arpa.example.com":                        "lsd",
@@ -73,7 +72,7 @@ var addresses = map[string]string{
 	"https://example.com..":                           "d",
 	"https://.example.com":                            "d",
 	"https://bücher.example":                          "d",
-	"https://example。com":                             "d", // a dot to a resolver
+	"https://example。com":                             "d", // resolvers treat it as a dot
 	"https://hooks。internal":                          "d",
 	"https://１２７.０.０.１":                               "d",
 	"https://%e3%80%82.example.com":                   "d",

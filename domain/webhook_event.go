@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// Events of endpoints themselves; all others are of deliveries.
+// Events of endpoints themselves. All other events are of deliveries.
 const (
 	EventEndpointTest     EventType = "webhook_endpoint.test"
 	EventEndpointDisabled EventType = "webhook_endpoint.disabled"
 )
 
-// eventTypes is every type there is, in the order of their bits in an EventMask.
-// Masks are stored, so a new type goes to the end, whatever it is of.
+// eventTypes lists every type, in the order of their bits in an EventMask. Masks are stored, so add
+// a new type at the end, whatever it is about.
 var eventTypes = []EventType{
 	"delivery.created", "delivery.assigned", "delivery.picked_up", "delivery.in_transit",
 	"delivery.delivered", "delivery.failed", "delivery.cancelled", "delivery.outsourced",
 	EventEndpointTest, EventEndpointDisabled,
 }
 
-// EventTypes is every type there is.
+// EventTypes lists every type.
 func EventTypes() []EventType { return slices.Clone(eventTypes) }
 
-// DeliveryEventTypes is every type a delivery's event can have.
+// DeliveryEventTypes lists every type that a delivery's event can have.
 func DeliveryEventTypes() []EventType {
 	return slices.DeleteFunc(EventTypes(), func(t EventType) bool { return !t.ofDelivery() })
 }
 
 func (t EventType) ofDelivery() bool { return strings.HasPrefix(string(t), "delivery.") }
 
-// Patterns that stand for more than one type, those of later versions included.
+// Patterns that match more than one type, including those of later versions.
 const (
 	AllEvents      = "*"
 	DeliveryEvents = "delivery.*"
 )
 
-// EventPatterns is all that an endpoint may ask for.
+// EventPatterns lists all patterns that an endpoint may have.
 func EventPatterns() []string {
 	patterns := []string{AllEvents, DeliveryEvents}
 	for _, t := range EventTypes() {
@@ -45,17 +45,17 @@ func EventPatterns() []string {
 	return patterns
 }
 
-// EventMask is a set of event types as bits, so that a storage can select by
-// one comparison: an endpoint takes an event where both masks share a bit.
+// EventMask is a set of event types as bits, so that a storage can select with one comparison: an
+// endpoint gets an event where both masks share a bit.
 type EventMask int64
 
 const (
-	anyEvent    EventMask = 1 << iota // whatever it is
-	anyDelivery                       // whatever happens to a delivery
+	anyEvent    EventMask = 1 << iota // any event
+	anyDelivery                       // any event of a delivery
 	firstOfType                       // one bit for each type from here on
 )
 
-// MaskOf is the mask of an event of the type.
+// MaskOf returns the mask of an event of the type.
 func MaskOf(t EventType) EventMask {
 	mask := anyEvent
 	if t.ofDelivery() {
@@ -67,8 +67,8 @@ func MaskOf(t EventType) EventMask {
 	return mask
 }
 
-// MaskOfPatterns is the mask of an endpoint that takes what the patterns name:
-// a type, DeliveryEvents or AllEvents. ok is false where one names nothing.
+// MaskOfPatterns returns the mask of an endpoint with the patterns: a type, DeliveryEvents or
+// AllEvents. ok is false where a pattern matches nothing.
 func MaskOfPatterns(patterns []string) (mask EventMask, ok bool) {
 	for _, p := range patterns {
 		i := slices.Index(eventTypes, EventType(p))
@@ -93,30 +93,29 @@ type FeedEvent struct {
 	DeliveryID ID  // empty for an event of an endpoint
 	Sequence   int // within the delivery; 0 for an event of an endpoint
 	OccurredAt time.Time
-	Payload    []byte // the JSON that is sent, made once
+	Payload    []byte // the JSON that is sent, rendered once
 	Position   FeedPosition
 }
 
-// FeedPosition is a place in the feed of an application, which goes in the
-// order of commits. The zero position is before all events.
+// FeedPosition is a place in the feed of an application, which is in the order of commits. The zero
+// position is before all events.
 type FeedPosition struct {
 	Commit   int64
 	Sequence int
 	ID       ID
 }
 
-// FeedPage is some events of the feed, in its order. Next is where to go on: behind
-// the last event that was looked at, whether it is one of these or the filter left it
-// out. More tells that there are events behind Next, even where this page has none.
+// FeedPage is a page of the feed, in its order. Next is where to continue: after the last event
+// that was read, even if the filter left it out. More reports events after Next, even where this
+// page has none.
 type FeedPage struct {
 	Events []FeedEvent
 	Next   FeedPosition
 	More   bool
 }
 
-// CursorExpired answers for a place in the feed behind which events may have been
-// deleted, or that is not known any more; oldest is when the oldest event occurred
-// that is there, nil where there is none.
+// CursorExpired returns the error for a feed position that is unknown, or after which events may
+// have been deleted. oldest is the time of the oldest available event, nil where there is none.
 func CursorExpired(oldest *time.Time) *Error {
 	details := map[string]any{"oldest_available_at": nil}
 	if oldest != nil {
@@ -127,8 +126,8 @@ func CursorExpired(oldest *time.Time) *Error {
 			"Begin again without a cursor and pass over events you have, by their id; for older ones list deliveries and their timelines."}
 }
 
-// PlatformFeedFilter chooses from the feed over all applications of an environment;
-// zero fields but that one do not narrow it.
+// PlatformFeedFilter narrows the feed of all applications of an environment. Zero fields, except
+// the environment, do not narrow.
 type PlatformFeedFilter struct {
 	Environment  Environment
 	Types        []EventType
@@ -136,20 +135,20 @@ type PlatformFeedFilter struct {
 	CreatedAfter *time.Time // inclusive
 }
 
-// PlatformEvent is an event of any application, and whose it is.
+// PlatformEvent is an event of any application, with its owner.
 type PlatformEvent struct {
 	FeedEvent
 	Tenant Tenant
 }
 
-// PlatformFeedPage is FeedPage over all applications.
+// PlatformFeedPage is a FeedPage over all applications.
 type PlatformFeedPage struct {
 	Events []PlatformEvent
 	Next   FeedPosition
 	More   bool
 }
 
-// FeedFilter narrows the feed; zero fields do not.
+// FeedFilter narrows the feed; zero fields do not narrow.
 type FeedFilter struct {
 	Type         EventType
 	DeliveryID   ID

@@ -7,8 +7,7 @@ import (
 	"waybill/domain"
 )
 
-// Masks are stored: a type keeps its bit for good. A new type goes behind the
-// last one here.
+// Masks are stored, so a type keeps its bit forever. Add a new type after the last one here.
 func TestEveryTypeKeepsTheBitItWasStoredWith(t *testing.T) {
 	t.Parallel()
 	want := []struct {

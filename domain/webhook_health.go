@@ -3,8 +3,8 @@ package domain
 import "time"
 
 const (
-	// circuitAfter is how many failures in a row open the circuit, and circuitFirst
-	// and circuitMost for how long: at first, and after doubling.
+	// circuitAfter is how many failures in a row open the circuit. It opens for circuitFirst at
+	// first, and after doubling for circuitMost at most.
 	circuitAfter = 10
 	circuitFirst = 30 * time.Second
 	circuitMost  = 10 * time.Minute
@@ -13,34 +13,34 @@ const (
 	disableAfter    = 50
 	disableAfterFor = 72 * time.Hour
 
-	// slowAnswer is how late an answer makes an endpoint slow, and slowFor for how long.
+	// slowAnswer is the response time that makes an endpoint slow, and slowFor for how long.
 	slowAnswer = 2 * time.Second
 	slowFor    = time.Minute
 )
 
-// WebhookHealth is the state of an endpoint by its attempts so far. The zero
-// Health is one without failures.
+// WebhookHealth is the health of an endpoint by its attempts so far. The zero value has no
+// failures.
 type WebhookHealth struct {
 	Failures     int // in a row
 	FailingSince *time.Time
 	// While the circuit is open nothing is sent. Then one probe decides.
 	OpenUntil *time.Time
 	Opened    int        // times in a row
-	SlowUntil *time.Time // served beside the others meanwhile, so that it delays none
+	SlowUntil *time.Time // until then other workers serve it, so that it delays no other endpoint
 }
 
-// Slow reports whether a recent attempt had to wait for the endpoint.
+// Slow reports whether the endpoint was slow lately.
 func (h WebhookHealth) Slow(now time.Time) bool {
 	return h.SlowUntil != nil && now.Before(*h.SlowUntil)
 }
 
-// Open reports whether nothing is to be sent now.
+// Open reports whether nothing may be sent now.
 func (h WebhookHealth) Open(now time.Time) bool {
 	return h.OpenUntil != nil && now.Before(*h.OpenUntil)
 }
 
-// Hurry makes the probe of an open circuit due, since a caller asked for an
-// attempt. hurried is false where the circuit is not open.
+// Hurry makes the probe of an open circuit due, since a caller requested an attempt. hurried is
+// false where the circuit is not open.
 func (h *WebhookHealth) Hurry(now time.Time) (hurried bool) {
 	if !h.Open(now) {
 		return false
@@ -52,7 +52,7 @@ func (h *WebhookHealth) Hurry(now time.Time) (hurried bool) {
 // Probing reports whether the next attempt alone decides about the circuit.
 func (h WebhookHealth) Probing(now time.Time) bool { return h.OpenUntil != nil && !h.Open(now) }
 
-// After is the health after an attempt that ended now.
+// After returns the health after an attempt that ended now.
 func (h WebhookHealth) After(r WebhookResult, now time.Time) WebhookHealth {
 	if r.Duration >= slowAnswer {
 		until := now.Add(slowFor)
@@ -74,8 +74,8 @@ func (h WebhookHealth) After(r WebhookResult, now time.Time) WebhookHealth {
 	return h
 }
 
-// DisabledReason tells why an endpoint of this health gets nothing any more after
-// the result; empty: it does.
+// DisabledReason returns why an endpoint of this health is disabled after the result; empty: it is
+// not.
 func (h WebhookHealth) DisabledReason(r WebhookResult, now time.Time) DisabledReason {
 	switch {
 	case r.StatusCode == 410:

@@ -25,7 +25,7 @@ func TestOnlyA2xxSucceeds(t *testing.T) {
 	}
 }
 
-// failing is the health after so many failures, one a millisecond.
+// failing returns the health after so many failures, one a millisecond.
 func failing(times int, now time.Time) domain.WebhookHealth {
 	var h domain.WebhookHealth
 	for range times {
@@ -56,7 +56,7 @@ func TestTheTenthFailureInARowOpensTheCircuit(t *testing.T) {
 	}
 }
 
-// Up to 16 were under way when the tenth failed.
+// Up to 16 attempts were running when the tenth failed.
 func TestFailuresUnderWayDoNotProlongTheOpenCircuit(t *testing.T) {
 	t.Parallel()
 	h := failing(10, noon)
@@ -87,7 +87,7 @@ func TestEveryFailedProbeDoublesTheWaitUpToTenMinutes(t *testing.T) {
 	if h = h.After(arrived, *h.OpenUntil); h != (domain.WebhookHealth{}) {
 		t.Errorf("after a good probe: %+v", h)
 	}
-	// It takes ten more to open it again, and at first for 30 seconds.
+	// Ten more failures open it again, and at first for 30 seconds.
 	if h = failing(10, now); h.OpenUntil.Sub(now) != 30*time.Second {
 		t.Errorf("open for %v", h.OpenUntil.Sub(now))
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The Standard Webhooks specification calls the headers of a message so.
+// The names of the headers in the Standard Webhooks specification.
 const (
 	HeaderWebhookID        = "webhook-id"
 	HeaderWebhookTimestamp = "webhook-timestamp"
@@ -16,18 +16,18 @@ const (
 	HeaderWebhookAttempt   = "x-webhook-attempt" // not signed
 )
 
-// SigningSecretBytes is how long a secret is before it is written down.
+// SigningSecretBytes is the length of a secret before encoding.
 const SigningSecretBytes = 32
 
 const secretPrefix = "whsec_"
 
-// FormatSigningSecret is a secret as receivers configure it.
+// FormatSigningSecret returns a secret as receivers configure it.
 func FormatSigningSecret(secret []byte) string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(secret)
 }
 
-// SignWebhook is the signature of a message under each secret, as one header
-// value. The time counts in whole seconds.
+// SignWebhook returns the signature of a message under each secret, as one header value. The time
+// counts in whole seconds.
 func SignWebhook(secrets [][]byte, id ID, at time.Time, body []byte) string {
 	header := ""
 	for _, secret := range secrets {

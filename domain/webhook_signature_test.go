@@ -14,7 +14,7 @@ import (
 	"waybill/domain"
 )
 
-// The vector is the one that the specification's own libraries are tested with.
+// The test vector of the specification's own libraries.
 func TestTheSignatureIsThatOfThePublishedVector(t *testing.T) {
 	t.Parallel()
 	secret, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
@@ -42,7 +42,7 @@ func random(r *rand.Rand, most int) []byte {
 	return b
 }
 
-// receiver is what an application runs: the public library with its secret.
+// receiver returns what an application runs: the public library with its secret.
 func receiver(t *testing.T, secret []byte) *standardwebhooks.Webhook {
 	t.Helper()
 	w, err := standardwebhooks.NewWebhook(domain.FormatSigningSecret(secret))

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Open reports whether a delivery of the status is under way. A failed one is not: for its
-// customer it is over, although the platform may try again.
+// Open reports whether a delivery of the status is in progress. A failed one is not: it is over for
+// its customer, although the platform may retry it.
 func (s Status) Open() bool { return slices.Contains(OpenStatuses(), s) }
 
-// Age is how long a delivery has been in its status: longer than From and at most
-// Until. Zero is no bound.
+// Age is how long a delivery has been in its status: longer than From and at most Until. Zero means
+// no limit.
 type Age struct{ From, Until time.Duration }
 
 const (
 	// FailedWindow is how long after its failure a delivery counts as work.
 	FailedWindow = day
-	// SandboxWindow is how long after its last move a delivery counts as work that no
-	// rider waits for.
+	// SandboxWindow is how long after its last move a sandbox delivery counts as work. No rider
+	// waits for it.
 	SandboxWindow = 7 * day
 )
 
@@ -27,18 +27,18 @@ var ageEdges = []time.Duration{
 	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, FailedWindow, 3 * day, SandboxWindow,
 }
 
-// AgeEdges are the ages at which deliveries are counted apart. Deliveries older than
-// the last one are one more band.
+// AgeEdges lists the ages that separate the bands of deliveries. Deliveries older than the last one
+// form one more band.
 func AgeEdges() []time.Duration { return slices.Clone(ageEdges) }
 
-// ParseAge reads bounds such as 30m-2h, 30m- and -24h, each of which is an age edge.
+// ParseAge reads limits such as 30m-2h, 30m- and -24h, each of which is an age edge.
 func ParseAge(text string) (Age, bool) {
 	from, until, both := strings.Cut(text, "-")
 	a := Age{From: edgeOf(from), Until: edgeOf(until)}
 	return a, both && a.From >= 0 && a.Until >= 0 && a != Age{} && (a.Until == 0 || a.From < a.Until)
 }
 
-// edgeOf is an age edge as it is written; 0 for an empty text, -1 for any other.
+// edgeOf returns the age edge of a text; 0 for an empty text, -1 for any other.
 func edgeOf(text string) time.Duration {
 	if text == "" {
 		return 0
@@ -50,7 +50,7 @@ func edgeOf(text string) time.Duration {
 	return d
 }
 
-// String is what ParseAge reads; empty without bounds.
+// String returns what ParseAge reads; empty without limits.
 func (a Age) String() string {
 	if a == (Age{}) {
 		return ""
@@ -68,7 +68,7 @@ func edgeText(d time.Duration) string {
 	return strings.TrimSuffix(d.String(), "0m0s")
 }
 
-// Bound narrows a search to deliveries that are of this age at a moment.
+// Bound narrows a search to deliveries of this age at a moment.
 func (a Age) Bound(s *DeliverySearch, at time.Time) {
 	if a.From > 0 {
 		s.UpdatedBefore = new(at.Add(-a.From))
@@ -78,8 +78,8 @@ func (a Age) Bound(s *DeliverySearch, at time.Time) {
 	}
 }
 
-// WorkFilter selects deliveries that people have to do something about. It is both
-// what a number on the board counts and the list that the number leads to.
+// WorkFilter selects deliveries that need people. A number on the board and the list it links to
+// use the same filter.
 type WorkFilter struct {
 	Environment Environment
 	BusinessID  ID     // empty: of any
@@ -87,7 +87,7 @@ type WorkFilter struct {
 	Age         Age
 }
 
-// Bounded is the filter without deliveries too old to count as work.
+// Bounded returns the filter without deliveries that are too old to count as work.
 func (f WorkFilter) Bounded() WorkFilter {
 	within := time.Duration(0)
 	switch {
@@ -102,7 +102,7 @@ func (f WorkFilter) Bounded() WorkFilter {
 	return f
 }
 
-// Search lists, of the filter's deliveries, those that it counts at a moment.
+// Search returns the search for the deliveries that the filter counts at a moment.
 func (f WorkFilter) Search(at time.Time) DeliverySearch {
 	f = f.Bounded()
 	s := DeliverySearch{Environment: f.Environment, BusinessID: f.BusinessID, Status: f.Status, Open: f.Status != Failed}
@@ -110,8 +110,8 @@ func (f WorkFilter) Search(at time.Time) DeliverySearch {
 	return s
 }
 
-// WorkTally is how many deliveries of a business are in a status at an age. Band 0
-// reaches to the first age edge, the one after the last edge has no end.
+// WorkTally counts the deliveries of a business in a status at an age. Band 0 reaches to the first
+// age edge, and the last band has no end.
 type WorkTally struct {
 	BusinessID ID
 	Status     Status
@@ -119,11 +119,11 @@ type WorkTally struct {
 	Count      int
 }
 
-// WorkTallies are all of an environment at a moment.
+// WorkTallies holds all tallies of an environment at a moment.
 type WorkTallies []WorkTally
 
-// Together are the tallies of a business, one for each status and band; for none, of all
-// businesses, which they do not tell apart then.
+// Together returns the tallies of a business, one for each status and band. Without a business, it
+// adds up those of all businesses.
 func (all WorkTallies) Together(business ID) WorkTallies {
 	counts := map[WorkTally]int{}
 	for _, t := range all {
@@ -139,8 +139,8 @@ func (all WorkTallies) Together(business ID) WorkTallies {
 	return together
 }
 
-// Count is how many deliveries the filter's search finds at the moment of the
-// tallies, which are of its environment.
+// Count returns how many deliveries the filter's search finds at the moment of the tallies, which
+// are of its environment.
 func (all WorkTallies) Count(f WorkFilter) (n int) {
 	f = f.Bounded()
 	for _, t := range all {
@@ -163,7 +163,7 @@ func (f WorkFilter) admits(t WorkTally) bool {
 	return true
 }
 
-// AgeBand is the band that a delivery is counted in whose status has that age.
+// AgeBand returns the band for an age.
 func AgeBand(age time.Duration) int {
 	band := 0
 	for band < len(ageEdges) && age > ageEdges[band] {

@@ -24,7 +24,7 @@ type Order struct {
 	Payment      domain.Payment
 	VehicleType  domain.VehicleType
 	Instructions string
-	Simulation   *domain.Plan // nil: people move the delivery
+	Simulation   *domain.Plan // nil: no scenario moves the delivery
 }
 
 // InlineRecipient holds a person and an address that are looked up, or added.

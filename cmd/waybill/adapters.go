@@ -39,16 +39,17 @@ import (
 	"waybill/ports"
 )
 
-// This file chooses the adapter of each port: one function per port, by the
-// settings where there is a choice. A new adapter is added here.
+// This file chooses the adapter of each port: one function per port, by the settings where
+// there is a choice. Add a new adapter here.
 
-// connectTimeout is how long a start waits for the database.
+// connectTimeout limits how long a start waits for the database.
 const connectTimeout = 10 * time.Second
 
-// limitPerAddress is how often an address may present no valid key.
+// limitPerAddress limits the requests of a client address without a valid key.
 var limitPerAddress = domain.RateLimit{Limit: 60, Window: time.Minute}
 
-// newClock keeps to the database's clock until the returned function is called.
+// newClock returns a clock that follows the database's clock until the returned function is
+// called.
 func newClock(ctx context.Context, store ports.Database, log *slog.Logger) (*clock.Database, func()) {
 	clock := clock.NewDatabase(store, log)
 	if err := clock.Sync(ctx); err != nil {
@@ -62,10 +63,10 @@ func newClock(ctx context.Context, store ports.Database, log *slog.Logger) (*clo
 
 func newIdentifiers(clock ports.Clock) ports.Identifiers { return crypto.NewIdentifiers(clock) }
 
-// onGORM is Postgres and SQLite.
+// onGORM opens Postgres and SQLite.
 var onGORM = storage{open: openGORM, share: shareGORM, migrate: migrateGORM, status: gormstore.MigrationStatus}
 
-// migrateGORM makes room in the request log too, for servers whose role may not.
+// migrateGORM also creates partitions of the request log, for servers whose role may not.
 func migrateGORM(ctx context.Context, url string) error {
 	if err := gormstore.Migrate(ctx, url); err != nil {
 		return err
@@ -73,8 +74,8 @@ func migrateGORM(ctx context.Context, url string) error {
 	return gormstore.PrepareRequests(ctx, url)
 }
 
-// storages are the adapters by the scheme of the database's URL; the settings
-// let no other scheme through.
+// storages maps the scheme of the database URL to its adapter. The settings reject any other
+// scheme.
 var storages = map[string]storage{"postgres": onGORM, "postgresql": onGORM, "sqlite": onGORM}
 
 func storageOf(c *configs.Config) storage {
@@ -91,8 +92,8 @@ func gormOptions(c *configs.Config, log *slog.Logger) gormstore.Options {
 		CurrentURL: c.CurrentDatabaseURL}
 }
 
-// How long the database may take for a page of a list, a search or the feed; and where
-// they are over all customers.
+// listTimeout limits the database time of a list page, a search or the feed. pageTimeout limits
+// those over all customers.
 const listTimeout, pageTimeout = time.Second, 3 * time.Second
 
 func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d databases, err error) {
@@ -125,7 +126,7 @@ func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d data
 	return databases{live: live, sandbox: sandbox, requests: requests, background: root}, nil
 }
 
-// newMailer is the mail server of the settings, or the log.
+// newMailer returns the mail server of the settings, or the log.
 func newMailer(c *configs.Config, log *slog.Logger) ports.Mailer {
 	if c.SMTPURL == "" {
 		return mail.NewLogMailer(log, c.MailsAreRead())
@@ -139,12 +140,12 @@ func newSender(d ports.Database, c *configs.Config, clock ports.Clock, ids ports
 		people.MailSites{Portal: urls.Portal, Console: urls.Console + settings.ConsolePath}, telemetry.NewMails(r), log)
 }
 
-// newDatabase opens what the URL of the database names.
+// newDatabase opens the database of the settings.
 func newDatabase(ctx context.Context, c *configs.Config, log *slog.Logger) (ports.Database, func(), error) {
 	return openBy(ctx, c, log, storageOf(c).open)
 }
 
-// databaseFix is what to do about a database that cannot be opened or migrated.
+// databaseFix says what to do about a database that cannot be opened or migrated.
 func databaseFix(c *configs.Config, err error) string {
 	if hint := gormstore.HintOf(err); hint != "" {
 		return hint
@@ -205,8 +206,8 @@ func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logge
 	return store, closeStore, nil
 }
 
-// newKeyDigester needs the pepper only where a key is made or looked up; a
-// command that does neither runs without it.
+// newKeyDigester requires the pepper only when a key is created or looked up. A command that
+// does neither runs without it.
 func newKeyDigester(c *configs.Config) (ports.KeyDigester, error) {
 	if c.KeyPepper == "" {
 		return crypto.NoKeyDigester{}, nil
@@ -254,7 +255,7 @@ func choosePricing(c *configs.Config, routing ports.Routing, area ports.ServiceA
 	return tracedPricing(c, routing, area, nil, nil)
 }
 
-// tracedPricing is choosePricing in a process that may be traced.
+// tracedPricing returns the result of choosePricing, with traces if they are on.
 func tracedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *tracing, o *telemetry.Outages) (ports.Pricing, error) {
 	switch c.PricingURL {
 	case "":
@@ -270,7 +271,7 @@ func tracedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceA
 	}
 }
 
-// newTariff prices by the table of the settings, or the one that is built in.
+// newTariff prices by the table of the settings, or by the built-in one.
 func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
 	table := tariff.Default()
 	if c.Tariff.Vehicles != nil {
@@ -292,8 +293,8 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 	return pricing, nil
 }
 
-// newRateLimiter counts in Redis where there is one, and in the process where
-// there is none or it fails.
+// newRateLimiter counts in Redis if there is one, and in the process if there is none or it
+// fails.
 func newRateLimiter(ctx context.Context, client *redis.Client, r prometheus.Registerer, log *slog.Logger) ports.RateLimiter {
 	inProcess := memory.NewLimiter(time.Now)
 	if client == nil {
@@ -311,7 +312,7 @@ func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidation
 	return waybillredis.NewInvalidations(client, log)
 }
 
-// newFanoutNews is nil without a Redis, by which other processes could hear.
+// newFanoutNews returns nil without a Redis, which notifies other processes.
 func newFanoutNews(client *redis.Client, log *slog.Logger) ports.FanoutNews {
 	if client == nil {
 		return nil
@@ -319,7 +320,7 @@ func newFanoutNews(client *redis.Client, log *slog.Logger) ports.FanoutNews {
 	return waybillredis.NewFanouts(client, log)
 }
 
-// newQueue makes a queue across processes where there is a Redis.
+// newQueue returns a queue across processes if there is a Redis.
 func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	if client.Client == nil {
 		return memory.NewQueue(memory.QueueOptions{Workers: webhookWorkers}, log)
@@ -327,17 +328,17 @@ func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	return waybillredis.NewQueue(client.Client, waybillredis.QueueOptions{Workers: webhookWorkers}, log)
 }
 
-// newSharedQueue is nil where no other process sees the queue.
+// newSharedQueue returns nil if no other process sees the queue.
 func newSharedQueue(q ports.Queue) ports.SharedQueue {
 	shared, _ := q.(ports.SharedQueue)
 	return shared
 }
 
-// webhookWorkers are many, since they wait for receivers, often for slow ones.
+// webhookWorkers sets the number of webhook workers. They are many, since they wait for
+// receivers, often for slow ones.
 var webhookWorkers = map[ports.JobKind]int{ports.JobWebhook: 128, ports.JobWebhookLowPriority: 256}
 
-// newSealer needs the secret key only where a secret is made or used, as
-// newKeyDigester does.
+// newSealer requires the secret key only when a secret is created or used, like newKeyDigester.
 func newSealer(c *configs.Config) (ports.Sealer, error) {
 	if c.SecretKey == "" {
 		return crypto.NoSealer{}, nil
@@ -362,7 +363,7 @@ func newAllowPrivate(c *configs.Config) webhooks.AllowPrivate {
 
 func newMailed(c *configs.Config) people.Mailed { return c.SMTPURL != "" }
 
-// newSchedules are the retries of the settings for both environments, or else the
+// newSchedules returns the retry schedules of the settings for both environments, or the
 // default of each.
 func newSchedules(c *configs.Config) webhooks.Schedules {
 	schedules := webhooks.Schedules{}
@@ -395,13 +396,13 @@ func newRequestLogMode(c *configs.Config) monitoring.LogMode { return monitoring
 
 func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }
 
-// bulkThrottles say how much of a process bulks may have.
+// bulkThrottles limits how much of a process bulk requests may use.
 type bulkThrottles struct{ live, sandbox bulk.Throttle }
 
-// newBulkThrottles lets bulks on live run beside single creates. On SQLite all
-// share the one connection that writes: of two writers one is always ready, and a
-// single create waits for no more. On Postgres they are a fraction of the pool.
-// The pauses of the sandbox leave most of the processors to live.
+// newBulkThrottles lets live bulk requests run next to single creates. On SQLite all share the
+// one connection that writes: with two bulk writers one is always ready, and a single create
+// waits for no more. On Postgres they use a fraction of the pool. The pauses of the sandbox
+// leave most of the processors to live.
 func newBulkThrottles(c *configs.Config) bulkThrottles {
 	throttles := bulkThrottles{live: bulk.Throttle{Writers: 4}, sandbox: bulk.Throttle{Writers: 1, Pause: 6}}
 	if strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) {
@@ -410,9 +411,9 @@ func newBulkThrottles(c *configs.Config) bulkThrottles {
 	return throttles
 }
 
-// cursorKeys sign cursors; the first signs new ones. They are derived from the
-// peppers, which keep old values beside a new one: a reader of the feed may come
-// back with a cursor after weeks.
+// cursorKeys sign cursors. The first signs new ones. They are derived from the peppers, which
+// keep old values next to a new one: a reader of the feed may come back with a cursor after
+// weeks.
 type cursorKeys [][32]byte
 
 func newCursorKeys(c *configs.Config) (cursorKeys, error) {
@@ -422,7 +423,7 @@ func newCursorKeys(c *configs.Config) (cursorKeys, error) {
 	return web.CursorKeys(append([]string{c.KeyPepper.Reveal()}, revealed(c.KeyPepperPrevious)...)...)
 }
 
-// newEventRenderer shows deliveries as the API does.
+// newEventRenderer renders deliveries as the API does.
 func newEventRenderer(urls settings.PublicURLs) ports.EventRenderer {
 	return views.Events{TrackingBaseURL: urls.Tracking}
 }

@@ -21,7 +21,7 @@ import (
 	"waybill/ports"
 )
 
-// adminParts are what wire makes for the operators' commands.
+// adminParts holds what wire creates for the operators' commands.
 type adminParts struct {
 	tenants    *access.Tenants
 	pickups    *directory.PickupLocations
@@ -31,13 +31,13 @@ type adminParts struct {
 	store      ports.Database
 }
 
-// admin are the commands of operators, on the database of the settings.
+// admin returns the commands of operators, on the database of the settings.
 func (p *commands) admin() *admin.Commands {
 	return &admin.Commands{
 		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Schema: schemaOf, Version: version,
 		ServePricing: p.servePricing, Distribute: gormstore.Distribute,
 		Open: func(ctx context.Context, c *configs.Config) (*admin.UseCases, func(), error) {
-			// Commands speak through their answer; only what went wrong is logged.
+			// Commands report through their output. Only errors are logged.
 			log := telemetry.NewLogger(p.Stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")
 			parts, closeParts, err := openAdmin(ctx, c, settings.PublicURLs{Tracking: p.TrackingURL(c)}, log)
 			if err != nil {
@@ -55,11 +55,11 @@ func (p *commands) admin() *admin.Commands {
 	}
 }
 
-// version is of the program; the API's own is in openapi.yaml. A build may set
+// version is the version of the program. The API's own is in openapi.yaml. A build may set
 // another one: go build -ldflags "-X main.version=1.4.0".
 var version = "1.0.0"
 
-// integrator are the commands that play an integrator against a sandbox.
+// integrator returns the commands that act as an integrator against a sandbox.
 func (p *commands) integrator() *integrator.Commands {
 	sender := func() (ports.WebhookSender, func()) {
 		s := webhooksend.New(webhooksend.Options{AllowPrivate: true})

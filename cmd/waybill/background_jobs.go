@@ -17,7 +17,7 @@ import (
 	"waybill/ports"
 )
 
-// backgroundJobs are the part of a process that does what is due, without a request.
+// backgroundJobs runs the background jobs of a process.
 type backgroundJobs struct {
 	queue     ports.Queue
 	scheduler *sandbox.Scheduler
@@ -29,8 +29,8 @@ type backgroundJobs struct {
 	jobs      *periodic.Jobs
 }
 
-// run works until ctx ends, and finishes jobs that have begun. An error means
-// that this process does no background jobs.
+// run works until ctx ends, and finishes jobs that have begun. An error means that this process
+// runs no background jobs.
 func (e *backgroundJobs) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -60,7 +60,7 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 
 func newLateness(r prometheus.Registerer) sandbox.Lateness { return telemetry.NewStepLateness(r) }
 
-// newNotifier tells the queue of what this process commits.
+// newNotifier notifies the queue of what this process commits.
 func newNotifier(open []ports.Database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *dispatch.Notifier {
 	w := dispatch.NewNotifier(q, news, log)
 	for _, store := range open {
@@ -69,7 +69,7 @@ func newNotifier(open []ports.Database, q ports.Queue, news ports.FanoutNews, lo
 	return w
 }
 
-// newWebhookObserver counts what is sent.
+// newWebhookObserver counts the webhook attempts.
 func newWebhookObserver(r prometheus.Registerer) dispatch.Observer {
 	return dispatch.Observer(telemetry.NewWebhookAttempts(r))
 }

@@ -12,7 +12,7 @@ import (
 	"waybill/configs"
 )
 
-// connectionBounds limit the connections of each listener.
+// connectionBounds limits the connections of each listener.
 type connectionBounds struct {
 	live, sandbox, ops, portal server.Options
 }
@@ -35,7 +35,8 @@ func newProxyWatch(c *configs.Config, r prometheus.Registerer, log *slog.Logger)
 	return server.NewProxyWatch(c.TrustedProxies, r, log)
 }
 
-// around is what sees each request to a listener with public addresses first.
+// around returns the middleware that handles each request to a listener with public addresses
+// first.
 func around(watch *server.ProxyWatch, addresses ...string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler { return watch.Around(web.StrictTransport(next, addresses...)) }
 }

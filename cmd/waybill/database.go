@@ -9,14 +9,14 @@ import (
 	"waybill/ports"
 )
 
-// storage is how one kind of database is opened and kept up to date. A new
-// storage adapter is one more of these in storages; only open is required.
+// storage says how to open and migrate one kind of database. A new storage adapter adds one to
+// storages. Only open is required.
 type storage struct {
 	open func(ctx context.Context, c *configs.Config, log *slog.Logger) (ports.Database, error)
-	// share opens what a server works on; nil: all of it is the one that open gives.
+	// share opens the databases of a server; nil: it uses the one of open for everything.
 	share func(ctx context.Context, c *configs.Config, log *slog.Logger) (databases, error)
-	// migrate brings the schema up to date, and status lists its steps; nil: there
-	// are none.
+	// migrate brings the schema up to date, and status lists its migrations; nil: there are
+	// none.
 	migrate func(ctx context.Context, url string) error
 	status  func(ctx context.Context, url string) (ports.SchemaStatus, error)
 }
@@ -29,9 +29,8 @@ func (s storage) opened(ctx context.Context, c *configs.Config, log *slog.Logger
 	return databases{live: one, sandbox: one, requests: one, background: one}, err
 }
 
-// databases are the shares of one database in a server: live, sandbox, the
-// request log and the background each have connections of their own, so that none
-// waits for another's.
+// databases holds the connections of a server to one database. Live, sandbox, the request log
+// and the background each have their own, so that none waits for another's.
 type databases struct {
 	live, sandbox ports.Database
 	requests      ports.Database // only to write the request log
@@ -48,7 +47,7 @@ func (d databases) Close() error {
 	return errors.Join(failed...)
 }
 
-// allOf are the databases, each of them once.
+// allOf lists the databases, each of them once.
 func allOf(d databases) []ports.Database {
 	if d.live == d.background {
 		return onlyOne(d.background)
@@ -56,15 +55,15 @@ func allOf(d databases) []ports.Database {
 	return []ports.Database{d.live, d.sandbox, d.requests, d.background}
 }
 
-// The ports that a database is.
+// storageIn and the next functions return the ports that a database implements.
 func storageIn(d ports.Database) ports.Storage   { return d }
 func bookingsIn(d ports.Database) ports.Bookings { return d }
 
-// requestLogIn is where servers write the request log.
+// requestLogIn returns where servers write the request log.
 func requestLogIn(d databases) ports.RequestLog { return d.requests }
 
-// onlyOne is the databases of a process that serves no customers.
+// onlyOne lists the one database of a process that serves no customers.
 func onlyOne(d ports.Database) []ports.Database { return []ports.Database{d} }
 
-// backgroundOf is the share for work of no environment.
+// backgroundOf returns the share for work of no environment.
 func backgroundOf(d databases) ports.Database { return d.background }

@@ -13,8 +13,8 @@ import (
 	"waybill/ports"
 )
 
-// dependencies are the readiness checks of the services behind prices: without one
-// a process serves everything but prices.
+// dependencies holds the readiness checks of the services behind prices. Without one of them a
+// process serves everything but prices.
 type dependencies []opsapi.Check
 
 func newDependencies(c *configs.Config, routing routingEngine) dependencies {
@@ -30,7 +30,7 @@ func newDependencies(c *configs.Config, routing routingEngine) dependencies {
 	return beside
 }
 
-// newBoard tells people also which of these do not answer.
+// newBoard returns the dashboard, which also shows which dependencies do not respond.
 func newBoard(s ports.Storage, c ports.Clock, beside dependencies) *reports.Board {
 	var services []reports.PriceService
 	for _, check := range beside {
@@ -39,8 +39,8 @@ func newBoard(s ports.Storage, c ports.Clock, beside dependencies) *reports.Boar
 	return reports.NewBoard(s, c, services...)
 }
 
-// warn logs, a line each, which services do not answer as a process starts. The
-// start goes on: they may come up later.
+// warn logs, a line each, which services do not respond as a process starts. The start
+// continues: they may come up later.
 func (d dependencies) warn(ctx context.Context, log *slog.Logger) {
 	for _, check := range d {
 		ctx, cancel := context.WithTimeout(ctx, telemetry.CountTimeout)

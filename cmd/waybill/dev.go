@@ -57,15 +57,15 @@ func (p *commands) dev() *cobra.Command {
 	return cmd
 }
 
-// devServer is what dev serves with.
+// devServer holds what dev serves with.
 type devServer struct {
 	service *service
 	servers *listeners
 	close   func()
 }
 
-// beginDev opens the listeners before it wipes or makes anything: a taken port is
-// the usual reason why a start fails.
+// beginDev opens the listeners before it deletes or creates anything: a port in use is the
+// usual reason why a start fails.
 func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs.Config, reset bool) (d devServer, err error) {
 	if reset {
 		if err := settings.MayReset(dir, c); err != nil {
@@ -120,8 +120,8 @@ func (p *commands) openDev(ctx context.Context, servers *listeners, c *configs.C
 	return openService(ctx, c, servers.urls(c), log)
 }
 
-// adoptPepper takes the database over: the pepper is the data directory's, and
-// the database may have belonged to another one before.
+// adoptPepper makes the database accept the pepper of the data directory. The database may have
+// belonged to another directory before.
 func adoptPepper(ctx context.Context, s *service) error {
 	replaced, err := s.seed.Tenants.AdoptPepper(ctx)
 	if err == nil && replaced {
@@ -131,8 +131,8 @@ func adoptPepper(ctx context.Context, s *service) error {
 	return err
 }
 
-// welcome makes the demo customer, writes dev.env, and prints what a person,
-// or with --json a script, needs next.
+// welcome creates the demo customer, writes dev.env, and prints what a person, or with --json a
+// script, needs next.
 func (p *commands) welcome(ctx context.Context, dir settings.DataDir, s *service, servers *listeners, c *configs.Config) error {
 	before, err := settings.ReadEnvFile(dir.DevEnv())
 	if err != nil {

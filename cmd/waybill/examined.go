@@ -16,7 +16,7 @@ import (
 	"waybill/ports"
 )
 
-// doctor examines what a start with the settings would open.
+// doctor returns the command that checks what a start with the settings would open.
 func (p *commands) doctor() *doctor.Commands {
 	return &doctor.Commands{CommandLine: p.CommandLine, Instruments: doctor.Instruments{
 		Database: func(ctx context.Context, c *configs.Config) (doctor.Database, func(), error) {

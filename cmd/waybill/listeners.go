@@ -9,12 +9,12 @@ import (
 	"waybill/configs"
 )
 
-// listeners are the TCP listeners of a server process.
+// listeners holds the TCP listeners of a server process.
 type listeners struct {
-	live, sandbox, ops, portal net.Listener // portal: nil where there is none
+	live, sandbox, ops, portal net.Listener // portal: nil if there is none
 }
 
-// place is where a listener is to be.
+// place says which address a listener opens, and for what.
 type place struct {
 	to               *net.Listener
 	address, usedFor string
@@ -34,7 +34,7 @@ func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 	return l, l.open(ctx, c, places...)
 }
 
-// urls is how clients reach the service at these listeners.
+// urls returns how clients reach the service at these listeners.
 func (l *listeners) urls(c *configs.Config) settings.PublicURLs {
 	return settings.PublicURLsOf(c, settings.Origin(l.live), settings.Origin(l.sandbox)).WithPortal(c, l.portal).WithConsole(c, l.ops)
 }
@@ -45,7 +45,7 @@ func listenOps(ctx context.Context, c *configs.Config) (*listeners, error) {
 	return l, l.open(ctx, c, place{&l.ops, c.OpsAddr, settings.WorkerOpsUse})
 }
 
-// open opens all listeners, or none and tells everything that is in the way.
+// open opens all listeners, or none and returns every reason.
 func (l *listeners) open(ctx context.Context, c *configs.Config, places ...place) error {
 	var failed term.StartErrors
 	for _, place := range places {
@@ -63,8 +63,7 @@ func (l *listeners) open(ctx context.Context, c *configs.Config, places ...place
 	return nil
 }
 
-// close closes the listeners that are still open; a server has closed its own
-// already.
+// close closes the listeners that are still open. A server has closed its own already.
 func (l *listeners) close() {
 	for _, listener := range []net.Listener{l.live, l.sandbox, l.ops, l.portal} {
 		if listener != nil {

@@ -1,6 +1,6 @@
-// Command waybill is the whole product: the API servers, and the commands by which
-// operators run them. It composes: adapters.go chooses the technology behind each port,
-// wire.go joins them, serve, worker and dev run them. Other commands are in adapters/cli.
+// Command waybill is the whole product: the API servers, and the commands with which operators
+// run them. It composes: adapters.go chooses the technology behind each port, wire.go joins
+// them, serve, worker and dev run them. Other commands are in adapters/cli.
 package main
 
 import (
@@ -13,17 +13,17 @@ import (
 	"syscall"
 )
 
-// gcPercent lets the heap, some 10 MB for an idle process, grow to five times what is in
-// use. Go's default of 100 spends more processor time on collections than small requests
-// take. GOMEMLIMIT, which the units and the compose file set, bounds the memory.
+// gcPercent lets the heap, some 10 MB for an idle process, grow to five times the memory in
+// use. Go's default of 100 spends more processor time on collections than small requests take.
+// GOMEMLIMIT, which the units and the compose file set, limits the memory.
 const gcPercent = 400
 
 func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	// The program logs by slog. Only net/http writes here, and what it writes is the text of
-	// a stranger: bytes that a receiver of webhooks sent without being asked.
+	// The program logs with slog. Only net/http writes here, and it writes the text of a
+	// stranger: bytes that a receiver of webhooks sent unasked.
 	log.SetOutput(io.Discard)
 	os.Exit(run(untilSignal(context.Background()), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }

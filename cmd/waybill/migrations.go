@@ -10,8 +10,8 @@ import (
 	"waybill/ports"
 )
 
-// migrateUp opens the database first: a migration has no time-out that would soon
-// show a database that is gone. pending tells whether a step was missing.
+// migrateUp opens the database first: a migration has no timeout that would soon report a
+// missing database. pending says whether a migration was missing.
 func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error) {
 	store, closeStore, err := newDatabase(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -27,7 +27,7 @@ func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error)
 	return pending || asked != nil, nil
 }
 
-// schemaOf is the state of the schema.
+// schemaOf returns the state of the schema.
 func schemaOf(ctx context.Context, c *configs.Config) (schema ports.SchemaStatus, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -23,17 +23,17 @@ import (
 	"waybill/ports"
 )
 
-// newFailedOperators is how often an address may present no valid operator token.
+// newFailedOperators limits how often an address may present no valid operator token.
 func newFailedOperators() access.FailedOperators {
 	return access.FailedOperators{Limit: 60, Window: time.Minute}
 }
 
-// newManagement is what the operations API of a server works with.
+// newManagement returns what the operations API of a server needs.
 func newManagement(u opsapi.UseCases, keys cursorKeys, urls settings.PublicURLs, m *opsapi.Metrics) *opsapi.Management {
 	return &opsapi.Management{UseCases: u, CursorKeys: keys, TrackingBaseURL: urls.Tracking, PortalBaseURL: urls.Portal, Metrics: m}
 }
 
-// newPasskeys are those of the portal's host.
+// newPasskeys returns the passkeys of the portal's host.
 func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
 	return passkeys.New(urls.Portal)
 }
@@ -51,7 +51,7 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 	})
 }
 
-// newConsole is the site of the staff, which is on the operations listener.
+// newConsole returns the site of the staff, which is on the operations listener.
 func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
 	n ports.Normalizer, m *pages.Metrics, log *slog.Logger) (*console.Console, error) {
 	streets, err := newStreets(c)
@@ -65,7 +65,7 @@ func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls se
 		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n, API: o.API(), Streets: streets, Metrics: m}), err
 }
 
-// newStreets is the street map of the console; nil: there is none.
+// newStreets returns the street map of the console, or nil without one.
 func newStreets(c *configs.Config) (ports.MapTiles, error) {
 	if c.MapFile == "" {
 		return nil, nil
@@ -77,7 +77,7 @@ func newStreets(c *configs.Config) (ports.MapTiles, error) {
 	return tiles, nil
 }
 
-// newCompany are the sign-ins at the company's identity provider, if there is one.
+// newCompany returns the sign-ins at the company's identity provider, if there is one.
 func newCompany(a *people.Access, c *configs.Config, urls settings.PublicURLs, clock ports.Clock) *people.Company {
 	if c.OIDCIssuer == "" {
 		return people.NewCompany(a, nil, nil)
@@ -85,13 +85,14 @@ func newCompany(a *people.Access, c *configs.Config, urls settings.PublicURLs, c
 	return people.NewCompany(a, newIdentityProvider(c, urls.Console, clock), domain.MakeRoleRules(c.OIDCRoles))
 }
 
-// newIdentityProvider is the client of the company's identity provider for a console at an address.
+// newIdentityProvider returns the client of the company's identity provider for a console at an
+// address.
 func newIdentityProvider(c *configs.Config, at string, clock ports.Clock) *oidc.Provider {
 	return oidc.New(oidc.Config{Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID,
 		ClientSecret: c.OIDCClientSecret.Reveal(), GroupsClaim: c.OIDCGroupsClaim, RedirectURL: pages.CompanyBack(at, console.Prefix)}, clock)
 }
 
-// operationsOfAPI are the routes of the public API as its description tells them.
+// operationsOfAPI returns the routes of the public API from its description.
 func operationsOfAPI() (all []pages.Operation) {
 	for _, o := range httpapi.Operations() {
 		all = append(all, pages.Operation(o))

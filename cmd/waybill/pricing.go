@@ -14,8 +14,8 @@ import (
 	"waybill/configs"
 )
 
-// servePricing serves the tariff over the pricing protocol until ctx ends, and
-// announces its URL.
+// servePricing serves the tariff over the pricing protocol until ctx ends, and announces its
+// URL.
 func (p *commands) servePricing(ctx context.Context, c *configs.Config, addr string, announce func(url string) error) error {
 	log := p.log(c, false)
 	c.PricingURL = "" // in a file that servers share it names this very service

@@ -13,10 +13,9 @@ import (
 	"waybill/ports"
 )
 
-// parts are the dependencies that the use cases of both environments share. The
-// database is not among them, nor is anything that waits for it: batches of
-// bookings, batched look-ups, remembered keys. So no request of one environment
-// waits for the other's.
+// parts holds the dependencies that the use cases of both environments share. The database is
+// not among them, nor is anything that waits for it: batches of bookings, batched look-ups,
+// cached keys. So no request of one environment waits for the other's.
 type parts struct {
 	Limiter       ports.RateLimiter
 	Limits        access.Limits
@@ -42,7 +41,7 @@ type parts struct {
 	AllowPrivate webhooks.AllowPrivate
 }
 
-// products are the use cases of customers, separate for each environment.
+// products holds the use cases of customers, separate for each environment.
 type products struct {
 	live, sandbox httpapi.UseCases
 }
@@ -56,10 +55,10 @@ func (p products) each(do func(httpapi.UseCases)) {
 	do(p.sandbox)
 }
 
-// stop lets no bulk begin another item.
+// stop lets no bulk request begin another item.
 func (p products) stop() { p.each(func(u httpapi.UseCases) { u.Bulk.Stop() }) }
 
-// forget makes the keys of an application be looked up again.
+// forget removes the keys of an application from the caches.
 func (p products) forget(application domain.ID) {
 	p.each(func(u httpapi.UseCases) { u.Admission.Forget(application) })
 }

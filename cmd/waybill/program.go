@@ -18,17 +18,17 @@ import (
 	"waybill/configs"
 )
 
-// commands are those that run a process, and what all others are made with.
+// commands holds the commands that run a process, and what creates all others.
 type commands struct {
 	*settings.CommandLine
-	outputs []*telemetry.LogWriter // of a server: what is written to them is to be flushed
+	outputs []*telemetry.LogWriter // of a server: flushed at its end
 }
 
-// flushLog is how long the end of a process waits for whoever reads its log.
+// flushLog limits how long the end of a process waits for whoever reads its log.
 const flushLog = time.Second
 
-// run does what the arguments ask for until it is done or ctx ends, and
-// returns the exit code. Data goes to stdout, everything else to stderr.
+// run does what the arguments ask for until it is done or ctx ends, and returns the exit code.
+// Data goes to stdout, everything else to stderr.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
 	p := &commands{CommandLine: &settings.CommandLine{Program: &term.Program{Environ: environ, Stdout: stdout, Stderr: stderr}}}
 	defer p.flush()
@@ -62,7 +62,7 @@ func (p *commands) root() *cobra.Command {
 	root.SetUsageFunc(term.PrintUsage)
 	root.SetHelpCommand(term.Help())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // the name of a function in Go says nothing to people
+		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // the name of a Go function means nothing to people
 		return term.Usagef(cmd, "%s", problem)
 	})
 	flags := root.PersistentFlags()
@@ -77,8 +77,8 @@ func (p *commands) root() *cobra.Command {
 	return root
 }
 
-// log makes the logger of a server and logs what is odd about its settings.
-// In auto format a program that people watch writes text.
+// log creates the logger of a server and logs warnings about its settings. In auto format a
+// program that people watch writes text.
 func (p *commands) log(c *configs.Config, watched bool) *slog.Logger {
 	p.waitForNoReader()
 	asJSON := c.LogFormat == "json" || c.LogFormat == "auto" && !watched
@@ -89,8 +89,8 @@ func (p *commands) log(c *configs.Config, watched bool) *slog.Logger {
 	return log
 }
 
-// waitForNoReader lets a server go on whose stdout or stderr is a pipe that nobody reads, or whose
-// reader has ended: of that, Go would end the process. Other commands wait, and end.
+// waitForNoReader keeps a server running whose stdout or stderr is a pipe without a reader. Go
+// would end the process. Other commands wait, and end.
 func (p *commands) waitForNoReader() {
 	for _, output := range []*io.Writer{&p.Stdout, &p.Stderr} {
 		if file, ok := (*output).(*os.File); ok {

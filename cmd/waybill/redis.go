@@ -11,16 +11,15 @@ import (
 	"waybill/configs"
 )
 
-// newRedis makes the client that limits and invalidations share, nil
-// where no Redis is set. It connects to nothing yet: a server starts, serves
-// and ends without its Redis.
+// newRedis creates the client that rate limits and invalidations share, or nil without a Redis
+// setting. It does not connect yet: a server starts, serves and ends without its Redis.
 func newRedis(c *configs.Config) (*redis.Client, func(), error) {
 	return redisOf(c, openRedis)
 }
 
-// queueRedis is the client of the queue, nil where no Redis is set. The queue
-// polls all the time, from several workers, and must not keep the limiter, which
-// has milliseconds, waiting for a connection.
+// queueRedis is the client of the queue, nil without a Redis setting. The queue polls all the
+// time, from several workers. It must not make the limiter, which has milliseconds, wait for a
+// connection.
 type queueRedis struct{ *redis.Client }
 
 func newQueueRedis(ctx context.Context, c *configs.Config, log *slog.Logger) (queueRedis, func(), error) {

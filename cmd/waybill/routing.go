@@ -13,15 +13,15 @@ import (
 	"waybill/ports"
 )
 
-// routingEngine measures roads for the prices of this process; nil where
-// none is set, and where a pricing service measures for itself.
+// routingEngine measures roads for the prices of this process. It is nil if none is set, and if
+// a pricing service measures for itself.
 type routingEngine struct{ *valhalla.Client }
 
 func newRoutingEngine(c *configs.Config) (routingEngine, func(), error) {
 	return tracedRoutingEngine(c, nil, nil)
 }
 
-// tracedRoutingEngine is newRoutingEngine in a process that may be traced.
+// tracedRoutingEngine returns the result of newRoutingEngine, with traces if they are on.
 func tracedRoutingEngine(c *configs.Config, f *tracing, o *telemetry.Outages) (routingEngine, func(), error) {
 	if c.RoutingURL == "" || c.PricingURL != "" {
 		return routingEngine{}, func() {}, nil
@@ -35,8 +35,8 @@ func tracedRoutingEngine(c *configs.Config, f *tracing, o *telemetry.Outages) (r
 	return routingEngine{client}, client.Close, nil
 }
 
-// newRouting asks the routing engine for what is not known yet. Only where there is no
-// routing engine may a straight line stand in for a road.
+// newRouting returns a cache in front of the routing engine. Only without a routing engine may
+// a straight line stand in for a road.
 func newRouting(engine routingEngine, r prometheus.Registerer, f *tracing) (ports.Routing, error) {
 	if engine.Client == nil {
 		return routing.NewStraightLine(), nil

@@ -9,20 +9,20 @@ import (
 	"waybill/configs"
 )
 
-// secretKey is what a process does about the key of signing secrets.
+// secretKey checks the key of signing secrets at the start of a process.
 type secretKey struct {
 	use    *webhooks.SecretKey
 	config *configs.Config
 	log    *slog.Logger
 }
 
-// confirm refuses a key that cannot open the stored secrets. Its error names the
-// setting, never the key.
+// confirm refuses a key that cannot open the stored secrets. Its error names the setting, never
+// the key.
 func (k *secretKey) confirm(ctx context.Context) error {
 	return settings.SecretKeyRefused(k.use.Confirm(ctx), k.config)
 }
 
-// adopt takes the database over, as adoptPepper does.
+// adopt makes the database accept the key, like adoptPepper.
 func (k *secretKey) adopt(ctx context.Context) error {
 	replaced, err := k.use.Adopt(ctx)
 	if err == nil && replaced {
@@ -32,5 +32,5 @@ func (k *secretKey) adopt(ctx context.Context) error {
 	return err
 }
 
-// rotates reports whether the key is being changed.
+// rotates reports whether the key is being rotated.
 func (k *secretKey) rotates() bool { return len(k.config.SecretKeyPrevious) > 0 }

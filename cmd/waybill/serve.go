@@ -69,8 +69,8 @@ func (p *commands) serve() *cobra.Command {
 	return cmd
 }
 
-// announce logs that a process in production is about to begin and, with
-// --json, tells a script where it listens.
+// announce logs that a process in production is about to begin and, with --json, tells a script
+// where it listens.
 func (p *commands) announce(v admin.ServingView, c *configs.Config, log *slog.Logger) error {
 	log.Info("starting", "version", version, "database", c.DatabaseURL.String(), "redis", c.RedisURL.String())
 	settings.WarnOfProduction(c, v.Live != "", log)

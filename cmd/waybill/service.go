@@ -31,8 +31,8 @@ import (
 	"waybill/ports"
 )
 
-// service is a server process: both APIs, the operators' listener and their
-// background work, on one store.
+// service is a server process: both APIs, the operators' listener and their background work, on
+// one database.
 type service struct {
 	apis       apis
 	ops        *opsapi.API
@@ -54,8 +54,8 @@ type service struct {
 	news          ports.FanoutNews
 }
 
-// hearFanouts wakes listeners here for what other processes commit. It hears nothing while none
-// waits: every word would wake every server.
+// hearFanouts wakes webhook listeners here when other processes commit events. It subscribes
+// only while a listener waits: every message would wake every server.
 func (s *service) hearFanouts(ctx context.Context) {
 	listeners := s.products.sandbox.Listeners // live has none
 	for s.news != nil && listeners.Awaited(ctx) {
@@ -69,7 +69,7 @@ func (s *service) hearFanouts(ctx context.Context) {
 	}
 }
 
-// serveAndWork answers requests and does what becomes due, in this one process.
+// serveAndWork serves requests and runs background jobs, in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 	p := s.process(l, "dev")
 	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)), s.jobs.Task(periodic.Reports(s.store)))
@@ -107,7 +107,7 @@ func (s *service) process(l *listeners, role string) *server.Process {
 	}
 }
 
-// apis are the public API in its two environments.
+// apis holds the public API in its two environments.
 type apis struct {
 	live, sandbox *httpapi.API
 }

@@ -11,7 +11,7 @@ import (
 	"waybill/configs"
 )
 
-// trackingSites are the tracking pages on a listener of the API.
+// trackingSites holds the tracking pages on a listener of the API.
 type trackingSites []httpapi.Site
 
 func newTrackingPages(t *deliveries.Tracking, w *deliveries.Watches, c *configs.Config, log *slog.Logger,
@@ -19,8 +19,8 @@ func newTrackingPages(t *deliveries.Tracking, w *deliveries.Watches, c *configs.
 	return trackingpage.New(t, w, trackingpage.Options{TrustedProxies: c.TrustedProxies, Log: log, Metrics: m})
 }
 
-// newTrackingSites puts the pages at their own path and at the one of their
-// public address, so that a proxy need not change paths.
+// newTrackingSites serves the pages at their own path and at the one of their public address,
+// so that a proxy need not change paths.
 func newTrackingSites(pages *trackingpage.Pages, urls settings.PublicURLs) trackingSites {
 	var sites trackingSites
 	for _, path := range trackingpage.Paths(urls.Tracking) {
@@ -29,8 +29,8 @@ func newTrackingSites(pages *trackingpage.Pages, urls settings.PublicURLs) track
 	return sites
 }
 
-// newDocs is the documentation, served beside the sandbox API: it needs no key,
-// and its reference calls the API of its own origin only.
+// newDocs returns the documentation, served next to the sandbox API: it needs no key, and its
+// reference calls the API of its own origin only.
 func newDocs(c *configs.Config, urls settings.PublicURLs) []httpapi.Site {
 	limits := newLimits(c)
 	site := docsite.New(docsite.Options{

@@ -15,16 +15,17 @@ import (
 	"waybill/ports"
 )
 
-// flushTimeout is how long the end of a process waits for its last spans.
+// flushTimeout limits how long the end of a process waits for its last spans.
 const flushTimeout = 5 * time.Second
 
-// tracing puts spans around adapters. It is nil where no collector is named, and
-// then returns the adapters unchanged: traces cost nothing.
+// tracing adds spans to adapters. It is nil without a collector, and then returns the adapters
+// unchanged: traces cost nothing.
 type tracing telemetry.Tracing
 
-// newTracing reads the variables of OpenTelemetry, which are no settings of
-// ours: OTEL_EXPORTER_OTLP_ENDPOINT switches traces on. They are often set for all programs of a
-// cluster, so that a value which cannot be used is warned of, and the process goes on without traces.
+// newTracing reads the variables of OpenTelemetry, which are no settings of ours.
+// OTEL_EXPORTER_OTLP_ENDPOINT switches traces on. They are often set for all programs of a
+// cluster, so an invalid value is only logged as a warning, and the process runs without
+// traces.
 func newTracing(ctx context.Context, r prometheus.Registerer, log *slog.Logger) (*tracing, func(), error) {
 	if !telemetry.TracingWanted(os.Environ()) {
 		return nil, func() {}, nil
@@ -53,7 +54,7 @@ func (f *tracing) requests() httpapi.Trace {
 	return f.tracing().Request
 }
 
-// headers names the span of a call to a service of our own.
+// headers names the span of a request to a service of our own.
 func (f *tracing) headers() func(context.Context, http.Header) {
 	if f == nil {
 		return nil
@@ -61,7 +62,7 @@ func (f *tracing) headers() func(context.Context, http.Header) {
 	return f.tracing().Inject
 }
 
-// openShared opens the database for a server that may be traced.
+// openShared opens the database for a server, with traces if they are on.
 func openShared(ctx context.Context, c *configs.Config, log *slog.Logger, f *tracing) (databases, func(), error) {
 	d, closeStores, err := openBy(ctx, c, log, storageOf(c).opened)
 	if err != nil {
@@ -73,7 +74,7 @@ func openShared(ctx context.Context, c *configs.Config, log *slog.Logger, f *tra
 	return d, closeStores, nil
 }
 
-// openTraced is newDatabase in a process that may be traced.
+// openTraced opens the database like newDatabase, with traces if they are on.
 func openTraced(ctx context.Context, c *configs.Config, log *slog.Logger, f *tracing) (ports.Database, func(), error) {
 	d, closeStore, err := newDatabase(ctx, c, log)
 	if err != nil {

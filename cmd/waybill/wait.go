@@ -27,21 +27,21 @@ import (
 	"waybill/ports"
 )
 
-// A process that starts while its database is away waits for it: it need not be
-// started again, and a service manager that counts failed starts does not give
-// up. A failure that waiting does not mend, such as a wrong password, ends it at
-// once; so does any failure of a command that a person runs.
+// A process that starts while its database is away waits for it. Nobody has to restart it, and
+// a service manager that counts failed starts does not give up. A failure that waiting does not
+// fix, such as a wrong password, ends it at once. So does any failure of a command that a
+// person runs.
 
-// The pauses between two tries.
+// The pauses between two attempts.
 const (
 	firstPauseOfStart = 500 * time.Millisecond
 	mostPauseOfStart  = 10 * time.Second
 )
 
-// awaitDatabase opens what a process works with once its database can be opened. It returns
-// the error of open where no waiting helps, and that of ctx where the process was told to end
-// meanwhile. While it waits the operations listener answers health checks, and the other ones
-// answer 503 with Retry-After.
+// awaitDatabase waits for the database and then opens what a process needs. It returns the
+// error of open if waiting does not help, and that of ctx if the process was told to end
+// meanwhile. While it waits the operations listener serves health checks, and the other ones
+// respond 503 with Retry-After.
 func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger, open func() error) error {
 	err := open()
 	if !worthAwaiting(c, err) {
@@ -66,8 +66,8 @@ func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *sl
 	return err
 }
 
-// reachable tries the database alone: what else a process opens is not made, and perhaps logged,
-// at each try.
+// reachable tries the database alone. Nothing else that a process opens is created, and perhaps
+// logged, at each attempt.
 func reachable(ctx context.Context, c *configs.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -78,7 +78,8 @@ func reachable(ctx context.Context, c *configs.Config) error {
 	return store.Close()
 }
 
-// unlessEnded is the error of a start, and none of one that was told to end while it waited.
+// unlessEnded returns the error of a start, and nil for one that was told to end while it
+// waited.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -86,8 +87,7 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// worthAwaiting reports whether an error may go away by itself. A file does not
-// come back.
+// worthAwaiting reports whether an error may go away by itself. A file does not come back.
 func worthAwaiting(c *configs.Config, err error) bool {
 	return err != nil && !strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) && !errors.Is(err, gormstore.ErrPooler) &&
 		ports.StorageUnavailable(err)
@@ -111,8 +111,8 @@ func (w *waiting) check(context.Context) error {
 	return errors.New(term.Plainly(w.why))
 }
 
-// serve answers at all listeners until the function it returns is called. The listeners
-// stay open for what comes behind it.
+// serve responds at all listeners until the returned function is called. The listeners stay
+// open for the process that follows.
 func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) (end func()) {
 	ids := newIdentifiers(clock.NewSystem())
 	var management *opsapi.Management
@@ -132,7 +132,7 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
 	}
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = ops.Serve(server.Lent{Listener: l.ops}) }) // its end is asked for below
+	serving.Go(func() { _ = ops.Serve(server.Lent{Listener: l.ops}) }) // the end is requested below
 	people := portal.NotYet()
 	for listener, answering := range map[net.Listener]*http.Server{l.live: notYet, l.sandbox: notYet, l.portal: people} {
 		if listener != nil {

@@ -38,7 +38,7 @@ import (
 	"waybill/ports"
 )
 
-// The ports that a database is.
+// The ports that a database implements.
 var stored = wire.NewSet(storageIn, bookingsIn)
 
 // The adapters that every command needs.
@@ -63,7 +63,7 @@ var product = wire.NewSet(
 	wire.Struct(new(httpapi.UseCases), "*"),
 )
 
-// Where the company delivers.
+// The service area.
 var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), new(*geo.Area)),
 	wire.Bind(new(ports.ServiceOutline), new(*geo.Area)))
 
@@ -73,15 +73,15 @@ var common = wire.NewSet(
 	newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
-// What is done without a request.
-var duties = wire.NewSet(
+// The background jobs.
+var backgroundSet = wire.NewSet(
 	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator,
 	newFanoutNews, newSender, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"),
 	webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.
-var edges = wire.NewSet(
+var listenerSet = wire.NewSet(
 	newAPIs, newCursorKeys, httpapi.NewMetrics,
 	deliveries.NewTracking, deliveries.NewWatches, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
@@ -95,22 +95,21 @@ var operating = wire.NewSet(
 	access.NewOperators, newFailedOperators, opsapi.NewUseCases, opsapi.NewMetrics, newManagement)
 
 // The operators' listener.
-var control = wire.NewSet(
+var opsListenerSet = wire.NewSet(
 	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, telemetry.NewRegistry, telemetry.NewOutages, periodic.NewTeller,
 	wire.Bind(new(periodic.Services), new(*telemetry.Outages)),
 	wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 
-// openService assembles a server process. The function it returns closes the
-// database, after the service has stopped.
+// openService assembles a server process. The returned function closes the database, after the
+// service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*service, func(), error) {
-	wire.Build(openShared, backgroundOf, allOf, foundation, management, sending, common, duties, edges, operating, control,
+	wire.Build(openShared, backgroundOf, allOf, foundation, management, sending, common, backgroundSet, listenerSet, operating, opsListenerSet,
 		wire.Struct(new(admin.Seeder), "*"), wire.Struct(new(service), "*"))
 	return nil, nil, nil
 }
 
-// newProduct assembles the use cases of one environment, on its own share of the
-// database.
+// newProduct assembles the use cases of one environment, on its own share of the database.
 func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.UseCases {
 	wire.Build(stored, product, wire.FieldsOf(new(*parts),
 		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Log", "Retention", "Lease",
@@ -122,7 +121,7 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
 	wire.Build(openTraced, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*clock.Database)), newIdentifiers, newRedis,
 		newEventRenderer, settings.RequestLogKeeping, bulk.NewMoves, deliveries.NewOperations,
-		sending, duties, control, wire.Value(dependencies(nil)), wire.Value((*opsapi.Management)(nil)), wire.Value((*console.Console)(nil)),
+		sending, backgroundSet, opsListenerSet, wire.Value(dependencies(nil)), wire.Value((*opsapi.Management)(nil)), wire.Value((*console.Console)(nil)),
 		wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }
@@ -133,8 +132,8 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 	return nil, nil, nil
 }
 
-// openPricing assembles the pricing service. The function it returns closes the
-// connections to its routing engine.
+// openPricing assembles the pricing service. The returned function closes the connections to
+// its routing engine.
 func openPricing(c *configs.Config, r prometheus.Registerer) (ports.Pricing, func(), error) {
 	wire.Build(newTariff, newRoutingEngine, newRouting, serviceArea, wire.Value((*tracing)(nil)))
 	return nil, nil, nil

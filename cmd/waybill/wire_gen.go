@@ -42,8 +42,8 @@ import (
 
 // Injectors from wire.go:
 
-// openService assembles a server process. The function it returns closes the
-// database, after the service has stopped.
+// openService assembles a server process. The returned function closes the database, after the
+// service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*service, func(), error) {
 	registry := telemetry.NewRegistry()
 	mainTracing, cleanup, err := newTracing(ctx, registry, log)
@@ -342,8 +342,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}, nil
 }
 
-// newProduct assembles the use cases of one environment, on its own share of the
-// database.
+// newProduct assembles the use cases of one environment, on its own share of the database.
 func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.UseCases {
 	portsStorage := storageIn(store)
 	rateLimiter := p.Limiter
@@ -567,8 +566,8 @@ var (
 	_wireTracingValue = (*tracing)(nil)
 )
 
-// openPricing assembles the pricing service. The function it returns closes the
-// connections to its routing engine.
+// openPricing assembles the pricing service. The returned function closes the connections to
+// its routing engine.
 func openPricing(c *configs.Config, r prometheus.Registerer) (ports.Pricing, func(), error) {
 	mainRoutingEngine, cleanup, err := newRoutingEngine(c)
 	if err != nil {
@@ -601,7 +600,7 @@ var (
 
 // wire.go:
 
-// The ports that a database is.
+// The ports that a database implements.
 var stored = wire.NewSet(storageIn, bookingsIn)
 
 // The adapters that every command needs.
@@ -619,7 +618,7 @@ var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 // The use cases of customers, and what they need beyond the foundation.
 var product = wire.NewSet(access.NewAdmission, deliveries.NewQuotes, directory.NewRecipients, directory.NewPickupLocations, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, monitoring.NewRecorder, wire.Struct(new(httpapi.UseCases), "*"))
 
-// Where the company delivers.
+// The service area.
 var serviceArea = wire.NewSet(newServiceArea, wire.Bind(new(ports.ServiceArea), new(*geo.Area)), wire.Bind(new(ports.ServiceOutline), new(*geo.Area)))
 
 // What the use cases of both environments have in common.
@@ -628,13 +627,13 @@ var common = wire.NewSet(
 	newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
-// What is done without a request.
-var duties = wire.NewSet(
+// The background jobs.
+var backgroundSet = wire.NewSet(
 	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newSender, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.
-var edges = wire.NewSet(
+var listenerSet = wire.NewSet(
 	newAPIs, newCursorKeys, httpapi.NewMetrics, deliveries.NewTracking, deliveries.NewWatches, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
 
@@ -643,6 +642,6 @@ var operating = wire.NewSet(
 	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, people.NewRefusals, pages.NewMetrics, deliveries.NewHandling, webhooks.NewEndpoints, audit.New, crypto.NewPasswordHasher, monitoring.NewReadiness, monitoring.NewMachinery, newSharedQueue, wire.Bind(new(ports.Passwords), new(*crypto.PasswordHasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, reports.NewReports, reports.NewMap, newBoard, access.NewOperators, newFailedOperators, opsapi.NewUseCases, opsapi.NewMetrics, newManagement)
 
 // The operators' listener.
-var control = wire.NewSet(
+var opsListenerSet = wire.NewSet(
 	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, telemetry.NewRegistry, telemetry.NewOutages, periodic.NewTeller, wire.Bind(new(periodic.Services), new(*telemetry.Outages)), wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

@@ -21,7 +21,7 @@ import (
 	"waybill/ports"
 )
 
-// worker is a process without an API: it does what becomes due.
+// worker is a process without an API. It runs background jobs.
 type worker struct {
 	background *backgroundJobs
 	notifier   *dispatch.Notifier
@@ -35,9 +35,9 @@ type worker struct {
 	log        *slog.Logger
 }
 
-// workerSettings are the settings that a worker uses. It accepts all others too,
-// so that it can be started with those of serve, and does not show them. The base
-// addresses are for the tracking links in webhooks and mails.
+// workerSettings lists the settings that a worker uses. It accepts all others too, so that it
+// can be started with those of serve, and does not show them. The base addresses are for the
+// tracking links in webhooks and emails.
 var workerSettings = []string{
 	"ops_addr", "live_base_url", "tracking_base_url", "database_pool_size", "database_pooler",
 	"webhook_allow_private", "webhook_retry_schedule", "portal_base_url", "console_base_url", "mail_from", "log_level", "log_format",

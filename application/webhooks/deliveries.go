@@ -7,8 +7,8 @@ import (
 	"waybill/domain"
 )
 
-// Deliveries returns up to Limit+1 of what was, or is to be, sent to an
-// endpoint, newest first. Nothing of it is due before the endpoint's pause ends.
+// Deliveries returns up to Limit+1 webhooks that were, or will be, sent to an endpoint, newest
+// first. None is due before the endpoint's pause ends.
 func (w *Webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter,
 	p domain.PageRequest) ([]domain.WebhookDelivery, error) {
 	e, err := w.Get(ctx, t, endpoint)
@@ -22,15 +22,15 @@ func (w *Webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint dom
 	return found, err
 }
 
-// Delivery is one event for one endpoint, due as in Deliveries; NOT_FOUND where
-// the endpoint is not the application's, or deleted.
+// Delivery returns one event for one endpoint, due as in Deliveries, or NOT_FOUND where the
+// endpoint is deleted or belongs to another application.
 func (w *Webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
 	d, e, err := w.delivery(ctx, t, id)
 	d.DueAt = afterPause(d.DueAt, e.Health)
 	return d, err
 }
 
-// delivery is a webhook as it is stored, and its endpoint.
+// delivery returns a webhook as stored, and its endpoint.
 func (w *Webhooks) delivery(ctx context.Context, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, e domain.WebhookEndpoint,
 	err error) {
 	stored := w.storage.Read().Webhooks
@@ -41,8 +41,8 @@ func (w *Webhooks) delivery(ctx context.Context, t domain.Tenant, id domain.ID) 
 	return d, e, err
 }
 
-// Attempts are the last domain.MaxAttemptsListed attempts, in their order. The
-// time of the next one takes the endpoint's pause into account.
+// Attempts returns the last domain.MaxAttemptsListed attempts, in their order. The time of the next
+// one takes the endpoint's pause into account.
 func (w *Webhooks) Attempts(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.WebhookAttempt, error) {
 	d, e, err := w.delivery(ctx, t, id)
 	if err != nil {
@@ -55,8 +55,8 @@ func (w *Webhooks) Attempts(ctx context.Context, t domain.Tenant, id domain.ID) 
 	return made, err
 }
 
-// afterPause is when something due then is attempted: while the circuit is open
-// nothing is sent.
+// afterPause returns when something due then is attempted. While the circuit is open nothing is
+// sent.
 func afterPause(due *time.Time, h domain.WebhookHealth) *time.Time {
 	if due == nil || h.OpenUntil == nil || h.OpenUntil.Before(*due) {
 		return due

@@ -10,11 +10,11 @@ import (
 	"waybill/ports"
 )
 
-// AllowPrivate lets endpoints have addresses that are not on the public
-// internet, for development.
+// AllowPrivate allows endpoints with addresses that are not on the public internet, for
+// development.
 type AllowPrivate bool
 
-// Webhooks are the use cases of webhook endpoints and of what is sent to them.
+// Webhooks implements the use cases of webhook endpoints and of what is sent to them.
 type Webhooks struct {
 	storage  ports.Storage
 	gate     *idempotency.Gate
@@ -26,10 +26,10 @@ type Webhooks struct {
 	private  AllowPrivate
 	log      *audit.Log
 
-	recoverMost int // by one call
+	recoverMost int // in one call
 }
 
-// New makes the use cases of webhook endpoints.
+// New returns the use cases of webhook endpoints.
 func New(s ports.Storage, g *idempotency.Gate, sealer ports.Sealer, sender ports.WebhookSender, r ports.EventRenderer,
 	c ports.Clock, ids ports.Identifiers, private AllowPrivate,
 ) *Webhooks {
@@ -39,7 +39,7 @@ func New(s ports.Storage, g *idempotency.Gate, sealer ports.Sealer, sender ports
 	}
 }
 
-// Form is an endpoint to be added; see domain.WebhookEndpoint.
+// Form describes an endpoint to add; see domain.WebhookEndpoint.
 type Form struct {
 	URL         string
 	EventTypes  []string
@@ -47,18 +47,18 @@ type Form struct {
 	Enabled     bool
 }
 
-// Get is NOT_FOUND for what is not the application's, and for a listener.
+// Get returns an endpoint of the application, or NOT_FOUND, also for a listener.
 func (w *Webhooks) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
 	return noListener(w.storage.Read().Webhooks.Endpoint(ctx, t, id))
 }
 
-// List returns up to Limit+1 endpoints, oldest first, no listeners.
+// List returns up to Limit+1 endpoints, oldest first, without listeners.
 func (w *Webhooks) List(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error) {
 	return w.storage.Read().Webhooks.Endpoints(ctx, t, p)
 }
 
-// Create adds an endpoint with a secret of its own, which answer alone gets to
-// see. WEBHOOK_URL_NOT_ALLOWED, WEBHOOK_ENDPOINT_LIMIT.
+// Create adds an endpoint with a new secret, which only answer sees. It refuses with
+// WEBHOOK_URL_NOT_ALLOWED or WEBHOOK_ENDPOINT_LIMIT.
 func (w *Webhooks) Create(ctx context.Context, req idempotency.Request,
 	form func() (Form, error), answer func(e domain.WebhookEndpoint, secret string) domain.Answer,
 ) (idempotency.Result, error) {
@@ -82,9 +82,8 @@ func (w *Webhooks) Create(ctx context.Context, req idempotency.Request,
 	}))
 }
 
-// Change updates the fields that are given, and tells answer whether that
-// enabled a disabled endpoint, for which events may be held. A change that
-// changes nothing leaves updated_at alone.
+// Change updates the given fields. It tells answer whether that enabled a disabled endpoint, for
+// which events may be held. A change without effect keeps updated_at.
 func (w *Webhooks) Change(ctx context.Context, req idempotency.Request, id domain.ID,
 	form func() (domain.WebhookEndpointChange, error), answer func(e domain.WebhookEndpoint, enabled bool) domain.Answer,
 ) (idempotency.Result, error) {
@@ -108,8 +107,7 @@ func (w *Webhooks) Change(ctx context.Context, req idempotency.Request, id domai
 	})
 }
 
-// Delete takes an endpoint away, with what is pending for it, and answers with
-// its last state.
+// Delete deletes an endpoint and its pending webhooks, and answers with its last state.
 func (w *Webhooks) Delete(ctx context.Context, req idempotency.Request, id domain.ID,
 	answer func(domain.WebhookEndpoint) domain.Answer) (idempotency.Result, error) {
 	return w.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
@@ -119,8 +117,8 @@ func (w *Webhooks) Delete(ctx context.Context, req idempotency.Request, id domai
 	})
 }
 
-// deletion repeats an attempt whose commit got no answer: where the record is
-// gone by then, it was this one.
+// deletion repeats an attempt whose commit got no answer. Where the record is gone by then, the
+// lost commit deleted it.
 func deletion(attempt idempotency.Attempt) idempotency.Attempt {
 	var last *domain.Answer
 	return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
@@ -135,7 +133,7 @@ func deletion(attempt idempotency.Attempt) idempotency.Attempt {
 	}
 }
 
-// onEndpoint is an attempt in one transaction that holds the endpoint.
+// onEndpoint returns an attempt in one transaction that locks the endpoint.
 func (w *Webhooks) onEndpoint(t domain.Tenant, id domain.ID,
 	fn func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error),
 ) idempotency.Attempt {
@@ -150,8 +148,7 @@ func (w *Webhooks) onEndpoint(t domain.Tenant, id domain.ID,
 	}
 }
 
-// noListener keeps listeners, which have calls of their own, out of those of
-// endpoints.
+// noListener returns NOT_FOUND for listeners, which have calls of their own.
 func noListener(e domain.WebhookEndpoint, err error) (domain.WebhookEndpoint, error) {
 	if err == nil && e.Listener {
 		err = domain.ErrNotFound

@@ -22,19 +22,19 @@ type Endpoints struct {
 	ids      ports.Identifiers
 }
 
-// New makes the use cases.
+// NewEndpoints returns the use cases.
 func NewEndpoints(s ports.Storage, w *Webhooks, c ports.Clock, ids ports.Identifiers) *Endpoints {
 	return &Endpoints{storage: s, webhooks: w, log: audit.New(s, c, ids), clock: c, ids: ids}
 }
 
-// Shown is an endpoint with how it does.
+// Shown is an endpoint with its summary.
 type Shown struct {
 	domain.WebhookEndpoint
 	// Summary counts nothing as due before the endpoint's pause ends.
 	Summary domain.WebhookSummary
 }
 
-// List is all endpoints of an application of the business, oldest first.
+// List returns all endpoints of an application of the business, oldest first.
 func (e *Endpoints) List(ctx context.Context, t domain.Tenant) (all []Shown, err error) {
 	if err := e.owns(ctx, t); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (e *Endpoints) List(ctx context.Context, t domain.Tenant) (all []Shown, err
 	return all, nil
 }
 
-// owns answers domain.ErrNotFound unless the tenant's application is its business's.
+// owns returns domain.ErrNotFound unless the tenant's application belongs to its business.
 func (e *Endpoints) owns(ctx context.Context, t domain.Tenant) error {
 	app, err := e.storage.Read().Tenancy.Application(ctx, t.ApplicationID)
 	if err == nil && (t.BusinessID == "" || app.BusinessID != t.BusinessID) {
@@ -70,7 +70,7 @@ func (e *Endpoints) shown(ctx context.Context, one domain.WebhookEndpoint) (Show
 	return Shown{WebhookEndpoint: one, Summary: sum}, err
 }
 
-// Get is an endpoint of the business.
+// Get returns an endpoint of the business.
 func (e *Endpoints) Get(ctx context.Context, business, id domain.ID) (Shown, error) {
 	one, err := e.storage.Read().Webhooks.EndpointOf(ctx, business, id)
 	if err != nil {
@@ -79,11 +79,11 @@ func (e *Endpoints) Get(ctx context.Context, business, id domain.ID) (Shown, err
 	return e.shown(ctx, one)
 }
 
-// mostUnhealthy is of how many unhealthy endpoints people are told at a time.
+// mostUnhealthy limits the unhealthy endpoints that people see at a time.
 const mostUnhealthy = 10
 
-// Unhealthy are endpoints of the business that will be disabled because they fail, or
-// have been disabled because of their answers: at most 10.
+// Unhealthy returns endpoints of the business that will be disabled because they fail, or were
+// disabled because of their responses: at most 10.
 func (e *Endpoints) Unhealthy(ctx context.Context, business domain.ID) ([]domain.WebhookEndpoint, error) {
 	if business == "" {
 		return nil, domain.ErrNotFound
@@ -91,7 +91,7 @@ func (e *Endpoints) Unhealthy(ctx context.Context, business domain.ID) ([]domain
 	return e.storage.Read().Webhooks.Unhealthy(ctx, business, e.clock.Now().Add(-domain.WarnAfter), "", mostUnhealthy)
 }
 
-// Deliveries is webhooks.Deliveries of an endpoint of the business.
+// Deliveries lists the webhooks of an endpoint of the business, as Webhooks.Deliveries does.
 func (e *Endpoints) Deliveries(ctx context.Context, business, id domain.ID, f domain.WebhookDeliveryFilter,
 	p domain.PageRequest) ([]domain.WebhookDelivery, error) {
 	one, err := e.storage.Read().Webhooks.EndpointOf(ctx, business, id)
@@ -101,14 +101,14 @@ func (e *Endpoints) Deliveries(ctx context.Context, business, id domain.ID, f do
 	return e.webhooks.Deliveries(ctx, one.Tenant, id, f, p)
 }
 
-// Sent is an event as it was sent to an endpoint, or is to be.
+// Sent is an event as it was, or will be, sent to an endpoint.
 type Sent struct {
 	domain.WebhookDelivery
-	Attempts []domain.WebhookAttempt // by number, the last ones
-	Body     []byte                  // nil: it is not kept any more
+	Attempts []domain.WebhookAttempt // the last ones, by number
+	Body     []byte                  // nil: it is no longer stored
 }
 
-// Sent is a webhook of an endpoint of the business.
+// Sent returns a webhook of an endpoint of the business.
 func (e *Endpoints) Sent(ctx context.Context, business, id, delivery domain.ID) (s Sent, err error) {
 	one, err := e.storage.Read().Webhooks.EndpointOf(ctx, business, id)
 	if err != nil {
@@ -137,9 +137,9 @@ type Secret struct {
 	Secret string
 }
 
-// Create adds an endpoint under an ID that was drawn before, with the form that asks for
-// it. However often that is sent, one endpoint is made: all other answers are
-// FORM_ALREADY_SENT. WEBHOOK_URL_NOT_ALLOWED, WEBHOOK_ENDPOINT_LIMIT.
+// Create adds an endpoint under an ID that was drawn with the form. However often the form is sent,
+// one endpoint is made. All other calls return FORM_ALREADY_SENT. It refuses with
+// WEBHOOK_URL_NOT_ALLOWED or WEBHOOK_ENDPOINT_LIMIT.
 func (e *Endpoints) Create(ctx context.Context, by domain.AuditActor, once domain.ID, t domain.Tenant, f Form) (s Secret,
 	err error) {
 	if _, err := domain.ParseID(domain.PrefixWebhookEndpoint, string(once)); err != nil {
@@ -156,7 +156,7 @@ func (e *Endpoints) Create(ctx context.Context, by domain.AuditActor, once domai
 			return domain.AuditRecord{}, err
 		}
 		s.WebhookEndpoint, s.Secret, err = e.webhooks.AddWithin(ctx, tx, once, t, f)
-		if errors.Is(err, ports.ErrIDTaken) { // by the API, or by another business, which is not told
+		if errors.Is(err, ports.ErrIDTaken) { // by the API, or by another business, which is not revealed
 			err = alreadySent()
 		}
 		return record(domain.ActionEndpointCreate, s.WebhookEndpoint, nil), err
@@ -164,8 +164,8 @@ func (e *Endpoints) Create(ctx context.Context, by domain.AuditActor, once domai
 	return s, err
 }
 
-// unsent answers FORM_ALREADY_SENT where an endpoint of the ID was ever made. The business
-// is held until the transaction ends, so that of two forms at once the second one waits.
+// unsent returns FORM_ALREADY_SENT where an endpoint of the ID was ever made. The business stays
+// locked until the transaction ends, so that the second of two concurrent forms waits.
 func unsent(ctx context.Context, tx ports.Stores, business, once domain.ID) error {
 	if _, err := tx.Tenancy.LockBusiness(ctx, business); err != nil {
 		return err
@@ -183,7 +183,8 @@ func alreadySent() *domain.Error {
 		Message: "This form was sent already, and a secret is shown once. If it was not copied, rotate it: the endpoint is in the list."}
 }
 
-// record is a change of an endpoint. Of its address the host is kept: the rest may be secret.
+// record returns the audit record of a change. It keeps only the host of the URL, since the rest
+// may be secret.
 func record(a domain.Action, one domain.WebhookEndpoint, details map[string]string) domain.AuditRecord {
 	if details == nil {
 		details = map[string]string{}
@@ -192,8 +193,8 @@ func record(a domain.Action, one domain.WebhookEndpoint, details map[string]stri
 	return domain.AuditRecord{Action: a, Target: one.ID, BusinessID: one.Tenant.BusinessID, Details: details}
 }
 
-// find is an endpoint that the actor may change: one of the own business, or for the staff
-// of the delivery company one of any.
+// find returns an endpoint that the actor may change: one of their own business, or for the staff
+// of the delivery company any.
 func (e *Endpoints) find(ctx context.Context, by domain.AuditActor, id domain.ID) (domain.WebhookEndpoint, error) {
 	if by.Kind() == domain.ActorOperator {
 		return e.storage.Read().Machinery.Endpoint(ctx, id)
@@ -201,7 +202,7 @@ func (e *Endpoints) find(ctx context.Context, by domain.AuditActor, id domain.ID
 	return e.storage.Read().Webhooks.EndpointOf(ctx, by.BusinessID, id)
 }
 
-// on changes an endpoint that the actor may change, which it holds.
+// on locks and changes an endpoint that the actor may change.
 func (e *Endpoints) on(ctx context.Context, by domain.AuditActor, id domain.ID,
 	change func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error)) error {
 	found, err := e.find(ctx, by, id)
@@ -217,7 +218,7 @@ func (e *Endpoints) on(ctx context.Context, by domain.AuditActor, id domain.ID,
 	})
 }
 
-// Change is webhooks.Change.
+// Change changes an endpoint, as Webhooks.Change does.
 func (e *Endpoints) Change(ctx context.Context, by domain.AuditActor, id domain.ID, c domain.WebhookEndpointChange) error {
 	return e.change(ctx, by, id, nil, c)
 }
@@ -225,8 +226,8 @@ func (e *Endpoints) Change(ctx context.Context, by domain.AuditActor, id domain.
 // ErrEndpointChanged means that an endpoint was changed since it was shown.
 var ErrEndpointChanged = errors.New("the endpoint has changed since it was shown")
 
-// ChangeShown is Change of an endpoint as it was changed last at a time that was shown:
-// ErrEndpointChanged where it was changed after that, and the change would change it again.
+// ChangeShown changes an endpoint whose last change was at shownAt. It returns ErrEndpointChanged
+// where it was changed after that, and the change would change it again.
 func (e *Endpoints) ChangeShown(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt time.Time,
 	c domain.WebhookEndpointChange) error {
 	return e.change(ctx, by, id, &shownAt, c)
@@ -264,7 +265,7 @@ func (e *Endpoints) change(ctx context.Context, by domain.AuditActor, id domain.
 	})
 }
 
-// changes are what a change made other than it was, by name.
+// changes lists the names of what a change made different.
 func changes(before, after domain.WebhookEndpoint) string {
 	var names []string
 	for _, c := range []struct {
@@ -281,9 +282,9 @@ func changes(before, after domain.WebhookEndpoint) string {
 	return strings.Join(names, ",")
 }
 
-// Rotate gives an endpoint, as it was changed last at a time that was shown, a new secret;
-// the one before signs beside it for the overlap. A form that is sent twice rotates once:
-// FORM_ALREADY_SENT, as where the endpoint was changed meanwhile.
+// Rotate gives an endpoint whose last change was at shownAt a new secret. The previous one also
+// signs for the overlap. A form that is sent twice rotates once: FORM_ALREADY_SENT, also where the
+// endpoint was changed meanwhile.
 func (e *Endpoints) Rotate(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt time.Time, overlap time.Duration) (s Secret,
 	err error) {
 	if overlap < 0 || overlap > domain.MaxSecretOverlap {
@@ -306,16 +307,16 @@ func (e *Endpoints) Rotate(ctx context.Context, by domain.AuditActor, id domain.
 	return s, err
 }
 
-// Delete takes an endpoint away, with what is pending for it.
+// Delete deletes an endpoint and its pending webhooks.
 func (e *Endpoints) Delete(ctx context.Context, by domain.AuditActor, id domain.ID) error {
 	return e.on(ctx, by, id, func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error) {
 		return record(domain.ActionEndpointDelete, one, nil), tx.Webhooks.DeleteEndpoint(ctx, one.Tenant, id)
 	})
 }
 
-// Test is webhooks.Test.
+// Test sends a test event, as Webhooks.Test does.
 func (e *Endpoints) Test(ctx context.Context, by domain.AuditActor, id domain.ID) (d domain.WebhookDelivery, err error) {
-	event := e.ids.ID(domain.PrefixEvent) // one, however often the transaction runs
+	event := e.ids.ID(domain.PrefixEvent) // the same, however often the transaction runs
 	err = e.on(ctx, by, id, func(ctx context.Context, tx ports.Stores, one domain.WebhookEndpoint) (domain.AuditRecord, error) {
 		d, err = e.webhooks.TestWithin(ctx, tx, one, event)
 		return record(domain.ActionEndpointTest, one, nil), err
@@ -323,7 +324,7 @@ func (e *Endpoints) Test(ctx context.Context, by domain.AuditActor, id domain.ID
 	return d, err
 }
 
-// Resend asks for one more attempt at a webhook of an endpoint of the business.
+// Resend makes one more attempt of a webhook of an endpoint of the business.
 func (e *Endpoints) Resend(ctx context.Context, by domain.AuditActor, id, delivery domain.ID) error {
 	of, err := e.find(ctx, by, id)
 	if err != nil {

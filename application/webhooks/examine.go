@@ -9,18 +9,18 @@ import (
 
 // Received is a webhook as a receiver got it.
 type Received struct {
-	ReceivedRequest // Secrets has what was pasted
-	// Endpoint is the one that is meant to have sent it; empty: none is known.
+	ReceivedRequest // Secrets holds the pasted ones
+	// Endpoint is its presumed sender; empty: none is known.
 	Endpoint domain.ID
-	// Inbox: the inbox of the sandbox is meant to have sent it.
+	// Inbox is set where the inbox of the sandbox is the presumed sender.
 	Inbox bool
-	// BySecrets: the secrets of the application's endpoints are tried, too. Of them the
-	// verdict tells which one has signed.
+	// BySecrets also tries the secrets of the application's endpoints. The verdict only says which
+	// of them has signed.
 	BySecrets bool
 }
 
-// Examine finds out why the signature of a webhook for an application of the business does
-// not verify. Nothing of it is kept.
+// Examine finds out why the signature of a webhook for an application of the business does not
+// verify. It stores nothing.
 func (e *Endpoints) Examine(ctx context.Context, t domain.Tenant, r Received) (SignatureVerdict, error) {
 	if err := e.owns(ctx, t); err != nil {
 		return SignatureVerdict{}, err
@@ -58,8 +58,8 @@ func (e *Endpoints) Examine(ctx context.Context, t domain.Tenant, r Received) (S
 	return ExamineSignature(q), nil
 }
 
-// addSecrets adds those of all endpoints and listeners of an application, those of the one
-// that is meant to have sent it behind what was pasted.
+// addSecrets adds the secrets of all endpoints and listeners of an application. Those of the
+// presumed sender follow the pasted ones.
 func (e *Endpoints) addSecrets(ctx context.Context, t domain.Tenant, r Received, q *ReceivedRequest) error {
 	all, err := e.storage.Read().Webhooks.Endpoints(ctx, t, domain.PageRequest{Limit: domain.MaxWebhookEndpoints})
 	if err != nil {
@@ -94,8 +94,8 @@ func (e *Endpoints) addSecrets(ctx context.Context, t domain.Tenant, r Received,
 	return nil
 }
 
-// listenerSecrets are the one of new listeners, and those that listeners have kept since
-// the server had another key, the inbox before the others.
+// listenerSecrets returns the secret of new listeners, and those that listeners have kept since the
+// server had another key, with the inbox before the others.
 func (e *Endpoints) listenerSecrets(ctx context.Context, t domain.Tenant) (all []PossibleSecret, err error) {
 	name := "secret of listeners on live"
 	if t.Environment == domain.Sandbox {

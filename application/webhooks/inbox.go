@@ -16,25 +16,24 @@ import (
 )
 
 const (
-	// InboxRows is how many webhooks an inbox shows to who watches it: the newest.
+	// InboxRows is how many of the newest webhooks a watched inbox shows.
 	InboxRows = 200
-	// FirstInboxRows is how many a single look shows.
+	// FirstInboxRows is how many a single Look shows.
 	FirstInboxRows = 20
-	// lookLife is how long an inbox goes on taking webhooks after it was opened, or looked at
-	// once: long enough to fill in a form on a page that does not update itself.
+	// lookLife is how long an inbox receives webhooks after it was opened, or looked at once: long
+	// enough to fill in a form on a page that does not update itself.
 	lookLife = 15 * time.Minute
-	// watchLife is the same after the last watch ended, which is known to be over. It
-	// outlasts a change of pages and of processes.
+	// watchLife is the same after the last watch ended, which is known to be over. It outlasts a
+	// change of pages and of processes.
 	watchLife = 2 * time.Minute
-	// inboxRounds bounds how many full batches one look takes.
+	// inboxRounds limits how many full batches one Look takes.
 	inboxRounds = 5
 )
 
-// Inboxes show people the signed webhooks of an application in the sandbox, as a
-// receiver of its own would get them. An application has one inbox, a listener that
-// takes one place among its endpoints, however many people look at it, and in
-// however many processes. What it takes counts as arrived, so that its rows are the
-// same for everybody, and are there when a process has ended.
+// Inboxes shows people the signed webhooks of an application in the sandbox, as its own receiver
+// would get them. An application has one inbox: a listener that takes one place among its
+// endpoints, for any number of people and processes. What it takes counts as delivered, so its rows
+// are the same for everybody and remain when a process has ended.
 type Inboxes struct {
 	*Listeners
 	audit *audit.Log
@@ -44,15 +43,15 @@ type Inboxes struct {
 	polls map[domain.Tenant]*inboxPoll
 }
 
-// NewInboxes makes the use cases. Nothing runs in it without a watch.
+// NewInboxes returns the use cases. Nothing runs in it without a watch.
 func NewInboxes(l *Listeners, a *audit.Log, log *slog.Logger) *Inboxes {
 	return &Inboxes{Listeners: l, audit: a, log: log, polls: map[domain.Tenant]*inboxPoll{}}
 }
 
-// Inbox is what one has taken.
+// Inbox is the content of an inbox.
 type Inbox struct {
-	Open     bool              // it takes webhooks now
-	Secret   string            // that signs them, as a receiver configures it; empty: it is closed, or only watched
+	Open     bool              // it receives webhooks now
+	Secret   string            // signing secret, as a receiver configures it; empty: the inbox is closed, or only watched
 	Webhooks []ReceivedWebhook // newest first
 }
 
@@ -67,7 +66,7 @@ type ReceivedWebhook struct {
 	Body       []byte
 }
 
-// Open opens the inbox of an application for a person. WEBHOOK_ENDPOINT_LIMIT where the
+// Open opens the inbox of an application for a person. It returns WEBHOOK_ENDPOINT_LIMIT where the
 // application has no place for it.
 func (i *Inboxes) Open(ctx context.Context, by domain.AuditActor, t domain.Tenant) error {
 	_, err := i.find(ctx, t, true, lookLife)
@@ -77,7 +76,7 @@ func (i *Inboxes) Open(ctx context.Context, by domain.AuditActor, t domain.Tenan
 	return err
 }
 
-// Look shows the newest rows of an inbox, and keeps it open where it is open and keep says so.
+// Look returns the newest rows of an inbox. With keep it keeps an open inbox open.
 func (i *Inboxes) Look(ctx context.Context, t domain.Tenant, keep bool) (Inbox, error) {
 	e, err := i.find(ctx, t, keep, lookLife)
 	if errors.Is(err, domain.ErrNotFound) {
@@ -97,7 +96,7 @@ func (i *Inboxes) Look(ctx context.Context, t domain.Tenant, keep bool) (Inbox, 
 	return Inbox{Open: true, Secret: domain.FormatSigningSecret(secrets[0]), Webhooks: received}, nil
 }
 
-// find is the listener of an inbox, which is kept for a time longer where keep says so;
+// find returns the listener of an inbox, and with keep extends its life. It returns
 // domain.ErrNotFound where the inbox is closed.
 func (i *Inboxes) find(ctx context.Context, t domain.Tenant, keep bool, life time.Duration) (domain.WebhookEndpoint, error) {
 	e, err := inboxOf(ctx, i.storage.Read().Webhooks, t)
@@ -107,7 +106,7 @@ func (i *Inboxes) find(ctx context.Context, t domain.Tenant, keep bool, life tim
 	return e, gone(err)
 }
 
-// inboxOf is the oldest listener that is an inbox.
+// inboxOf returns the oldest listener that is an inbox.
 func inboxOf(ctx context.Context, r ports.WebhookReader, t domain.Tenant) (domain.WebhookEndpoint, error) {
 	listeners, err := r.Listeners(ctx, t)
 	if err != nil {
@@ -120,7 +119,7 @@ func inboxOf(ctx context.Context, r ports.WebhookReader, t domain.Tenant) (domai
 	return listeners[at], nil
 }
 
-// errOpened says that the inbox was opened by another call meanwhile.
+// errOpened means that another call opened the inbox meanwhile.
 var errOpened = errors.New("the inbox is open already")
 
 func (i *Inboxes) open(ctx context.Context, by domain.AuditActor, t domain.Tenant) error {
@@ -139,7 +138,7 @@ func (i *Inboxes) open(ctx context.Context, by domain.AuditActor, t domain.Tenan
 	}
 	e.Secrets = []domain.SigningSecret{{Sealed: sealed}}
 	err = i.audit.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		// Storing waits for another call that stores one at this moment.
+		// The insert waits for another call that is storing one.
 		stored, err := tx.Webhooks.InsertEndpoint(ctx, e)
 		if errors.Is(err, ports.ErrEndpointLimit) {
 			err = domain.WebhookEndpointLimit()
@@ -159,8 +158,7 @@ func (i *Inboxes) open(ctx context.Context, by domain.AuditActor, t domain.Tenan
 	return err
 }
 
-// take counts what is due as arrived, and reads what was made for the inbox since then, the
-// newest rows of it.
+// take marks what is due as delivered, and returns the newest rows of the inbox since then.
 func (i *Inboxes) take(ctx context.Context, e domain.WebhookEndpoint, since time.Time, rows int) ([]ReceivedWebhook, error) {
 	for range inboxRounds {
 		due, err := i.outbox.Due(ctx, e.ID, i.clock.Now(), InboxRows)
@@ -192,7 +190,7 @@ func (i *Inboxes) take(ctx context.Context, e domain.WebhookEndpoint, since time
 	return received, nil
 }
 
-// receivedWebhook is signed as of the event, whenever and wherever it is shown.
+// receivedWebhook signs a webhook at the time of its event, whenever and wherever it is shown.
 func receivedWebhook(w ports.OutgoingWebhook, secrets [][]byte) ReceivedWebhook {
 	w.Attempts = 0
 	m := Message(domain.WebhookEndpoint{}, secrets, w, w.CreatedAt)
@@ -200,7 +198,7 @@ func receivedWebhook(w ports.OutgoingWebhook, secrets [][]byte) ReceivedWebhook 
 		Header: m.Header, Body: m.Body}
 }
 
-// arrived are the outcomes of webhooks that an inbox has taken.
+// arrived returns the outcomes of webhooks that an inbox has taken.
 func (i *Inboxes) arrived(e domain.WebhookEndpoint, due []ports.OutgoingWebhook) []ports.WebhookOutcome {
 	now := i.clock.Now()
 	outcomes := make([]ports.WebhookOutcome, len(due))

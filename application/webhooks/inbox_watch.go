@@ -15,14 +15,14 @@ import (
 const (
 	// keepEvery is how often the life of an open inbox is renewed.
 	keepEvery = watchLife / 4
-	// inboxPause lies between two looks, so that those of a burst share one.
+	// inboxPause separates two reads, so that the events of a burst share one.
 	inboxPause = 150 * time.Millisecond
-	// inboxOverlap is how far behind the newest row a look begins: of two events the
-	// later one may be committed first.
+	// inboxOverlap is how far before the newest row a read begins: of two events the later one may
+	// be committed first.
 	inboxOverlap = 10 * time.Second
 )
 
-// InboxWatch is one person's look at an inbox that goes on.
+// InboxWatch is one person's watch of an inbox.
 type InboxWatch struct {
 	all  *Inboxes
 	poll *inboxPoll
@@ -30,11 +30,11 @@ type InboxWatch struct {
 	left sync.Once
 }
 
-// inboxPoll looks at one inbox for all that watch it in this process.
+// inboxPoll reads one inbox for all its watches in this process.
 type inboxPoll struct {
 	tenant domain.Tenant
 	stop   context.CancelFunc
-	ended  chan struct{} // closed when nothing of it runs any more
+	ended  chan struct{} // closed when its goroutine has ended
 
 	watches, keepers int // under the lock of Inboxes
 
@@ -43,15 +43,14 @@ type inboxPoll struct {
 	news   chan struct{} // closed when latest is replaced
 }
 
-// InboxNews is an inbox as it was seen last.
+// InboxNews is the last state of an inbox.
 type InboxNews struct {
 	Inbox
 	Version int   // grows with every change
-	Err     error // why it cannot be seen; nil: it can
+	Err     error // why it cannot be read; nil: it can
 }
 
-// Watch begins a look that goes on, and keeps the inbox open where it is open and keep says so.
-// Close must be called.
+// Watch begins a watch, and with keep keeps an open inbox open. The caller must call Close.
 func (i *Inboxes) Watch(t domain.Tenant, keep bool) *InboxWatch {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -69,7 +68,7 @@ func (i *Inboxes) Watch(t domain.Tenant, keep bool) *InboxWatch {
 	return &InboxWatch{all: i, poll: p, keep: keep}
 }
 
-// Next waits until the inbox is beyond a version, 0 at first. The error is that of ctx.
+// Next waits until the inbox is beyond a version, 0 at first. It returns an error only from ctx.
 func (w *InboxWatch) Next(ctx context.Context, version int) (InboxNews, error) {
 	for {
 		w.poll.mu.Lock()
@@ -86,7 +85,7 @@ func (w *InboxWatch) Next(ctx context.Context, version int) (InboxNews, error) {
 	}
 }
 
-// Close ends the look; after the last one of an inbox nothing of it runs here.
+// Close ends the watch. After the last one of an inbox nothing of it runs here.
 func (w *InboxWatch) Close() {
 	w.left.Do(func() {
 		if w.all.leaveWatch(w) {
@@ -96,7 +95,7 @@ func (w *InboxWatch) Close() {
 	})
 }
 
-// leaveWatch reports whether it was the last one.
+// leaveWatch reports whether it was the last watch of its inbox.
 func (i *Inboxes) leaveWatch(w *InboxWatch) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -117,15 +116,15 @@ func (i *Inboxes) kept(p *inboxPoll) bool {
 	return p.keepers > 0
 }
 
-// inboxLook is what an inbox is looked at with.
+// inboxLook holds what is needed to read an inbox.
 type inboxLook struct {
 	endpoint domain.WebhookEndpoint // zero: none was found
 	found    time.Time
-	woken    <-chan struct{} // something may be due; nil: there was no place to wait at
+	woken    <-chan struct{} // something may be due; nil: there was no place to wait
 	leave    func()
 }
 
-// follow looks until the last watch ends.
+// follow reads until the last watch ends.
 func (i *Inboxes) follow(ctx context.Context, p *inboxPoll) {
 	defer close(p.ended)
 	tick := time.NewTicker(lookEvery)
@@ -138,7 +137,7 @@ func (i *Inboxes) follow(ctx context.Context, p *inboxPoll) {
 		if ctx.Err() != nil {
 			return
 		}
-		p.tell(received, look.endpoint.ID != "", err)
+		p.update(received, look.endpoint.ID != "", err)
 		if err != nil && !failing {
 			i.log.WarnContext(ctx, "an inbox of the portal waits: its webhooks cannot be read", "error", err,
 				"application_id", p.tenant.ApplicationID)
@@ -158,7 +157,7 @@ func (i *Inboxes) follow(ctx context.Context, p *inboxPoll) {
 	}
 }
 
-// lookOnce looks once. Nothing comes of an inbox that is closed.
+// lookOnce reads once. It returns nothing for a closed inbox.
 func (i *Inboxes) lookOnce(ctx context.Context, p *inboxPoll, look *inboxLook) ([]ReceivedWebhook, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -188,7 +187,7 @@ func (i *Inboxes) lookOnce(ctx context.Context, p *inboxPoll, look *inboxLook) (
 	return received, err
 }
 
-// since is from when on rows may be missing.
+// since returns the time from which rows may be missing.
 func (p *inboxPoll) since() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,8 +197,8 @@ func (p *inboxPoll) since() time.Time {
 	return p.latest.Webhooks[0].At.Add(-inboxOverlap)
 }
 
-// tell adds what is new.
-func (p *inboxPoll) tell(received []ReceivedWebhook, open bool, err error) {
+// update adds new rows.
+func (p *inboxPoll) update(received []ReceivedWebhook, open bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := map[domain.ID]bool{}

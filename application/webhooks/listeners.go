@@ -15,22 +15,22 @@ import (
 const (
 	// fetchMost is how many webhooks a listener gets at a time.
 	fetchMost = 16
-	// lookEvery is the interval at which a waiting listener's due webhooks are read
-	// without a Wake: for retries, and for commits of other processes.
+	// lookEvery is the interval at which a waiting listener's due webhooks are read without a
+	// wake-up: for retries, and for commits of other processes.
 	lookEvery = time.Second
-	// maxWaits is how many listeners of an application and environment wait at a
-	// time, in this process: as many as it may have, and no other's.
+	// maxWaits limits how many listeners of an application and environment wait at a time in this
+	// process: as many as it may have.
 	maxWaits = domain.MaxWebhookEndpoints
-	// lookTimeout bounds one look.
+	// lookTimeout limits one read.
 	lookTimeout = 5 * time.Second
 )
 
-// Listeners are endpoints without an address: a program fetches what is due for
-// one and tells how its delivery ended. Only the sandbox has them.
+// Listeners are endpoints without a URL. A program fetches the due webhooks of one and reports the
+// results. Only the sandbox has them.
 //
-// A fetched webhook stays due until the program has told the result, and the next
-// fetch returns it again: a program that dies loses nothing, and one that tells
-// its results with each fetch gets nothing twice.
+// A fetched webhook stays due until its result is reported, and the next fetch returns it again. So
+// a program that dies loses nothing, and one that reports its results with each fetch gets nothing
+// twice.
 type Listeners struct {
 	storage   ports.Storage
 	outbox    ports.WebhookOutbox
@@ -42,18 +42,18 @@ type Listeners struct {
 
 	mu    sync.Mutex
 	waits map[domain.ID]*wait
-	of    map[domain.Tenant]int // waits
-	some  chan struct{}         // one: a listener has begun to wait
-	moves uint64                // beginnings and ends of waits so far
+	of    map[domain.Tenant]int // number of waiting listeners
+	some  chan struct{}         // capacity one: a listener has begun to wait
+	moves uint64                // number of beginnings and ends of waits so far
 }
 
-// wait is a listener that waits.
+// wait is a waiting listener.
 type wait struct {
 	displaced chan struct{} // closed when a later fetch takes the place
-	woken     chan struct{} // one: something may be due
+	woken     chan struct{} // capacity one: something may be due
 }
 
-// NewListeners makes the use cases.
+// NewListeners returns the use cases.
 func NewListeners(s ports.Storage, o ports.WebhookOutbox, g *idempotency.Gate, sealer ports.Sealer,
 	c ports.Clock, ids ports.Identifiers, schedules Schedules,
 ) *Listeners {
@@ -61,14 +61,14 @@ func NewListeners(s ports.Storage, o ports.WebhookOutbox, g *idempotency.Gate, s
 		of: map[domain.Tenant]int{}, some: make(chan struct{}, 1)}
 }
 
-// Get is NOT_FOUND for what is no listener of the application.
+// Get returns a listener of the application, or NOT_FOUND.
 func (l *Listeners) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
 	return onlyListener(l.storage.Read().Webhooks.Endpoint(ctx, t, id))
 }
 
-// Create adds a listener, which lives until it has not fetched for
-// domain.ListenerLife. Its secret is that of all listeners of the application.
-// It takes a place among the endpoints: WEBHOOK_ENDPOINT_LIMIT.
+// Create adds a listener, which lives until it has not fetched for domain.ListenerLife. All
+// listeners of the application share one secret. It takes a place among the endpoints, or returns
+// WEBHOOK_ENDPOINT_LIMIT.
 func (l *Listeners) Create(ctx context.Context, req idempotency.Request, form func() (eventTypes []string, err error),
 	answer func(e domain.WebhookEndpoint, secret string) domain.Answer,
 ) (idempotency.Result, error) {
@@ -114,15 +114,15 @@ func (l *Listeners) Delete(ctx context.Context, req idempotency.Request, id doma
 	})
 }
 
-// ListenerResult is how the delivery of a fetched webhook ended.
+// ListenerResult is the result of a fetched webhook.
 type ListenerResult struct {
 	DeliveryID domain.ID
-	Attempt    int // that it was; 0: not told
+	Attempt    int // number of the attempt; 0: not given
 	Result     domain.WebhookResult
 }
 
-// Report gives a sign of life and records results. A result of what is not due
-// (any more) is passed over: it was told before.
+// Report renews the listener's lease and records results. It skips a result of what is not due (any
+// more), since it was reported before.
 func (l *Listeners) Report(ctx context.Context, t domain.Tenant, id domain.ID, results []ListenerResult) (domain.WebhookEndpoint, error) {
 	e, err := l.outbox.Renew(ctx, id, id.Hex(), domain.ListenerLife)
 	if err != nil {
@@ -151,21 +151,20 @@ func (l *Listeners) Report(ctx context.Context, t domain.Tenant, id domain.ID, r
 	if len(outcomes) == 0 {
 		return e, nil
 	}
-	// No circuit: a developer restarts the receiver and wants to see it work at
-	// once.
+	// There is no circuit: a developer restarts the receiver and wants to see it work at once.
 	return e, gone(l.outbox.Record(ctx, id, id.Hex(), outcomes, domain.WebhookHealth{}))
 }
 
-// FetchedWebhook is a webhook as it is to be forwarded.
+// FetchedWebhook is a webhook to forward.
 type FetchedWebhook struct {
 	domain.WebhookDelivery
 	Header map[string]string
 	Body   []byte
 }
 
-// Await returns what is due, at most fetchMost, as soon as something is, and
-// nothing when ctx ends, or another call for the listener takes its place. While it
-// waits it asks the storage once a second, and holds nothing of it.
+// Await returns what is due, at most fetchMost, as soon as something is. It returns nothing when
+// ctx ends, or another call for the listener takes its place. While it waits it reads the storage
+// once a second, and holds nothing of it.
 func (l *Listeners) Await(ctx context.Context, e domain.WebhookEndpoint) ([]FetchedWebhook, error) {
 	mine, leave, err := l.enter(e)
 	if err != nil {
@@ -190,8 +189,8 @@ func (l *Listeners) Await(ctx context.Context, e domain.WebhookEndpoint) ([]Fetc
 	}
 }
 
-// Awaited returns true as soon as a listener waits, and false when ctx ends. One caller at a time
-// asks.
+// Awaited returns true as soon as a listener waits, and false when ctx ends. It has one caller at a
+// time.
 func (l *Listeners) Awaited(ctx context.Context) bool {
 	for {
 		l.mu.Lock()
@@ -208,7 +207,8 @@ func (l *Listeners) Awaited(ctx context.Context) bool {
 	}
 }
 
-// Unawaited returns when no listener has waited for so long, or twice as long at most, or ctx ends.
+// Unawaited returns when no listener has waited for the given time, or at most twice as long, or
+// ctx ends.
 func (l *Listeners) Unawaited(ctx context.Context, lasting time.Duration) {
 	for before := uint64(0); ; {
 		l.mu.Lock()
@@ -226,7 +226,7 @@ func (l *Listeners) Unawaited(ctx context.Context, lasting time.Duration) {
 	}
 }
 
-// Notify makes the listeners among these endpoints that wait look at once. It is a
+// Notify makes the waiting listeners among these endpoints read at once. It is a
 // ports.FanoutListener.
 func (l *Listeners) Notify(endpoints []domain.ID) {
 	l.mu.Lock()
@@ -241,12 +241,11 @@ func (l *Listeners) Notify(endpoints []domain.ID) {
 func (w *wait) wake() {
 	select {
 	case w.woken <- struct{}{}:
-	default: // it is to look already
+	default: // it will read already
 	}
 }
 
-// look reads and signs what is due. The end of the wait does not interrupt a
-// read.
+// look reads and signs what is due. The end of the wait does not interrupt a read.
 func (l *Listeners) look(ctx context.Context, e domain.WebhookEndpoint) ([]FetchedWebhook, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
 	defer cancel()
@@ -267,7 +266,7 @@ func (l *Listeners) look(ctx context.Context, e domain.WebhookEndpoint) ([]Fetch
 	return fetched, nil
 }
 
-// enter takes the listener's one place among those that wait.
+// enter takes the listener's only place among the waiting ones.
 func (l *Listeners) enter(e domain.WebhookEndpoint) (mine *wait, leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -275,7 +274,7 @@ func (l *Listeners) enter(e domain.WebhookEndpoint) (mine *wait, leave func(), e
 	switch {
 	case before != nil:
 		close(before.displaced)
-	case l.of[e.Tenant] >= maxWaits: // some of them of listeners that were deleted
+	case l.of[e.Tenant] >= maxWaits: // some of them belong to deleted listeners
 		return nil, nil, domain.TooManyListeners(maxWaits)
 	default:
 		l.of[e.Tenant]++
@@ -285,7 +284,7 @@ func (l *Listeners) enter(e domain.WebhookEndpoint) (mine *wait, leave func(), e
 	l.moves++
 	select {
 	case l.some <- struct{}{}:
-	default: // it was told already
+	default: // it was notified already
 	}
 	return mine, func() { l.leave(e, mine) }, nil
 }
@@ -294,7 +293,7 @@ func (l *Listeners) leave(e domain.WebhookEndpoint, mine *wait) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waits[e.ID] != mine {
-		return // the place is another call's
+		return // another call has the place
 	}
 	l.moves++
 	delete(l.waits, e.ID)
@@ -310,7 +309,7 @@ func onlyListener(e domain.WebhookEndpoint, err error) (domain.WebhookEndpoint, 
 	return e, err
 }
 
-// gone tells a listener that has ended.
+// gone returns the error for a listener that has ended.
 func gone(err error) error {
 	if errors.Is(err, ports.ErrEndpointLost) {
 		return domain.ErrNotFound

@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// Message makes the signed request for an attempt at the endpoint that is made now.
+// Message returns the signed request for an attempt that is made now.
 func Message(e domain.WebhookEndpoint, secrets [][]byte, w ports.OutgoingWebhook, now time.Time) ports.WebhookMessage {
 	return ports.WebhookMessage{
 		URL: e.URL, Body: w.Payload, Owner: string(e.Tenant.BusinessID) + " " + string(e.Tenant.Environment),
@@ -21,7 +21,7 @@ func Message(e domain.WebhookEndpoint, secrets [][]byte, w ports.OutgoingWebhook
 	}
 }
 
-// EndpointEvent is an event about an endpoint itself.
+// EndpointEvent returns an event about an endpoint itself.
 func EndpointEvent(r ports.EventRenderer, e domain.WebhookEndpoint, id domain.ID, of domain.EventType, at time.Time) (domain.FeedEvent,
 	error) {
 	payload, err := r.EndpointEvent(e, id, of, at)

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// recoverMost is how many webhooks one call recovers: as many as a busy
-	// database changes in one statement within its time-out.
+	// recoverMost is how many webhooks one call recovers: as many as a busy database changes in one
+	// statement within its time-out.
 	recoverMost = 10_000
 	// recoverGrace allows for the caller's clock and for the time of the request.
 	recoverGrace = time.Minute
 )
 
-// Span is from when until when events are recovered, as it was asked for.
+// Span is the requested period of a recovery.
 type Span struct {
 	Since time.Time
 	Until *time.Time           // nil: now
@@ -30,8 +30,8 @@ type Recovered struct {
 	HasMore bool
 }
 
-// Recover makes what failed, or was held, pending again, each with a schedule
-// of its own. WEBHOOK_ENDPOINT_DISABLED, RECOVERY_RUNNING.
+// Recover makes failed or held webhooks pending again, each with a fresh schedule. It refuses with
+// WEBHOOK_ENDPOINT_DISABLED or RECOVERY_RUNNING.
 func (w *Webhooks) Recover(ctx context.Context, req idempotency.Request, id domain.ID,
 	form func() (Span, error), answer func(Recovered) domain.Answer,
 ) (idempotency.Result, error) {
@@ -51,11 +51,11 @@ func (w *Webhooks) Recover(ctx context.Context, req idempotency.Request, id doma
 	})
 }
 
-// clockTolerance is how far ahead a caller's clock may be when it sends its own
-// time as the start; such a request finds nothing and is no error.
+// clockTolerance is how far ahead a caller's clock may be when it sends its own time as the start.
+// Such a request finds nothing and is no error.
 const clockTolerance = time.Minute
 
-// Recovery is the span as it counts from now.
+// Recovery returns the period of the span as of now.
 func (s Span) Recovery(now time.Time) (domain.Recovery, error) {
 	r := domain.Recovery{Since: s.Since, Until: now, Only: s.Only}
 	if s.Until != nil {
@@ -75,7 +75,7 @@ func (s Span) Recovery(now time.Time) (domain.Recovery, error) {
 	return r, nil
 }
 
-// anyLeft tells whether another recovery of the same span would find something.
+// anyLeft reports whether another recovery of the same span would find something.
 func anyLeft(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, r domain.Recovery) (bool, error) {
 	for _, status := range r.Statuses() {
 		f := domain.WebhookDeliveryFilter{Status: status, CreatedAfter: &r.Since, CreatedBefore: &r.Until}

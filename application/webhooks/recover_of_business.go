@@ -8,18 +8,18 @@ import (
 	"waybill/ports"
 )
 
-// CodeCountChanged is the conflict of a recovery that would send more or less than the
-// person was shown; the details have the count that holds now.
+// CodeCountChanged is the conflict of a recovery that would send more or less than the person was
+// shown. The details have the current count.
 const CodeCountChanged = "RECOVERY_COUNT_CHANGED"
 
 // Recoverable is what a recovery of a period would send now.
 type Recoverable struct {
-	domain.Recovery // with both ends, so that what comes later changes nothing
+	domain.Recovery // with both ends, so that later webhooks change nothing
 	Count           int
-	HasMore         bool // of the period, than one recovery sends
+	HasMore         bool // the period has more than one recovery sends
 }
 
-// Recoverable counts what would be sent of a span, of an endpoint of the business.
+// Recoverable counts what a recovery of a span would send, for an endpoint of the business.
 func (e *Endpoints) Recoverable(ctx context.Context, business, id domain.ID, span Span) (r Recoverable, err error) {
 	one, err := e.storage.Read().Webhooks.EndpointOf(ctx, business, id)
 	if err != nil {
@@ -34,8 +34,8 @@ func (e *Endpoints) Recoverable(ctx context.Context, business, id domain.ID, spa
 	return r, err
 }
 
-// Recover sends what Recoverable counted, and nothing where that is another number by
-// now: RECOVERY_COUNT_CHANGED. WEBHOOK_ENDPOINT_DISABLED, RECOVERY_RUNNING.
+// Recover sends what Recoverable counted, or returns RECOVERY_COUNT_CHANGED where the count has
+// changed. It refuses with WEBHOOK_ENDPOINT_DISABLED or RECOVERY_RUNNING.
 func (e *Endpoints) Recover(ctx context.Context, by domain.AuditActor, id domain.ID, span Span, shown int) (Recovered,
 	error) {
 	var queued Recovered

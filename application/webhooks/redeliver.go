@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// Redeliver asks for one more attempt now, whatever became of those before.
+// Redeliver makes one more attempt now, whatever the earlier results. It refuses with
 // WEBHOOK_ENDPOINT_DISABLED.
 func (w *Webhooks) Redeliver(ctx context.Context, req idempotency.Request, id domain.ID,
 	answer func(domain.WebhookDelivery) domain.Answer) (idempotency.Result, error) {
@@ -25,8 +25,7 @@ func (w *Webhooks) Redeliver(ctx context.Context, req idempotency.Request, id do
 	})
 }
 
-// Resend is Redeliver for the platform's operators, whose calls carry no
-// Idempotency-Key.
+// Resend redelivers for the platform's operators, whose calls carry no Idempotency-Key.
 func (w *Webhooks) Resend(ctx context.Context, by domain.AuditActor, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, err error) {
 	err = w.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if d, err = w.RedeliverWithin(ctx, tx, t, id); err != nil {

@@ -9,8 +9,8 @@ import (
 	"waybill/ports"
 )
 
-// Rotate gives an endpoint a new secret, which answer alone gets to see. The one
-// before signs beside it for the overlap.
+// Rotate gives an endpoint a new secret, which only answer sees. The previous one also signs for
+// the overlap.
 func (w *Webhooks) Rotate(ctx context.Context, req idempotency.Request, id domain.ID, form func() (overlap time.Duration, err error),
 	answer func(e domain.WebhookEndpoint, secret string) domain.Answer,
 ) (idempotency.Result, error) {

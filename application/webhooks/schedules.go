@@ -2,5 +2,5 @@ package webhooks
 
 import "waybill/domain"
 
-// Schedules are the retries of each environment.
+// Schedules holds the retry schedule of each environment.
 type Schedules map[domain.Environment]domain.RetrySchedule

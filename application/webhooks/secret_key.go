@@ -10,33 +10,31 @@ import (
 )
 
 const (
-	// keyCheck is the purpose for which a check is sealed. It is no ID, and so
-	// none of what else is sealed has it.
+	// keyCheck is the purpose for which a check is sealed. It is no ID, so nothing else is sealed
+	// for it.
 	keyCheck = "the check of the secret key"
 	// resealBatch is how many endpoints are read at a time.
 	resealBatch = 100
 )
 
-// SecretKey is the server's key as the storage knows it: signing secrets are
-// sealed under it, and under another one none of them could be opened.
+// SecretKey checks the server's key against the storage. Signing secrets are sealed under it, and
+// under another one none of them could be opened.
 //
-// To change it without a gap every process is given the new key first as a
-// previous one, and seals under it only then: so that each of them can open what
-// any of them has sealed.
+// To change it without a gap, give every process the new key first as a previous one. Only then
+// make it the current one, so that each process can open what any of them has sealed.
 type SecretKey struct {
 	storage ports.Storage
 	sealer  ports.Sealer
 }
 
-// NewSecretKey makes the use cases.
+// NewSecretKey returns the use cases.
 func NewSecretKey(s ports.Storage, sealer ports.Sealer) *SecretKey {
 	return &SecretKey{storage: s, sealer: sealer}
 }
 
-// Confirm refuses a key other than the one the storage's secrets were sealed
-// under, where that is not among the previous ones either. The storage keeps a
-// check of the first key that comes, whatever secrets it has by then. The refusal
-// has the code SECRET_KEY_MISMATCH.
+// Confirm refuses a key other than the one of the storage's secrets, unless that is among the
+// previous ones. The storage keeps a check of the first key that comes, whatever secrets it has by
+// then. The refusal has the code SECRET_KEY_MISMATCH.
 func (k *SecretKey) Confirm(ctx context.Context) error {
 	return k.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		_, stored, err := k.check(ctx, tx)
@@ -48,9 +46,8 @@ func (k *SecretKey) Confirm(ctx context.Context) error {
 	})
 }
 
-// Adopt makes this key the storage's, and tells whether it had one that is not
-// known here: then webhooks go to an endpoint only after its secret was rotated.
-// It is for development alone.
+// Adopt makes this key the storage's, and reports whether it replaced an unknown one. Then webhooks
+// go to an endpoint only after its secret was rotated. It is only for development.
 func (k *SecretKey) Adopt(ctx context.Context) (replaced bool, err error) {
 	err = k.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		fresh, stored, err := k.check(ctx, tx)
@@ -62,11 +59,10 @@ func (k *SecretKey) Adopt(ctx context.Context) (replaced bool, err error) {
 	return replaced && err == nil, err
 }
 
-// Reseal seals under the current key all signing secrets that are under a
-// previous one, then the check, and tells of how many endpoints it did. When it
-// has run, in the last process that got the new key, the old one is needed only
-// for answers that are still replayed. A secret that cannot be opened stays as it
-// is.
+// Reseal seals all signing secrets of a previous key under the current one, then the check, and
+// returns the number of their endpoints. After it has run in the last process that got the new key,
+// the old one is needed only for answers that are still replayed. A secret that cannot be opened
+// stays as it is.
 func (k *SecretKey) Reseal(ctx context.Context) (resealed int, err error) {
 	for after, more := domain.ID(""), true; more; {
 		endpoints, err := k.storage.Read().Webhooks.AllEndpoints(ctx, after, resealBatch)
@@ -94,7 +90,7 @@ func (k *SecretKey) Reseal(ctx context.Context) (resealed int, err error) {
 	})
 }
 
-// resealEndpoint does nothing to one that was deleted meanwhile.
+// resealEndpoint does nothing to an endpoint that was deleted meanwhile.
 func (k *SecretKey) resealEndpoint(ctx context.Context, e domain.WebhookEndpoint) (changed bool, err error) {
 	if anew, err := k.reseal(e); anew == nil || err != nil {
 		return false, err
@@ -117,7 +113,7 @@ func (k *SecretKey) resealEndpoint(ctx context.Context, e domain.WebhookEndpoint
 	return changed && err == nil, err
 }
 
-// reseal is the secrets of an endpoint under the current key; nil where they are.
+// reseal returns the secrets of an endpoint under the current key, or nil where they are already.
 func (k *SecretKey) reseal(e domain.WebhookEndpoint) (anew []domain.SigningSecret, err error) {
 	for i, secret := range e.Secrets {
 		if k.sealer.Current(secret.Sealed) {
@@ -138,7 +134,7 @@ func (k *SecretKey) reseal(e domain.WebhookEndpoint) (anew []domain.SigningSecre
 	return anew, nil
 }
 
-// check is one of the current key, and the one that is stored, by now.
+// check returns a check under the current key, and the stored one.
 func (k *SecretKey) check(ctx context.Context, tx ports.Stores) (fresh, stored []byte, err error) {
 	if fresh, err = k.sealer.Seal(keyCheck, nil); err != nil {
 		return nil, nil, fmt.Errorf("seal the check of the key: %w", err)

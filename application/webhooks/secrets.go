@@ -9,8 +9,7 @@ import (
 	"waybill/ports"
 )
 
-// sealSecret brings the secret of an endpoint into the forms in which its
-// receiver configures it and in which it is stored.
+// sealSecret returns the secret of an endpoint in the form for receivers, and sealed for storage.
 func sealSecret(s ports.Sealer, endpoint domain.ID, secret [domain.SigningSecretBytes]byte) (shown string, sealed []byte, err error) {
 	if sealed, err = s.Seal(string(endpoint), secret[:]); err != nil {
 		return "", nil, fmt.Errorf("seal a signing secret: %w", err)
@@ -18,10 +17,9 @@ func sealSecret(s ports.Sealer, endpoint domain.ID, secret [domain.SigningSecret
 	return domain.FormatSigningSecret(secret[:]), sealed, nil
 }
 
-// listenerSecret is the same for all listeners of an application, whose programs
-// keep it over restarts, and another one under another key of the server: a secret
-// that survived the change of a leaked key would still be known to the thief. An
-// existing listener keeps its own.
+// listenerSecret returns the secret for all listeners of an application, whose programs keep it
+// over restarts. Under another key of the server it is another one: a secret that survived the
+// change of a leaked key would still be known to the thief. An existing listener keeps its own.
 func listenerSecret(s ports.Sealer, t domain.Tenant) ([domain.SigningSecretBytes]byte, error) {
 	secret, err := s.Derive("listener/" + string(t.ApplicationID) + "/" + string(t.Environment))
 	if err != nil {
@@ -30,9 +28,9 @@ func listenerSecret(s ports.Sealer, t domain.Tenant) ([domain.SigningSecretBytes
 	return secret, nil
 }
 
-// OpenSecrets are the secrets that sign now, the newest first. An older one that
-// cannot be opened is left out: after a change of the server's key a rotation
-// brings webhooks back at once, not only at the end of the overlap.
+// OpenSecrets returns the secrets that sign now, the newest first. An older one that cannot be
+// opened is left out. So after a change of the server's key a rotation brings webhooks back at
+// once, not only at the end of the overlap.
 func OpenSecrets(s ports.Sealer, e domain.WebhookEndpoint, now time.Time) ([][]byte, error) {
 	var secrets [][]byte
 	for i, active := range e.ActiveSecrets(now) {
@@ -47,13 +45,13 @@ func OpenSecrets(s ports.Sealer, e domain.WebhookEndpoint, now time.Time) ([][]b
 	return secrets, nil
 }
 
-// answerPurpose binds a sealed answer to the record it lies in.
+// answerPurpose binds a sealed answer to its record.
 func answerPurpose(r idempotency.Request) string {
 	return "answer/" + string(r.Tenant.ApplicationID) + "/" + string(r.Tenant.Environment) + "/" + r.Key
 }
 
-// sealAnswer hides the body of an answer that a secret is in: it is stored
-// under the Idempotency-Key, and replayed.
+// sealAnswer encrypts the body of an answer that contains a secret. The answer is stored under the
+// Idempotency-Key, and replayed.
 func sealAnswer(s ports.Sealer, r idempotency.Request, a domain.Answer) (domain.Answer, error) {
 	sealed, err := s.Seal(answerPurpose(r), a.Body)
 	if err != nil {
@@ -63,7 +61,7 @@ func sealAnswer(s ports.Sealer, r idempotency.Request, a domain.Answer) (domain.
 	return a, nil
 }
 
-// confidential opens what sealAnswer hid, of a first answer and of a replay.
+// confidential decrypts what sealAnswer encrypted, of a first answer and of a replay.
 func confidential(s ports.Sealer, r idempotency.Request) func(idempotency.Result, error) (idempotency.Result, error) {
 	return func(result idempotency.Result, err error) (idempotency.Result, error) {
 		if err != nil {
@@ -76,20 +74,20 @@ func confidential(s ports.Sealer, r idempotency.Request) func(idempotency.Result
 	}
 }
 
-// OpenedSecret is one that an endpoint has or had.
+// OpenedSecret is a current or former secret of an endpoint.
 type OpenedSecret struct {
 	Bytes     []byte
 	ExpiresAt *time.Time // nil: the current one
 }
 
-// ListenerSecret is what a new listener of an application signs with, its inbox among them.
+// ListenerSecret returns the secret of new listeners of an application, including its inbox.
 func (w *Webhooks) ListenerSecret(t domain.Tenant) ([]byte, error) {
 	secret, err := listenerSecret(w.sealer, t)
 	return secret[:], err
 }
 
-// Secrets are those of an endpoint, the newest first, with the one before the last rotation
-// even where it has ended; what cannot be opened is left out. They are to compare with.
+// Secrets returns the secrets of an endpoint for comparison, the newest first. It includes the one
+// before the last rotation, even where it has ended, and leaves out what cannot be opened.
 func (w *Webhooks) Secrets(e domain.WebhookEndpoint) (opened []OpenedSecret) {
 	for _, s := range e.Secrets {
 		if secret, err := w.sealer.Open(string(e.ID), s.Sealed); err == nil {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// What becomes of bodies on the way.
+// What may change a body on the way.
 const (
 	changedBOM     = "A byte order mark was put in front of it. Verify the bytes as they came, before anything decodes them."
 	changedEnd     = "A line break or spaces were put behind it. Something has printed the body or read it as lines: verify the raw bytes."
@@ -23,7 +23,7 @@ const (
 	changedNumbers = "It was parsed and written again as JSON: numbers are written in another way. Verify the raw bytes, and parse afterwards."
 )
 
-// candidate is a body as it may have been sent, and what has become of it since.
+// candidate is a body as it may have been sent, and what has changed it since.
 type candidate struct {
 	body []byte
 	how  string
@@ -31,7 +31,7 @@ type candidate struct {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// trimmed is the body as it was pasted, without what the browser made of line breaks.
+// trimmed returns the pasted body without the browser's changes of line breaks.
 func trimmed(q ReceivedRequest) []byte {
 	if q.Raw {
 		return q.Body
@@ -39,7 +39,7 @@ func trimmed(q ReceivedRequest) []byte {
 	return bytes.ReplaceAll(q.Body, []byte("\r\n"), []byte("\n"))
 }
 
-// bodies are what may have been sent, the likeliest first.
+// bodies lists what may have been sent, the likeliest first.
 func bodies(q ReceivedRequest) (all []candidate) {
 	text := trimmed(q)
 	all = []candidate{{text, ""}}
@@ -70,7 +70,7 @@ func bodies(q ReceivedRequest) (all []candidate) {
 	return all
 }
 
-// difference is how a body differs from the one that was sent.
+// difference describes how a body differs from the one that was sent.
 func difference(got, sent []byte) string {
 	trim := func(b []byte) []byte { return bytes.TrimSpace(bytes.TrimPrefix(b, byteOrderMark)) }
 	switch {
@@ -103,9 +103,9 @@ func difference(got, sent []byte) string {
 	return "It says something else than was sent: a value was changed, added or left out. Verify the raw bytes, before anything works on them."
 }
 
-// style is how JSON is written.
+// style is a way to write JSON.
 type style struct {
-	raw     bool // texts as they stood
+	raw     bool // texts unchanged
 	html    bool // < > & and the two line separators as \u003c and so on
 	ascii   bool // nothing beyond ASCII
 	slashes bool // \/
@@ -113,20 +113,20 @@ type style struct {
 	numbers bool // numbers by their value
 }
 
-// styles are how a body may have been written when it was sent: as it stands but for
-// spaces, as Go, as most others, as Python, as PHP.
+// styles lists how a body may have been written when it was sent: unchanged except for spaces, as
+// Go, as most others, as Python, as PHP.
 var styles = []style{{raw: true}, {html: true}, {}, {ascii: true}, {ascii: true, slashes: true}}
 
-// node is a value of JSON that keeps the order of its keys and how its texts stood.
+// node is a JSON value that keeps the order of its keys and the source of its texts.
 type node struct {
-	kind   json.Delim // 0: a value by itself
+	kind   json.Delim // 0: a scalar
 	keys   []*node
 	values []*node
-	source string // as it stood
+	source string // the unchanged source
 	text   *string
 }
 
-// parse reads one value and nothing behind it.
+// parse reads one value and nothing after it.
 func parse(text []byte) (*node, error) {
 	if !json.Valid(text) {
 		return nil, io.ErrUnexpectedEOF
@@ -169,8 +169,7 @@ func read(d *json.Decoder, text []byte) (*node, error) {
 	return n, err
 }
 
-// order brings the keys into the order that they have in another one, those it does not
-// have behind them.
+// order sorts the keys as in another node, and puts keys that it lacks last.
 func (n *node) order(as *node) {
 	if n.kind == '[' && as.kind == '[' {
 		for i, v := range n.values {
@@ -239,7 +238,7 @@ func (n *node) writeTo(b *bytes.Buffer, s style) {
 		}
 		n.values[at].writeTo(b, s)
 	}
-	b.WriteRune(rune(n.kind) + 2) // the bracket that closes
+	b.WriteRune(rune(n.kind) + 2) // the closing bracket
 }
 
 func writeText(b *bytes.Buffer, text string, s style) {

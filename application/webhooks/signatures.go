@@ -12,13 +12,13 @@ import (
 	"waybill/domain"
 )
 
-// SignatureTolerance is by how much a receiver lets the time of a webhook be off.
+// SignatureTolerance is the clock difference that a receiver accepts.
 const SignatureTolerance = 5 * time.Minute
 
-// SignatureStep is one that a receiver goes through.
+// SignatureStep is one step of a receiver's verification.
 type SignatureStep string
 
-// The steps there are, in their order.
+// The steps, in their order.
 const (
 	StepHeaders   SignatureStep = "headers"
 	StepTimestamp SignatureStep = "timestamp"
@@ -26,57 +26,57 @@ const (
 	StepBody      SignatureStep = "body"
 )
 
-// StepOutcome is how a step went.
+// StepOutcome is the outcome of a step.
 type StepOutcome string
 
-// The outcomes there are.
+// The outcomes.
 const (
 	StepPassed  StepOutcome = "passed"
 	StepFailed  StepOutcome = "failed"
-	StepUnknown StepOutcome = "unknown" // an earlier step has to pass first
+	StepUnknown StepOutcome = "unknown" // an earlier step must pass first
 )
 
-// StepResult is a step with what was found.
+// StepResult is a step with its finding.
 type StepResult struct {
 	Step    SignatureStep
 	Outcome StepOutcome
 	Text    string
 }
 
-// PossibleSecret is one that may have signed.
+// PossibleSecret is a secret that may have signed.
 type PossibleSecret struct {
 	Bytes []byte
-	// Name says whose it is, as it goes on from "the", such as "secret that was pasted".
+	// Name describes the secret after "the", such as "secret that was pasted".
 	Name    string
 	Pasted  bool       // by the person who asks
-	EndedAt *time.Time // the receiver's, before a rotation; nil: it signs now
+	EndedAt *time.Time // when the receiver's secret was replaced by a rotation; nil: it signs now
 }
 
 // ReceivedRequest is a webhook as it was received.
 type ReceivedRequest struct {
 	Headers string // as lines
 	Body    []byte
-	Raw     bool // the body is to the byte; otherwise a browser has made each line break a CRLF
+	Raw     bool // the body is exact; otherwise a browser has made each line break a CRLF
 	At      time.Time
-	Secrets []PossibleSecret // those that the receiver may have, and others that may have signed
-	Sent    []byte           // the body as it was sent; nil: not known
+	Secrets []PossibleSecret // those of the receiver, and others that may have signed
+	Sent    []byte           // the body as it was sent; nil: unknown
 	// Alike is the body of another event, for the order of its keys; nil: none.
 	Alike []byte
 }
 
-// SignatureVerdict is what was found.
+// SignatureVerdict is the result.
 type SignatureVerdict struct {
 	Results  []StepResult
-	Verified bool // the signature, by the secret that the receiver has
+	Verified bool // the receiver's secret verifies the signature
 }
 
-// SignedEventID is the webhook-id of headers; empty: there is none.
+// SignedEventID returns the webhook-id of headers; empty: there is none.
 func SignedEventID(headers string) domain.ID {
 	return domain.ID(parseHeaders(headers)[domain.HeaderWebhookID])
 }
 
-// parseHeaders reads lines such as "Webhook-Id: evt_...", also as curl, PHP, Python and
-// JSON write them.
+// parseHeaders reads lines such as "Webhook-Id: evt_...", also as curl, PHP, Python and JSON write
+// them.
 func parseHeaders(text string) map[string]string {
 	found := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -93,14 +93,14 @@ func parseHeaders(text string) map[string]string {
 	return found
 }
 
-// headers are the three that a signature takes.
+// headers holds the three headers of a signature.
 type headers struct {
 	id         string
 	stamp      int64
 	signatures [][]byte
 }
 
-// readHeaders tells what is missing or malformed, or nothing.
+// readHeaders returns the headers, and a message if one is missing or malformed.
 func readHeaders(text string) (h headers, problem string) {
 	found := parseHeaders(text)
 	var missing []string
@@ -145,8 +145,7 @@ func readHeaders(text string) (h headers, problem string) {
 	return h, ""
 }
 
-// signs tells which of the signatures in the header a secret makes over a body, by its
-// place; -1: none.
+// signs returns the position of the header's signature that a secret makes over a body; -1: none.
 func (h headers) signs(secret, body []byte) int {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(h.id + "." + strconv.FormatInt(h.stamp, 10) + "."))
@@ -160,8 +159,8 @@ func (h headers) signs(secret, body []byte) int {
 	return -1
 }
 
-// ParseSecret reads a secret as receivers configure it. problem says what is wrong with it;
-// it may be fit all the same, with what was around it taken off.
+// ParseSecret reads a secret as receivers configure it. problem describes what is wrong with it.
+// The secret may still be usable without the characters around it.
 func ParseSecret(text string) (secret []byte, problem string) {
 	clean := strings.Trim(strings.TrimSpace(text), `"'`)
 	if clean != text {
@@ -238,8 +237,8 @@ func timestamp(h headers, at time.Time) (SignatureStep, StepOutcome, string) {
 	return StepTimestamp, StepFailed, "It is off by " + off.Abs().String() + ": the clock of the receiver is behind. Let it follow a time server."
 }
 
-// match finds the secret that has signed and what became of the body; empty: nothing.
-// Secrets that were pasted come first.
+// match finds the secret that has signed and what changed the body; empty: nothing did. Pasted
+// secrets come first.
 func match(h headers, q ReceivedRequest) (by *PossibleSecret, how string) {
 	for _, c := range bodies(q) {
 		for _, pasted := range []bool{true, false} {
@@ -253,7 +252,7 @@ func match(h headers, q ReceivedRequest) (by *PossibleSecret, how string) {
 	return nil, ""
 }
 
-// judgeSecret tells whether the secret that has signed is one that the receiver has.
+// judgeSecret reports whether the receiver has the secret that signed.
 func judgeSecret(q ReceivedRequest, by *PossibleSecret) (ok bool, text string) {
 	var pasted *PossibleSecret
 	for i, s := range q.Secrets {

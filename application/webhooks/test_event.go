@@ -9,15 +9,15 @@ import (
 	"waybill/ports"
 )
 
-// testWindow is what domain.MaxWebhookTests counts in.
+// testWindow is the window of domain.MaxWebhookTests.
 const testWindow = time.Minute
 
-// Test sends an endpoint an event of its own, by the way of all others and
-// once. WEBHOOK_ENDPOINT_DISABLED, RATE_LIMIT_EXCEEDED.
+// Test sends an endpoint a test event, in the same way as all others, and once. It refuses with
+// WEBHOOK_ENDPOINT_DISABLED or RATE_LIMIT_EXCEEDED.
 func (w *Webhooks) Test(ctx context.Context, req idempotency.Request, id domain.ID,
 	answer func(domain.WebhookDelivery) domain.Answer) (idempotency.Result, error) {
 	return w.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
-		event := w.ids.ID(domain.PrefixEvent) // one, however often the attempt is made
+		event := w.ids.ID(domain.PrefixEvent) // the same, however often the attempt is made
 		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
 			d, err := w.TestWithin(ctx, tx, e, event)
 			if err != nil {
@@ -46,8 +46,8 @@ func (w *Webhooks) sendTest(ctx context.Context, tx ports.Stores, e domain.Webho
 	return tx.Webhooks.PublishTo(ctx, e, event)
 }
 
-// mayTest counts the tests of the last minute. The endpoint is held, so that
-// two at once are counted one after the other.
+// mayTest counts the tests of the last minute. The endpoint is locked, so that concurrent calls are
+// counted one after the other.
 func mayTest(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now time.Time) error {
 	since := now.Add(-testWindow)
 	n, err := tx.Webhooks.Tests(ctx, e.ID, since)
@@ -62,7 +62,7 @@ func mayTest(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now
 	}
 	wait := testWindow
 	if len(last) >= domain.MaxWebhookTests {
-		// Newest first: there is room once the tenth is a minute old.
+		// Newest first: the next one is allowed once the tenth is a minute old.
 		wait = last[domain.MaxWebhookTests-1].CreatedAt.Add(testWindow).Sub(now)
 	}
 	return domain.TooManyWebhookTests(wait)

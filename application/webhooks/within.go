@@ -10,12 +10,12 @@ import (
 	"waybill/ports"
 )
 
-// The changes below happen within a transaction of their caller, who keeps a record
-// there: the API its answer under an Idempotency-Key, and Endpoints (endpoints_of_business.go) the
-// person in the audit log. A listener is domain.ErrNotFound to all of them.
+// The changes below happen within a transaction of their caller, who stores a record there: the API
+// its answer under an Idempotency-Key, and Endpoints (endpoints_of_business.go) the person in the
+// audit log. All of them return domain.ErrNotFound for a listener.
 
-// MayHave tells whether an endpoint of the tenant may have the address. It asks the DNS,
-// and is for when nothing is open in the database.
+// MayHave returns an error unless an endpoint of the tenant may have the URL. It queries the DNS,
+// so call it while no transaction is open.
 func (w *Webhooks) MayHave(ctx context.Context, t domain.Tenant, url string) error {
 	if refusal := domain.CheckWebhookURL(url, t.Environment, bool(w.private)); refusal != nil {
 		return refusal
@@ -23,8 +23,8 @@ func (w *Webhooks) MayHave(ctx context.Context, t domain.Tenant, url string) err
 	return w.sender.Resolvable(ctx, url)
 }
 
-// AddWithin stores an endpoint under an ID and answers with its secret, as receivers
-// configure it. WEBHOOK_ENDPOINT_LIMIT.
+// AddWithin stores an endpoint under an ID and returns its secret, as receivers configure it. It
+// refuses with WEBHOOK_ENDPOINT_LIMIT.
 func (w *Webhooks) AddWithin(ctx context.Context, tx ports.Stores, id domain.ID, t domain.Tenant, f Form) (e domain.WebhookEndpoint,
 	secret string, err error) {
 	now := w.clock.Now()
@@ -52,13 +52,13 @@ func insertEndpoint(ctx context.Context, tx ports.Stores, s ports.Sealer, e doma
 	return stored, secret, err
 }
 
-// LockWithin reads an endpoint and holds it until the transaction ends.
+// LockWithin reads an endpoint and locks it until the transaction ends.
 func (w *Webhooks) LockWithin(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
 	return noListener(tx.Webhooks.LockEndpoint(ctx, t, id))
 }
 
-// ChangeWithin changes a locked endpoint, whose new address the caller has had judged,
-// and tells people of one that is enabled again. It answers with what the endpoint is then.
+// ChangeWithin changes a locked endpoint, whose new URL the caller has checked, and returns the
+// result. It mails people about an endpoint that is enabled again.
 func (w *Webhooks) ChangeWithin(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint,
 	c domain.WebhookEndpointChange) (domain.WebhookEndpoint, error) {
 	before := e
@@ -73,17 +73,17 @@ func (w *Webhooks) ChangeWithin(ctx context.Context, tx ports.Stores, e domain.W
 	return e, nil
 }
 
-// NewSecret is one that an endpoint may get: as receivers configure it, and sealed.
+// NewSecret returns a new secret for an endpoint: as receivers configure it, and sealed.
 func (w *Webhooks) NewSecret(endpoint domain.ID) (shown string, sealed []byte, err error) {
 	return sealSecret(w.sealer, endpoint, w.ids.SigningSecret())
 }
 
-// RotateWithin gives a locked endpoint a secret of NewSecret. The one before signs beside
-// it for the overlap. A secret that the endpoint has already changes nothing.
+// RotateWithin gives a locked endpoint a secret of NewSecret. The previous one also signs for the
+// overlap. A secret that the endpoint has already changes nothing.
 func (w *Webhooks) RotateWithin(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, sealed []byte,
 	overlap time.Duration) (domain.WebhookEndpoint, error) {
-	// A commit without an answer is asked again: the secret before must not lose its
-	// overlap to the very one that took its place.
+	// A commit without an answer is retried. The previous secret must not lose its overlap to the
+	// one that replaced it in that commit.
 	if bytes.Equal(e.Secrets[0].Sealed, sealed) {
 		return e, nil
 	}
@@ -91,8 +91,8 @@ func (w *Webhooks) RotateWithin(ctx context.Context, tx ports.Stores, e domain.W
 	return e, tx.Webhooks.UpdateEndpoint(ctx, e)
 }
 
-// TestWithin sends a locked endpoint a test event of the ID, once however often it is
-// called. WEBHOOK_ENDPOINT_DISABLED, RATE_LIMIT_EXCEEDED.
+// TestWithin sends a locked endpoint a test event of the ID, once however often it is called. It
+// refuses with WEBHOOK_ENDPOINT_DISABLED or RATE_LIMIT_EXCEEDED.
 func (w *Webhooks) TestWithin(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, event domain.ID) (domain.WebhookDelivery,
 	error) {
 	d, err := tx.Webhooks.Delivery(ctx, e.Tenant, domain.WebhookDeliveryID(event, e.Slot))
@@ -102,8 +102,8 @@ func (w *Webhooks) TestWithin(ctx context.Context, tx ports.Stores, e domain.Web
 	return d, err
 }
 
-// RecoverWithin makes what a recovery names pending again, of a locked endpoint.
-// WEBHOOK_ENDPOINT_DISABLED, RECOVERY_RUNNING.
+// RecoverWithin makes the webhooks of a recovery pending again, for a locked endpoint. It refuses
+// with WEBHOOK_ENDPOINT_DISABLED or RECOVERY_RUNNING.
 func (w *Webhooks) RecoverWithin(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, r domain.Recovery) (Recovered, error) {
 	if !e.Enabled {
 		return Recovered{}, domain.WebhookEndpointDisabled(e.ID, e.Disabled)
@@ -126,11 +126,11 @@ func (w *Webhooks) RecoverWithin(ctx context.Context, tx ports.Stores, e domain.
 	return Recovered{Queued: queued, HasMore: more}, err
 }
 
-// RecoverMost is how much one call recovers.
+// RecoverMost returns how many webhooks one call recovers.
 func (w *Webhooks) RecoverMost() int { return w.recoverMost }
 
-// RedeliverWithin asks for one more attempt now. It locks the endpoint first, as those do
-// that send to it or disable it. WEBHOOK_ENDPOINT_DISABLED.
+// RedeliverWithin makes one more attempt due now. It locks the endpoint first, like everything that
+// sends to it or disables it. It refuses with WEBHOOK_ENDPOINT_DISABLED.
 func (w *Webhooks) RedeliverWithin(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
 	d, err := tx.Webhooks.Delivery(ctx, t, id)
 	if err != nil {
@@ -156,7 +156,7 @@ func (w *Webhooks) RedeliverWithin(ctx context.Context, tx ports.Stores, t domai
 	return d, err
 }
 
-// hurry ends the pause of a locked endpoint for a caller that asks for an attempt.
+// hurry ends the pause of a locked endpoint for a caller that requests an attempt.
 func hurry(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now time.Time) error {
 	if !e.Health.Hurry(now) {
 		return nil

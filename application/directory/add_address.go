@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// Place is an address to be found or added.
+// Place is an address to find or add.
 type Place struct {
 	Label         string
 	Text          string
@@ -17,8 +17,8 @@ type Place struct {
 	DeliveryNotes string
 }
 
-// AddAddress returns the recipient's address with this text, adding one where
-// there is none. An existing one stays as it is.
+// AddAddress returns the recipient's address with this text, and adds it where there is none. An
+// existing one stays unchanged.
 func (r *Recipients) AddAddress(ctx context.Context, req idempotency.Request, recipient domain.ID,
 	form func() (Place, error), answer func(stored domain.Address, created bool) domain.Answer,
 ) (idempotency.Result, error) {

@@ -8,15 +8,14 @@ import (
 	"waybill/ports"
 )
 
-// Person is a recipient to be found or added.
+// Person is a recipient to find or add.
 type Person struct {
 	PhoneNumber domain.PhoneNumber
 	Name        string
 }
 
-// Create returns the recipient with this phone number, adding one where there
-// is none. The name of an existing one stays, unless it had none. The form is
-// read only when the key was not used before.
+// Create returns the recipient with this phone number, and adds one where there is none. An
+// existing one keeps its name, unless it had none. The form is read only when the key is new.
 func (r *Recipients) Create(ctx context.Context, req idempotency.Request,
 	form func() (Person, error), answer func(stored domain.Recipient, created bool) domain.Answer,
 ) (idempotency.Result, error) {

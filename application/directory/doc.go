@@ -1,6 +1,6 @@
-// Package directory keeps what a business delivers between: Recipients the people and their
-// addresses, PickupLocations the places riders collect from.
+// Package directory keeps recipients with their addresses (Recipients), and the places that riders
+// collect from (PickupLocations).
 //
-// Creating finds before it adds: there is one recipient per phone number, and one address of a
-// recipient per normalized text.
+// A create looks for an existing record first. There is one recipient per phone number, and one
+// address of a recipient per normalized text.
 package directory

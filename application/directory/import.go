@@ -17,16 +17,16 @@ import (
 // Imported is the result of an import.
 type Imported struct {
 	Created, Updated, Unchanged int
-	// Incomplete are the locations of the table that cannot be used yet, in its
-	// order, with the line they came from.
+	// Incomplete lists the locations of the table that cannot be used yet, in its order, with their
+	// lines.
 	Incomplete []IncompleteRow
-	Fates      []Fate // of the rows, in their order
+	Fates      []Fate // one per row, in their order
 }
 
 // Outcome is the result of a row.
 type Outcome string
 
-// The outcomes there are.
+// The outcomes.
 const (
 	RowCreated   Outcome = "created"
 	RowUpdated   Outcome = "updated"
@@ -37,10 +37,10 @@ const (
 type Fate struct {
 	Line     int
 	Outcome  Outcome
-	Location domain.PickupLocation // as it is afterwards; its ID is of no meaning where a dry run would create it
+	Location domain.PickupLocation // as it is afterwards; its ID has no meaning where a dry run would create it
 	Changed  []string              // the fields that an update changes
-	// Mark is the same for the same row with the same outcome for the same record, where
-	// that was not changed in between.
+	// Mark is the same for the same row with the same outcome for the same record, as long as the
+	// record was not changed in between.
 	Mark string
 }
 
@@ -50,25 +50,23 @@ type IncompleteRow struct {
 	Location domain.PickupLocation
 }
 
-// Import stores the rows of a table, no two of one name and address, all in one
-// transaction. A row whose name and
-// address the business has in that environment updates what it has there, the
-// oldest where there are several; the others are created. Two imports of a
-// business wait for each other, so that none doubles what the other creates; and
-// a process runs one in live and one in the sandbox at a time, whosever it is:
-// domain.Busy where that takes long, or another one of the business waits already.
+// Import stores the rows of a table, no two of one name and address, all in one transaction. A row
+// whose name and address the business has in that environment updates that location, the oldest
+// where there are several. The other rows are created. Two imports of a business wait for each
+// other, so that none creates a location twice. A process runs one import in live and one in the
+// sandbox at a time, for all businesses. It returns domain.Busy where the wait takes long, or where
+// another import of the business waits already.
 //
-// A dry run finds out what would come of it and changes nothing. each is called
-// for every row, and again from the first one where the storage has to start
-// over; it may be nil.
+// A dry run finds out what would happen and changes nothing. each is called for every row, and
+// again from the first one where the storage starts over; it may be nil.
 func (p *PickupLocations) Import(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow, dryRun bool,
 	each func()) (Imported, error) {
 	return p.load(ctx, by, t, rows, dryRun, nil, each)
 }
 
-// ImportPreviewed is an import that does what its dry run told, or nothing: marks are
-// those of the fates that were told. Where one of them is another by now the error is
-// ErrPreviewOutdated, and the fates are what a dry run would tell now.
+// ImportPreviewed imports exactly what the dry run showed, or nothing. marks are those of the fates
+// that it showed. Where one of them has changed, it returns ErrPreviewOutdated and the fates of a
+// dry run now.
 func (p *PickupLocations) ImportPreviewed(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow,
 	marks []string) (Imported, error) {
 	return p.load(ctx, by, t, rows, false, func(fates []Fate) error {
@@ -79,15 +77,15 @@ func (p *PickupLocations) ImportPreviewed(ctx context.Context, by domain.AuditAc
 	}, nil)
 }
 
-// ErrPreviewOutdated means that an import would come to something else than its preview told.
+// ErrPreviewOutdated means that the import would do something else than its preview showed.
 var ErrPreviewOutdated = errors.New("the pickup locations have changed since the preview")
 
-// load is Import, which does nothing where the fates do not pass the check; nil: all do.
+// load imports, but does nothing where the fates do not pass the check; nil: all do.
 func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow, dryRun bool,
 	check func([]Fate) error, each func()) (Imported, error) {
 	var done Imported
 	if dryRun {
-		err := p.tell(ctx, t, rows, &done, each)
+		err := p.preview(ctx, t, rows, &done, each)
 		return done, err
 	}
 	end, err := p.turns.begin(ctx, t)
@@ -96,7 +94,7 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 	}
 	defer end()
 	if check != nil { // on SQLite a transaction blocks all writers
-		if err := p.tell(ctx, t, rows, &done, nil); err != nil {
+		if err := p.preview(ctx, t, rows, &done, nil); err != nil {
 			return done, err
 		}
 		if err := check(done.Fates); err != nil {
@@ -123,8 +121,8 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 	return done, err
 }
 
-// tell finds out what would become of each row.
-func (p *PickupLocations) tell(ctx context.Context, t domain.Tenant, rows []domain.PickupLocationRow, done *Imported, each func()) error {
+// preview finds out what would happen to each row.
+func (p *PickupLocations) preview(ctx context.Context, t domain.Tenant, rows []domain.PickupLocationRow, done *Imported, each func()) error {
 	there, err := existing(ctx, p.storage.Read().Tenancy.Business, p.storage.Read().PickupLocations, t)
 	if err != nil {
 		return err
@@ -132,14 +130,14 @@ func (p *PickupLocations) tell(ctx context.Context, t domain.Tenant, rows []doma
 	return p.merge(ctx, rows, there, nil, t, done, nil, each)
 }
 
-// writer is where rows go.
+// writer is where rows are stored.
 type writer interface {
 	LockAll(ctx context.Context, t domain.Tenant, ids []domain.ID) ([]domain.PickupLocation, error)
 	InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error
 	UpdateAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error
 }
 
-// existing finds the locations of the business by name and address.
+// existing returns the locations of the business by name and address.
 func existing(ctx context.Context, business func(context.Context, domain.ID) (domain.Business, error), locations ports.PickupLocationReader,
 	t domain.Tenant) (map[string]domain.PickupLocation, error) {
 	const batch = 1000
@@ -153,7 +151,7 @@ func existing(ctx context.Context, business func(context.Context, domain.ID) (do
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range found { // newest first, so that the oldest one stands
+		for _, l := range found { // newest first, so that the oldest one wins
 			there[domain.PickupIdentity(l.Name, l.Address)] = l
 		}
 		if len(found) <= batch {
@@ -164,8 +162,8 @@ func existing(ctx context.Context, business func(context.Context, domain.ID) (do
 	}
 }
 
-// merge finds out what becomes of each row and, unless to is nil, stores it where the
-// fates pass the check.
+// merge finds out what happens to each row and, unless to is nil, stores it where the fates pass
+// the check.
 func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocationRow, there map[string]domain.PickupLocation, to writer,
 	t domain.Tenant, done *Imported, check func([]Fate) error, each func()) error {
 	if each == nil {
@@ -228,7 +226,7 @@ func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocatio
 	return nil
 }
 
-// update is the fate of a row for a location that is there.
+// update determines the fate of a row for an existing location.
 func (p *PickupLocations) update(f *Fate, row *domain.PickupLocationRow, there domain.PickupLocation) error {
 	before := there
 	*f = Fate{Line: row.Line, Outcome: RowUnchanged}
@@ -244,7 +242,7 @@ func (p *PickupLocations) update(f *Fate, row *domain.PickupLocationRow, there d
 	return nil
 }
 
-// mark fills in the mark. A location that a row leaves alone may change meanwhile.
+// mark sets the mark. A location that a row leaves unchanged may change meanwhile.
 func (f *Fate) mark(row *domain.PickupLocationRow, before *domain.PickupLocation) {
 	text := fmt.Sprintf("%d %q %q %q %s", row.Line, row.Name, row.Address, row.Contact, f.Outcome)
 	if row.Coordinates != nil {
@@ -263,9 +261,8 @@ func (f *Fate) mark(row *domain.PickupLocationRow, before *domain.PickupLocation
 	f.Mark = hex.EncodeToString(sum[:8])
 }
 
-// amend applies the changed rows to what is stored by now: the customer may have
-// changed a location since it was listed. It locks in the order of the IDs, as
-// another import does.
+// amend applies the changed rows to the current locations, since the customer may have changed one
+// after it was listed. It locks in the order of the IDs, as another import does.
 func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant, rows []domain.PickupLocationRow,
 	fates []Fate, changed []int, each func()) error {
 	slices.SortFunc(changed, func(a, b int) int { return cmp.Compare(fates[a].Location.ID, fates[b].Location.ID) })

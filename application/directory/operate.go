@@ -9,15 +9,14 @@ import (
 	"waybill/ports"
 )
 
-// Add stores a location for the platform's operators. Their calls carry no
-// Idempotency-Key, and the location may be incomplete.
+// Add stores a location for the platform's operators. Their calls carry no Idempotency-Key, and the
+// location may be incomplete.
 func (p *PickupLocations) Add(ctx context.Context, by domain.AuditActor, t domain.Tenant, f PickupLocationForm) (domain.PickupLocation, error) {
 	return p.add(ctx, by, t, p.build(f))
 }
 
-// AddOnce is Add under an ID that was drawn before, with the form that asks for it.
-// However often that is sent, one location is made: all other answers are
-// FORM_ALREADY_SENT.
+// AddOnce adds a location under an ID that was drawn with the form. However often the form is sent,
+// one location is made. All other calls return FORM_ALREADY_SENT.
 func (p *PickupLocations) AddOnce(ctx context.Context, by domain.AuditActor, once domain.ID, t domain.Tenant, f PickupLocationForm) (
 	domain.PickupLocation, error) {
 	location := p.build(f)
@@ -33,7 +32,7 @@ func (p *PickupLocations) AddOnce(ctx context.Context, by domain.AuditActor, onc
 func (p *PickupLocations) add(ctx context.Context, by domain.AuditActor, t domain.Tenant, location domain.PickupLocation) (
 	domain.PickupLocation, error) {
 	err := p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		// Locked, as an import does: that must not create what this one just did.
+		// Lock the business as an import does, which must not create the same location.
 		if _, err := tx.Tenancy.LockBusiness(ctx, t.BusinessID); err != nil {
 			return domain.AuditRecord{}, err
 		}
@@ -42,7 +41,7 @@ func (p *PickupLocations) add(ctx context.Context, by domain.AuditActor, t domai
 	return location, err
 }
 
-// Amend is Change for the platform's operators.
+// Amend changes a location for the platform's operators.
 func (p *PickupLocations) Amend(ctx context.Context, by domain.AuditActor, t domain.Tenant, id domain.ID,
 	c domain.PickupLocationChange) (location domain.PickupLocation, err error) {
 	return p.amendShown(ctx, by, t, id, nil, c)
@@ -51,7 +50,7 @@ func (p *PickupLocations) Amend(ctx context.Context, by domain.AuditActor, t dom
 // ErrPickupLocationChanged means that a location was changed since it was shown.
 var ErrPickupLocationChanged = errors.New("the pickup location has changed since it was shown")
 
-// AmendShown is Amend of a location as it was changed last at a time that was shown:
+// AmendShown amends a location whose last change was at shownAt. It returns
 // ErrPickupLocationChanged where it was changed after that, and the change would change it again.
 func (p *PickupLocations) AmendShown(ctx context.Context, by domain.AuditActor, t domain.Tenant, id domain.ID, shownAt time.Time,
 	c domain.PickupLocationChange) (domain.PickupLocation, error) {

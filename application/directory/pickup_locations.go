@@ -9,7 +9,7 @@ import (
 	"waybill/ports"
 )
 
-// PickupLocations are the use cases of saved pickup locations.
+// PickupLocations implements the use cases of saved pickup locations.
 type PickupLocations struct {
 	storage ports.Storage
 	log     *audit.Log
@@ -20,12 +20,12 @@ type PickupLocations struct {
 	turns *turns // of imports
 }
 
-// New makes the use cases of saved pickup locations.
+// NewPickupLocations returns the use cases of saved pickup locations.
 func NewPickupLocations(s ports.Storage, g *idempotency.Gate, c ports.Clock, ids ports.Identifiers) *PickupLocations {
 	return &PickupLocations{storage: s, log: audit.New(s, c, ids), gate: g, clock: c, ids: ids, turns: newTurns()}
 }
 
-// Get is NOT_FOUND for what is not the business's.
+// Get returns a location of the business, or NOT_FOUND.
 func (p *PickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
 	return p.storage.Read().PickupLocations.Get(ctx, t, id)
 }
@@ -36,7 +36,7 @@ func (p *PickupLocations) List(ctx context.Context, t domain.Tenant, f domain.Pi
 	return p.storage.Read().PickupLocations.List(ctx, t, f, page)
 }
 
-// PickupLocationForm is a location to be added; see domain.PickupLocation.
+// PickupLocationForm describes a location to add; see domain.PickupLocation.
 type PickupLocationForm struct {
 	Name        string
 	Contact     domain.PhoneNumber
@@ -74,8 +74,7 @@ func (p *PickupLocations) build(f PickupLocationForm) domain.PickupLocation {
 	}
 }
 
-// Change updates the fields that are given. A change that changes nothing
-// leaves updated_at alone.
+// Change updates the given fields. A change without effect keeps updated_at.
 func (p *PickupLocations) Change(ctx context.Context, req idempotency.Request, id domain.ID,
 	form func() (domain.PickupLocationChange, error), answer func(domain.PickupLocation) domain.Answer,
 ) (idempotency.Result, error) {

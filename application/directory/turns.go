@@ -9,20 +9,20 @@ import (
 	"waybill/domain"
 )
 
-// importPatience is how long an import waits for those before it.
+// importPatience limits how long an import waits for those before it.
 const importPatience = 20 * time.Second
 
-// mostOfTenant is how many imports a business has in an environment of a process: one
-// under way, and one that waits.
+// mostOfTenant limits the imports of a business in an environment of a process: one that runs, and
+// one that waits.
 const mostOfTenant = 2
 
-// turns lets one import at a time store something in an environment: each one keeps the
-// database busy for seconds, and on SQLite blocks all writers.
+// turns lets one import at a time store something in an environment. Each one keeps the database
+// busy for seconds, and on SQLite blocks all writers.
 type turns struct {
-	running map[domain.Environment]chan struct{} // holds the one that runs
+	running map[domain.Environment]chan struct{} // holds the running import
 
 	mu    sync.Mutex
-	there map[domain.Tenant]int // that run or wait
+	there map[domain.Tenant]int // running or waiting
 }
 
 func newTurns() *turns {
@@ -32,8 +32,8 @@ func newTurns() *turns {
 	}
 }
 
-// begin waits for the turn of an import; end must be called. A business whose import waits
-// already has no second one wait, so that it keeps others waiting for two at the most.
+// begin waits for the turn of an import. The caller must call end. A business with a waiting import
+// gets no second one, so that it delays others by two at most.
 func (u *turns) begin(ctx context.Context, t domain.Tenant) (end func(), err error) {
 	if !u.enter(t) {
 		return nil, busy("Two imports of this business are under way already.")

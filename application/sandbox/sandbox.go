@@ -9,20 +9,20 @@ import (
 	"waybill/ports"
 )
 
-// Sandbox are the calls that move simulated deliveries.
+// Sandbox implements the calls that move simulated deliveries.
 type Sandbox struct {
 	deliveries *deliveries.Deliveries
 	clock      ports.Clock
 	ids        ports.Identifiers
 }
 
-// New makes the use cases.
+// New returns the use cases.
 func New(d *deliveries.Deliveries, c ports.Clock, ids ports.Identifiers) *Sandbox {
 	return &Sandbox{deliveries: d, clock: c, ids: ids}
 }
 
-// Transition moves a delivery one step by hand. SIMULATION_RUNNING while a
-// scenario moves it; SANDBOX_TRANSITION_INVALID tells which steps are allowed.
+// Transition moves a delivery one step manually. It returns SIMULATION_RUNNING while a scenario
+// moves it. SANDBOX_TRANSITION_INVALID lists the allowed steps.
 func (s *Sandbox) Transition(ctx context.Context, req idempotency.Request, id domain.ID,
 	form func() (domain.Status, error), answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {
@@ -35,9 +35,8 @@ func (s *Sandbox) Transition(ctx context.Context, req idempotency.Request, id do
 	}, answer)
 }
 
-// Start lets a scenario move a delivery that is booked. SIMULATION_RUNNING,
-// SIMULATION_NOT_APPLICABLE, or SIMULATION_LIMIT where the application runs as
-// many as it may.
+// Start starts a scenario for a booked delivery. It refuses with SIMULATION_RUNNING,
+// SIMULATION_NOT_APPLICABLE, or SIMULATION_LIMIT where the application runs as many as it may.
 func (s *Sandbox) Start(ctx context.Context, req idempotency.Request, id domain.ID,
 	form func() (domain.Plan, error), answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {
@@ -49,8 +48,8 @@ func (s *Sandbox) Start(ctx context.Context, req idempotency.Request, id domain.
 	}, answer)
 }
 
-// Stop leaves a delivery where its simulation has brought it. Without one that
-// runs the delivery is returned unchanged.
+// Stop stops the simulation of a delivery, which keeps its status. Where none runs, it returns the
+// delivery unchanged.
 func (s *Sandbox) Stop(ctx context.Context, req idempotency.Request, id domain.ID,
 	answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {

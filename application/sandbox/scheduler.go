@@ -10,24 +10,23 @@ import (
 )
 
 const (
-	// LookEvery is how often the storage is asked what comes due, and lookAhead
-	// how far: further than to the end of the next look, so that a step that is
-	// planned in time is notified in time.
+	// LookEvery is how often the storage is asked what comes due, and lookAhead how far: beyond the
+	// end of the next query, so that a step that is planned in time is notified in time.
 	LookEvery = 500 * time.Millisecond
 	lookAhead = 2 * time.Second
-	// lookBatch bounds one look; the earliest come first.
+	// lookBatch limits one query; the earliest come first.
 	lookBatch = 5000
-	// lookTimeout ends a look at a storage that says nothing at all.
+	// lookTimeout ends a query to a storage that does not respond.
 	lookTimeout = 5 * time.Second
-	// notifyAgain is how long a step may stay due after it was notified until it
-	// is taken for lost.
+	// notifyAgain is how long a step may stay due after its notification until it is notified
+	// again.
 	notifyAgain = 2 * time.Second
-	// concurrentNotifications is how many notifications are under way at a time.
+	// concurrentNotifications limits how many notifications are sent at a time.
 	concurrentNotifications = 8
 )
 
-// Scheduler notifies the queue of steps when they are due. Any number of processes may run
-// one: a step that is notified twice happens once.
+// Scheduler notifies the queue of due steps. Any number of processes may run one: a step that is
+// notified twice happens once.
 type Scheduler struct {
 	storage ports.Storage
 	queue   ports.Queue
@@ -36,17 +35,17 @@ type Scheduler struct {
 	looked  func()
 }
 
-// NewScheduler makes a scheduler.
+// NewScheduler returns a scheduler.
 func NewScheduler(s ports.Storage, q ports.Queue, c ports.Clock, log *slog.Logger) *Scheduler {
 	return &Scheduler{storage: s, queue: q, clock: c, log: log, looked: func() {}}
 }
 
-// OnLook has each look that succeeds told to a function, from Run on.
+// OnLook sets a function that Run calls after each successful query.
 func (s *Scheduler) OnLook(looked func()) { s.looked = looked }
 
-// Run notifies until ctx ends, and has stopped everything when it returns. Looking
-// and notifying go on beside each other, so that a slow storage delays no step
-// that is planned already, and a slow queue no look.
+// Run notifies until ctx ends, and has stopped everything when it returns. Queries and
+// notifications run concurrently, so that a slow storage delays no planned step, and a slow queue
+// no query.
 func (s *Scheduler) Run(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -60,8 +59,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
 	for {
-		// Asked anew every time: the clock may be set, and time has passed since
-		// the steps were read.
+		// Ask for the time anew: the clock may be set, and time has passed since the steps were
+		// read.
 		step, wait, some := planned.next(s.clock.Now())
 		var notify chan<- ports.DueStep // nil: nothing is due
 		if some && wait <= 0 {
@@ -81,7 +80,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// look passes on what is due soon, again and again.
+// look passes on what is due soon, periodically.
 func (s *Scheduler) look(ctx context.Context, to chan<- []ports.DueStep) {
 	tick := time.NewTicker(LookEvery)
 	defer tick.Stop()
@@ -113,7 +112,7 @@ func (s *Scheduler) due(ctx context.Context) ([]ports.DueStep, error) {
 	return s.storage.Read().Simulations.Due(ctx, s.clock.Now().Add(lookAhead), lookBatch)
 }
 
-// note logs when looking begins to fail and when it works again.
+// note logs when queries begin to fail and when they work again.
 func (s *Scheduler) note(ctx context.Context, err error, failing bool) bool {
 	switch {
 	case err != nil && !failing:
@@ -124,14 +123,14 @@ func (s *Scheduler) note(ctx context.Context, err error, failing bool) bool {
 	return err != nil
 }
 
-// notify tells the queue of each step that is due.
+// notify notifies the queue of each due step.
 func (s *Scheduler) notify(ctx context.Context, due <-chan ports.DueStep) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case step := <-due:
-			// A notification that fails is one that is lost: it is sent again.
+			// A failed notification is lost, and sent again.
 			if err := s.queue.Notify(ctx, ports.JobSimulation, stepID(step)); err != nil && ctx.Err() == nil {
 				s.log.DebugContext(ctx, "notification failed", "step", stepID(step), "error", err)
 			}
@@ -139,11 +138,11 @@ func (s *Scheduler) notify(ctx context.Context, due <-chan ports.DueStep) {
 	}
 }
 
-// plan is the steps that were due soon at the last look, and no others: its size
-// is bounded however long notifications go unanswered.
+// plan holds the steps that were due soon at the last query, and no others. So its size is limited
+// however long notifications have no effect.
 type plan struct {
 	waiting  []ports.DueStep             // to be notified, the earliest first
-	notified map[ports.DueStep]time.Time // when the last notification of it began
+	notified map[ports.DueStep]time.Time // when its last notification began
 }
 
 // next returns the step of the next notification and the time until it is due.
@@ -160,9 +159,8 @@ func (p *plan) passedOn(now time.Time) {
 	p.waiting = p.waiting[1:]
 }
 
-// renew replaces the plan by a new look. A step that was notified a moment ago is
-// not notified again: its handler may be at work, or the look be older than the
-// notification.
+// renew replaces the plan by a new query. A step that was notified a moment ago is not notified
+// again: its handler may be at work, or the query be older than the notification.
 func (p *plan) renew(steps []ports.DueStep, now time.Time) {
 	renewed := plan{notified: make(map[ports.DueStep]time.Time)}
 	for _, step := range steps {

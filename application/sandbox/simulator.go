@@ -13,8 +13,8 @@ import (
 	"waybill/ports"
 )
 
-// earliness is how far ahead of its time a step may be notified, on a machine
-// whose clock is behind the one that looked; it waits.
+// earliness is how early a step may be notified on a machine whose clock is behind the scheduler's.
+// The step waits.
 const earliness = 2 * time.Second
 
 // Simulator does the steps of scenarios.
@@ -27,17 +27,17 @@ type Simulator struct {
 	late     Lateness
 }
 
-// Lateness hears of every step how long after its due time it happened.
+// Lateness is called for every step with the time since it was due.
 type Lateness func(time.Duration)
 
-// NewSimulator makes a simulator.
+// NewSimulator returns a simulator.
 func NewSimulator(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRenderer, log *slog.Logger,
 	late Lateness) *Simulator {
 	return &Simulator{storage: s, clock: c, ids: ids, renderer: r, log: log, late: late}
 }
 
-// Handle is the handler of ports.JobSimulation. A step that fails is still due,
-// and the Scheduler notifies the queue of it again.
+// Handle is the handler of ports.JobSimulation. A failed step stays due, and the Scheduler notifies
+// the queue of it again.
 func (s *Simulator) Handle(ctx context.Context, stepID string) {
 	id, done, err := parseStepID(stepID)
 	if err == nil {
@@ -48,8 +48,8 @@ func (s *Simulator) Handle(ctx context.Context, stepID string) {
 	}
 }
 
-// Step does the step of a simulation that comes after so many, if it is the
-// next one still. It waits where it is a little early.
+// Step does the step after done steps, if it is still the next one. It waits where it is a little
+// early.
 func (s *Simulator) Step(ctx context.Context, id domain.ID, done int) error {
 	tenant, err := s.storage.Read().Deliveries.Owner(ctx, id)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Simulator) Step(ctx context.Context, id domain.ID, done int) error {
 	step := func(ctx context.Context, tx ports.Stores) error {
 		early, late = 0, -1
 		_, err := deliveries.Change(ctx, tx, s.renderer, tenant, id, s.clock.Now(), func(d *domain.Delivery) ([]domain.Event, error) {
-			// Behind the wait for the lock: what happens, happens now.
+			// Take the time after the wait for the lock.
 			now, simulation := s.clock.Now(), d.Simulation()
 			event, due, err := d.Simulate(done, s.ids.ID(domain.PrefixEvent), now)
 			switch {

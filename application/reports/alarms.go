@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// alarmsEvery is how old alarms are at most: they ask more than the database.
+	// alarmsEvery is the maximum age of alarms. They query more than the database.
 	alarmsEvery = 10 * time.Second
-	// serviceWithin is how long a service may take to show that it is there.
+	// serviceWithin limits how long a service may take to respond.
 	serviceWithin = time.Second
-	// MostEndpoints is up to how many unhealthy endpoints are told of.
+	// MostEndpoints limits the unhealthy endpoints in the alarms.
 	MostEndpoints = 100
-	// failingFor is how long an endpoint fails before it needs attention: a restart of
-	// its program takes less.
+	// failingFor is how long an endpoint fails before it needs attention. A restart of its program
+	// takes less.
 	failingFor = 10 * time.Minute
 )
 
-// Service is one that prices depend on. Check answers nil while it is there.
+// PriceService is a service that prices depend on. Check returns nil while it responds.
 type PriceService struct {
 	Name  string
 	Check func(ctx context.Context) error
 }
 
-// Alarms are what stands in the way of deliveries that are booked or told of.
+// Alarms lists what hinders the booking of deliveries or their webhooks.
 type Alarms struct {
 	At        time.Time
-	Down      []string                 // services that do not answer
+	Down      []string                 // services that do not respond
 	Endpoints []domain.WebhookEndpoint // disabled by no caller, or failing for a while; the first MostEndpoints
-	More      bool                     // endpoints
+	More      bool                     // there are more endpoints
 	Names     map[domain.ID]string     // of their businesses
 }
 
-// Alarms are at most 10 s old. With an error they are the last that there were.
+// Alarms returns alarms of the last 10 s. With an error it returns the last ones that there were.
 func (b *Board) Alarms(ctx context.Context) (Alarms, error) { return b.alarms.get(ctx) }
 
 func (b *Board) alarm(ctx context.Context, services []PriceService) (a Alarms, err error) {
@@ -58,7 +58,7 @@ func (b *Board) alarm(ctx context.Context, services []PriceService) (a Alarms, e
 	return a, err
 }
 
-// down asks all services at once.
+// down checks all services at once.
 func down(ctx context.Context, services []PriceService) []string {
 	ctx, cancel := context.WithTimeout(ctx, serviceWithin)
 	defer cancel()

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// RefreshEvery is how old a count is at most that a reader gets, where counting is quick.
+	// RefreshEvery is the maximum age of a count, where counting is quick.
 	RefreshEvery = 3 * time.Second
-	// RefreshAtLeast is how old a count is at most, however long counting takes.
+	// RefreshAtLeast is the maximum age of a count, however long counting takes.
 	RefreshAtLeast = 10 * time.Second
-	// refreshShare has a count that took long kept for so many times as long.
+	// refreshShare keeps a slow count for that many times its duration.
 	refreshShare = 50
-	// againAfter is for how long a failure is told to others too: readers who are many do
-	// not all try what one could not do.
+	// againAfter is how long a failure is returned to other readers too, so that many readers do
+	// not all retry at once.
 	againAfter = time.Second
-	// readWithin is how long a count may take.
+	// readWithin limits how long a count may take.
 	readWithin = 3 * time.Second
 )
 
@@ -34,7 +34,7 @@ type Board struct {
 	alarms  *shared[Alarms]
 }
 
-// New makes a board. The services are those behind prices.
+// NewBoard returns a board. The services are those behind prices.
 func NewBoard(s ports.Storage, c ports.Clock, services ...PriceService) *Board {
 	b := &Board{storage: s, clock: c, work: map[domain.Environment]*shared[Work]{}}
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
@@ -44,21 +44,21 @@ func NewBoard(s ports.Storage, c ports.Clock, services ...PriceService) *Board {
 	return b
 }
 
-// Work is how the deliveries of an environment stand at a moment.
+// Work counts the deliveries of an environment at a moment.
 type Work struct {
 	Environment domain.Environment
 	At          time.Time
 	Tallies     domain.WorkTallies
-	Names       map[domain.ID]string // of the businesses in it
+	Names       map[domain.ID]string // of its businesses
 }
 
-// Count is the length of the list of the filter, in the environment of the work.
+// Count returns the length of the filter's list, in the environment of the work.
 func (w *Work) Count(f domain.WorkFilter) int {
 	f.Environment = w.Environment
 	return w.Tallies.Count(f)
 }
 
-// Businesses are those with open deliveries, with the most first.
+// Businesses lists the businesses with open deliveries, with the most first.
 func (w *Work) Businesses() []domain.ID {
 	open := map[domain.ID]int{}
 	for _, t := range w.Tallies {
@@ -74,7 +74,7 @@ func (w *Work) Businesses() []domain.ID {
 	})
 }
 
-// ByStatus is what Count says of each status of each business; "" is any open one.
+// ByStatus returns Count for each status of each business; "" is any open one.
 func (w *Work) ByStatus() map[domain.ID]map[domain.Status]int {
 	all := map[domain.ID]map[domain.Status]int{}
 	for _, t := range w.Tallies {
@@ -91,14 +91,14 @@ func (w *Work) ByStatus() map[domain.ID]map[domain.Status]int {
 	return all
 }
 
-// Work is at most RefreshEvery old, or RefreshAtLeast where counting is dear, but for a
-// failure: then it is the last that there was, with the error. Without any its At is zero.
+// Work returns counts of at most RefreshEvery ago, or RefreshAtLeast where counting is slow. After
+// a failure it returns the last ones, with the error. Without any, At is zero.
 func (b *Board) Work(ctx context.Context, e domain.Environment) (Work, error) {
 	return b.work[e].get(ctx)
 }
 
-// Moved has the next reader count anew, so that a person who moved a delivery finds it
-// where it is now.
+// Moved makes the next reader count anew, so that a person who moved a delivery finds it in its new
+// place.
 func (b *Board) Moved() {
 	for _, w := range b.work {
 		w.forget()
@@ -120,17 +120,17 @@ func (b *Board) count(ctx context.Context, e domain.Environment) (Work, error) {
 	return w, err
 }
 
-// shared is what one reader fetches for all.
+// shared holds what one reader fetches for all.
 type shared[T any] struct {
 	every time.Duration
 	read  func(ctx context.Context) (T, error)
 
 	mu    sync.Mutex
-	under chan struct{} // closed when the fetch that is under way has ended; nil: none is
+	under chan struct{} // closed when the running fetch has ended; nil: none runs
 	last  T
-	at    time.Time // of the last fetch, by this process's clock; zero: it does not count any more
+	at    time.Time // of the last fetch, by this process's clock; zero: it is outdated
 	took  time.Duration
-	gone  bool  // what the fetch under way reads may not count any more
+	gone  bool  // the result of the running fetch may be outdated
 	err   error // of the last fetch
 }
 
@@ -164,7 +164,7 @@ func (s *shared[T]) get(ctx context.Context) (T, error) {
 	}
 }
 
-// fetch goes on for the others where its own reader leaves.
+// fetch continues for the others where its own reader leaves.
 func (s *shared[T]) fetch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
@@ -184,7 +184,7 @@ func (s *shared[T]) fetch(ctx context.Context) {
 	s.under, s.gone = nil, false
 }
 
-// forget has the next reader fetch anew.
+// forget makes the next reader fetch anew.
 func (s *shared[T]) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

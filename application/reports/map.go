@@ -8,10 +8,10 @@ import (
 	"waybill/ports"
 )
 
-// MostOnMap is how many open deliveries of an environment a map shows.
+// MostOnMap limits the open deliveries of an environment on a map.
 const MostOnMap = 20_000
 
-// Map tells where open deliveries are.
+// Map shows where open deliveries are.
 type Map struct {
 	storage ports.Storage
 	clock   ports.Clock
@@ -19,7 +19,7 @@ type Map struct {
 	last    map[domain.Environment]*recent[Snapshot]
 }
 
-// NewMap makes a map over a service area.
+// NewMap returns a map over a service area.
 func NewMap(s ports.Storage, c ports.Clock, area ports.ServiceOutline) *Map {
 	last := map[domain.Environment]*recent[Snapshot]{}
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
@@ -28,19 +28,19 @@ func NewMap(s ports.Storage, c ports.Clock, area ports.ServiceOutline) *Map {
 	return &Map{storage: s, clock: c, area: area.Outline(), last: last}
 }
 
-// Area is the outline of where the company delivers, as closed lines.
+// Area returns the outline of where the company delivers, as closed lines.
 func (m *Map) Area() [][]domain.Coordinates { return m.area }
 
-// Snapshot is where open deliveries were at a moment, the newest first. It is shared:
-// do not change it.
+// Snapshot holds where open deliveries were at a moment, the newest first. It is shared: do not
+// change it.
 type Snapshot struct {
 	At   time.Time
 	Open []domain.OpenDelivery
-	More bool // open deliveries that are not in it, which are older than those that are
+	More bool // there are older open deliveries that are not in it
 }
 
-// Snapshot is at most 5 seconds old. An environment that there is not has no deliveries:
-// nothing is asked nor kept for a text of an address.
+// Snapshot returns a snapshot of the last 5 seconds. An unknown environment has no deliveries, and
+// causes no query and no cache entry.
 func (m *Map) Snapshot(ctx context.Context, e domain.Environment) (Snapshot, error) {
 	last, known := m.last[e]
 	if !known {

@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// recentAge is how old an answer may be that is given out again: however many ask, the
-	// database is asked once in that time.
+	// recentAge is the maximum age of a cached result: for any number of callers, the database is
+	// queried once in that time.
 	recentAge = 5 * time.Second
-	// recentTime is how long one question may take.
+	// recentTime limits how long one query may take.
 	recentTime = 3 * time.Second
 )
 
-// recent is the last answer to a question, for all that ask. A failure is told to those that
-// waited for it, and the next caller asks anew.
+// recent caches the last result of a query for all callers. A failure goes to those that waited for
+// it, and the next caller queries anew.
 type recent[T any] struct {
 	mu   sync.Mutex
 	last *answer[T]
 }
 
-// answer is one question to the database, by all that ask meanwhile.
+// answer is one query to the database, shared by all concurrent callers.
 type answer[T any] struct {
-	at    time.Time     // when it was asked
+	at    time.Time     // start of the query
 	done  chan struct{} // closed when the fields below are set
 	value T
 	err   error
 }
 
-// get is at most recentAge old. It is shared: do not change it.
+// get returns a result of at most recentAge ago. It is shared: do not change it.
 func (r *recent[T]) get(ctx context.Context, c ports.Clock, read func(context.Context, time.Time) (T, error)) (T, error) {
 	a := r.ask(ctx, c, read)
 	select {
@@ -60,7 +60,7 @@ func (r *recent[T]) ask(ctx context.Context, c ports.Clock, read func(context.Co
 	}
 	a := &answer[T]{at: now, done: make(chan struct{})}
 	r.last = a
-	// For all that wait, and not only for the first one.
+	// The query is for all that wait, and not only for the first one.
 	go func() {
 		defer close(a.done)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recentTime)

@@ -14,59 +14,58 @@ import (
 	"waybill/ports"
 )
 
-// Reports are the use cases.
+// Reports implements the use cases of reports.
 type Reports struct {
 	storage   ports.Storage
 	clock     ports.Clock
 	customers recent[[]domain.Business]
 
-	// reading has a place for the one report that is read at a time: all of them share two
-	// connections with the lists of the staff, its board and the feed of a dispatch system.
+	// reading has a place for one report at a time. All of them share two connections with the
+	// lists of the staff, its board and the feed of a dispatch system.
 	reading chan struct{}
 	mu      sync.Mutex
 	last    lastReport
 }
 
-// lastReport is the report that was read last, for a caller that reads the same again.
+// lastReport caches the last report, for a caller that requests the same again.
 type lastReport struct {
 	query  domain.ReportQuery
-	at     time.Time // before it was read
+	at     time.Time // start of its query
 	report Report
 }
 
-// New makes the use cases.
+// NewReports returns the use cases.
 func NewReports(s ports.Storage, c ports.Clock) *Reports {
 	return &Reports{storage: s, clock: c, reading: make(chan struct{}, 1)}
 }
 
-// Line is a line of a report, with the name of the customer that it is about.
+// Line is a line of a report, with the name of its customer.
 type Line struct {
 	domain.ReportLine
-	Customer string // empty: the line is about none
+	Customer string // empty: the line is about no customer
 }
 
-// Report is what happened to deliveries.
+// Report holds what happened to deliveries.
 type Report struct {
-	Lines    []Line // days in their order, everything else with the most booked first
+	Lines    []Line // days in their order, other groups with the most booked first
 	Total    domain.Figures
 	Progress domain.ReportProgress
 }
 
-// MaxDays is how many days a report may be about: those whose figures are kept.
+// MaxDays limits the days of a report to those whose figures are kept.
 const MaxDays = int(domain.ReportKept / (24 * time.Hour))
 
-// Today is the day that is not over yet.
+// Today returns the day that is not over yet.
 func (r *Reports) Today() time.Time { return domain.ReportDay(r.clock.Now()) }
 
-// Report is a report of at most MaxDays days, as it was at most 5 seconds ago. Without a
-// day's figures the report by day has a line of noughts for it. It is shared: do not
-// change it.
+// Report returns a report of at most MaxDays days, no older than 5 seconds. A report by day has a
+// line of zeros for a day without figures. It is shared: do not change it.
 func (r *Reports) Report(ctx context.Context, q domain.ReportQuery) (Report, error) {
 	if days := q.Until.Sub(q.From) / (24 * time.Hour); days < 1 || int(days) > MaxDays {
 		return Report{}, domain.Invalid(domain.FieldError{Field: "from", Code: domain.FieldOutOfRange,
 			Message: "The first day must not be after the last one, and a report is about 400 days at most."})
 	}
-	q.From, q.Until = q.From.UTC(), q.Until.UTC() // equal moments are one question
+	q.From, q.Until = q.From.UTC(), q.Until.UTC() // equal times are one query
 	if report, known := r.known(q); known {
 		return report, nil
 	}
@@ -79,7 +78,7 @@ func (r *Reports) Report(ctx context.Context, q domain.ReportQuery) (Report, err
 			Message: "Other reports are being read, one after another. Ask for this one again in a moment.",
 		}
 	}
-	if report, known := r.known(q); known { // the caller before may have read it
+	if report, known := r.known(q); known { // the previous caller may have read it
 		return report, nil
 	}
 	now := r.clock.Now()
@@ -92,7 +91,7 @@ func (r *Reports) Report(ctx context.Context, q domain.ReportQuery) (Report, err
 	return report, err
 }
 
-// known is the last report, where it is the one that is asked for and not old.
+// known returns the last report, where it is the requested one and not old.
 func (r *Reports) known(q domain.ReportQuery) (Report, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,11 +154,11 @@ func everyDay(q domain.ReportQuery, lines []Line) []Line {
 	return lines
 }
 
-// mostCustomers is how many customers are known by their names.
+// mostCustomers limits how many customers are shown by name.
 const mostCustomers = 5000
 
-// Customers are the businesses by name, up to 5,000 of them, as they were at most 5 seconds
-// ago. The list is shared: do not change it.
+// Customers lists up to 5,000 businesses by name, no older than 5 seconds. The list is shared: do
+// not change it.
 func (r *Reports) Customers(ctx context.Context) ([]domain.Business, error) {
 	return r.customers.get(ctx, r.clock, func(ctx context.Context, _ time.Time) ([]domain.Business, error) { return r.readCustomers(ctx) })
 }

@@ -1,16 +1,15 @@
-// Package audit is how operators, persons and commands change something: in one
-// transaction with the row of the audit log that names the actor and the action. No
-// use case of theirs begins a transaction in any other way, so that none can forget
-// the row.
+// Package audit changes something for operators, persons and commands: in one transaction with the
+// row of the audit log that names the actor and the action. Their use cases begin a transaction in
+// no other way, so that none can forget the row.
 //
-// The actor is a parameter and not a value of the context: to leave it out does not
-// compile. A person acts on behalf of one business, and a change of anything else is
-// rolled back and answered with domain.ErrNotFound: a page that forgets to ask whose
-// record it is changes nothing of another customer. A refused action, and one that
-// changes nothing, leaves no row, but that people.Refusals keeps refused attempts of persons:
-// joined, since anybody can fail and the log is kept for good. Some changes also send mails, in the same transaction:
-// domain.AuditNotice says which. Customers' own calls are not kept here: their deliveries
-// have timelines, and their requests are logged.
+// The actor is a parameter and not a value of the context: leaving it out does not compile. A
+// person acts on behalf of one business. A change of anything else is rolled back and returns
+// domain.ErrNotFound. So a page that forgets to check the owner of a record changes nothing of
+// another customer. A refused action, and one that changes nothing, leaves no row. But
+// people.Refusals stores refused attempts of persons, joined, since anybody can fail and the log is
+// kept forever. Some changes also send mails, in the same transaction: domain.AuditNotice says
+// which. Customers' own calls are not in the log: their deliveries have timelines, and their
+// requests are logged.
 package audit
 
 import (
@@ -20,21 +19,21 @@ import (
 	"waybill/ports"
 )
 
-// Log runs changes and keeps them.
+// Log runs changes and writes them to the audit log.
 type Log struct {
 	storage ports.Storage
 	clock   ports.Clock
 	ids     ports.Identifiers
 }
 
-// New makes the log of a storage.
+// New returns the log of a storage.
 func New(s ports.Storage, c ports.Clock, ids ports.Identifiers) *Log {
 	return &Log{storage: s, clock: c, ids: ids}
 }
 
-// Change runs fn in one transaction and keeps the record that it returns as the
-// actor's, unless that is the zero one. As with Storage.InTx, fn may run
-// several times; the record of the last run counts.
+// Change runs fn in one transaction and stores the record that it returns as the actor's, unless
+// that is the zero one. As with Storage.InTx, fn may run several times; the record of the last run
+// counts.
 func (l *Log) Change(ctx context.Context, by domain.AuditActor, fn func(ctx context.Context, tx ports.Stores) (domain.AuditRecord,
 	error)) error {
 	return l.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
@@ -61,7 +60,7 @@ func (l *Log) Entries(ctx context.Context, f domain.AuditFilter, p domain.PageRe
 	return l.storage.Read().Audit.List(ctx, f, p)
 }
 
-// EntriesOfBusiness is Entries of one business alone.
+// EntriesOfBusiness lists the entries of one business only, as Entries does.
 func (l *Log) EntriesOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry,
 	error) {
 	return l.storage.Read().Audit.ListOfBusiness(ctx, business, f, p)

@@ -1,12 +1,11 @@
-// Package lookups tells which of many secrets exist, at a cost that does not grow
-// with how many are asked for: those that are asked for at the same time go to the
-// storage in one question, and one question follows the other at a fixed rate.
+// Package lookups finds out which of many secrets exist, at a cost that does not grow with their
+// number. Concurrent lookups share one query to the storage, and the queries follow each other at a
+// fixed rate.
 //
-// It is for client addresses with too many wrong guesses. Refusing them without a
-// look would shut out every other client behind the address; a look-up of each
-// guess would let them load the storage without bound. A budget of guesses a second
-// was rejected: where a hundred clients guess, it is spent before the client that
-// has a valid secret asks.
+// It is for client addresses with too many wrong guesses. Refusing them without a lookup would shut
+// out every other client behind the address. A lookup of each guess would let them load the storage
+// without limit. A budget of guesses a second was rejected: where a hundred clients guess, it is
+// used up before the client with a valid secret asks.
 package lookups
 
 import (
@@ -19,55 +18,54 @@ import (
 )
 
 const (
-	// every is how long one question begins after another.
+	// every is the time from the start of one query to the next.
 	every = 100 * time.Millisecond
-	// mostWaiting is how many questions wait.
+	// mostWaiting limits how many queries wait.
 	mostWaiting = 20
-	// timeout bounds one.
+	// timeout limits one query.
 	timeout = 2 * time.Second
 )
 
-// ErrCrowded means that more secrets are asked for than can be in two seconds.
+// ErrCrowded means that more secrets are requested than can be looked up in two seconds.
 var ErrCrowded = errors.New("too many are asked for at once")
 
-// Lookups asks with a function for which of some secrets exist. It is safe for
-// concurrent use; its callers share nothing but the rate.
+// Lookups looks up which of some secrets exist. It is safe for concurrent use. Its callers share
+// nothing but the rate.
 type Lookups[K comparable] struct {
 	most int
 	find func(ctx context.Context, of []K) (known []K, err error)
 
 	mu      sync.Mutex
-	open    *question[K]  // that others may still join; may be nil
-	last    chan struct{} // closed when the last one was answered; nil: none yet
+	open    *question[K]  // others may still join it; may be nil
+	last    chan struct{} // closed when the last one has ended; nil: none yet
 	next    time.Time     // when another may begin
 	waiting int
 }
 
-// question is one look-up that several callers share; the first of them runs it.
+// question is one query that several callers share. The first of them runs it.
 type question[K comparable] struct {
 	begin  time.Time
-	before chan struct{} // closed when the one before was answered
+	before chan struct{} // closed when the previous one has ended
 	of     map[K]bool    // whether it exists, once over is closed
 	err    error
 	over   chan struct{}
 }
 
-// New makes one that asks for at most so many at once, ten times a second.
+// New returns a Lookups that looks up at most that many at once, ten times a second.
 func New[K comparable](most int, find func(ctx context.Context, of []K) (known []K, err error)) *Lookups[K] {
 	return &Lookups[K]{most: most, find: find}
 }
 
-// Exists waits for the next question: at most a tenth of a second, and longer only
-// where many times most ask or the storage is slow, and never beyond the end of ctx.
-// ErrCrowded, or the error of find or ctx.
+// Exists waits for the next query: at most a tenth of a second, and longer only where many times
+// most ask or the storage is slow, but never beyond the end of ctx. It returns ErrCrowded, or the
+// error of find or ctx.
 func (l *Lookups[K]) Exists(ctx context.Context, secret K) (bool, error) {
 	q, first, err := l.join(secret)
 	if err != nil {
 		return false, err
 	}
 	if first {
-		// In a goroutine of its own: the other callers still wait when this one
-		// leaves.
+		// A separate goroutine, since the other callers still wait when this one leaves.
 		go l.ask(context.WithoutCancel(ctx), q)
 	}
 	select {

@@ -1,39 +1,38 @@
-// Package monitoring shows how the service does and how it is used: the requests of the
-// public API, what a program has shown before it goes live, and queues, mails and processes.
+// Package monitoring shows the state and the use of the service: the requests of the public API,
+// what a program has shown before it goes live, and queues, mails and processes.
 //
 // # Request log
 //
-// The requests of the public API are kept for a customer's people, who see what their
-// program did, for the platform's operations, and for figures of usage.
+// The requests of the public API are stored for a customer's people, who see what their program
+// did, for the platform's operations, and for figures of usage.
 //
-// A Recorder takes one record at the end of each request into memory and writes what
-// has gathered once a second. No request waits for that, and none fails by it:
-// records beyond the buffer are dropped and counted.
+// A Recorder takes one record at the end of each request into memory and writes the gathered
+// records once a second. No request waits for that, and none fails by it: records beyond the buffer
+// are dropped and counted.
 //
 //   - Failures are kept, the first FailuresPerSecond of each application.
-//   - Successes are kept up to SuccessesPerSecond, and the first OwnPerSecond of each
-//     application whatever the others do; beyond that every SampleEvery-th, which then
-//     weighs as much.
-//   - Usage counts every request of a known key, exactly. Each process writes its own
-//     sums of a minute, whole: to write them once more changes nothing, so that no
-//     outcome of a commit has to be known.
+//   - Successes are kept up to SuccessesPerSecond, and always the first OwnPerSecond of each
+//     application. Beyond that every SampleEvery-th is kept, with that weight.
+//   - Usage counts every request of a known key, exactly. Each process writes its own complete
+//     sums of a minute. Writing them again changes nothing, so that no outcome of a commit has to
+//     be known.
 //
 // # Readiness
 //
-// Readiness tells what a program has shown that it can do, before it goes live.
-// Its own traffic shows it: the request log, the usage and the webhooks that were sent.
-// These are kept for days, so that a step is kept by itself once it was seen. That a
-// failed delivery was read is kept by package deliveries, where it is.
+// Readiness shows what a program has proven before it goes live. Its own traffic shows it: the
+// request log, the usage and the webhooks that were sent. These are kept for days, so a step is
+// stored by itself once it was seen. Package deliveries stores that a failed delivery was read,
+// since it happens there.
 //
-// Each look is bounded: it reads the usage of a week and a few of the last records.
+// Each check is limited: it reads the usage of a week and a few of the last records.
 //
 // # Queues, mails and processes
 //
-// Machinery is what the staff of the delivery company see and do of what works by
-// itself: webhooks of all customers, queues, mails, processes, and what they stand on.
+// Machinery is what the staff of the delivery company see and do about background work: webhooks of
+// all customers, queues, mails, processes, and the services behind them.
 //
-// Each part is read by itself and within a time of its own, so that a database or a Redis
-// that is gone leaves one part unknown and not the whole; what was read stands for a few
-// seconds for all who ask. What a process knows of itself alone it tells the others
-// through the storage: nothing of another process is guessed.
+// Each part is read by itself and within its own time, so that an unavailable database or Redis
+// leaves one part unknown and not the whole. Results are cached for a few seconds for all callers.
+// What only a process knows of itself it reports to the others through the storage: nothing of
+// another process is guessed.
 package monitoring

@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// Machinery are the use cases.
+// Machinery implements the use cases.
 type Machinery struct {
 	storage  ports.Storage
 	database ports.StorageState
@@ -20,7 +20,7 @@ type Machinery struct {
 	pauses   shared[Part[[]domain.SendingPause]]
 }
 
-// New makes the use cases; queue is nil where processes share none.
+// NewMachinery returns the use cases. queue is nil where processes share none.
 func NewMachinery(d ports.Database, queue ports.SharedQueue, c ports.Clock, ids ports.Identifiers) *Machinery {
 	m := &Machinery{storage: d, database: d, upkeep: d, queue: queue, log: audit.New(d, c, ids), clock: c}
 	m.overview.read = m.look

@@ -8,33 +8,33 @@ import (
 	"waybill/ports"
 )
 
-// readFor is how long a part may take to be read.
+// readFor limits how long reading a part may take.
 const readFor = 2500 * time.Millisecond
 
-// mostDead is how much of what was given up is shown of a kind.
+// mostDead limits the shown given-up tasks of a kind.
 const mostDead = 50
 
-// Overview is the state of what works by itself. Each part has an error of its own.
+// Overview is the state of the background work. Each part has its own error.
 type Overview struct {
 	At        time.Time // when it was read
 	Work      Part[[]domain.Work]
 	Pauses    Part[[]domain.SendingPause]
 	Mails     Part[[]domain.Mail]      // given up
 	Dead      Part[[]domain.DeadTask]  // of the queue; none where no Redis is shared
-	Queue     Part[*domain.QueueState] // nil: this installation has no queue that processes share
+	Queue     Part[*domain.QueueState] // nil: this installation has no shared queue
 	Processes Part[[]domain.Process]
 	Database  Part[domain.DatabaseState]
 	FeedLag   Part[time.Duration]
 }
 
-// Part is what was read, or why it was not.
+// Part is a result, or the error of reading it.
 type Part[T any] struct {
 	Value T
 	Err   error
 }
 
-// Overview reads all parts at once, and gives what was read less than keepFor ago to all
-// who ask meanwhile. It answers within 3 s, whatever does not answer it.
+// Overview reads all parts at once, and returns results of less than keepFor ago to concurrent
+// callers. It returns within 3 s, whatever does not respond.
 func (m *Machinery) Overview(ctx context.Context) *Overview { return m.overview.get(ctx) }
 
 func (m *Machinery) look(ctx context.Context) *Overview {
@@ -67,7 +67,7 @@ func (m *Machinery) look(ctx context.Context) *Overview {
 	return o
 }
 
-// part reads one within its time, and gives it up then even where it does not end.
+// part reads one part within its time, and gives up then even where the read does not end.
 func part[T any](ctx context.Context, into *Part[T], read func(context.Context) (T, error)) func() {
 	return func() {
 		ctx, cancel := context.WithTimeout(ctx, readFor)
@@ -89,7 +89,7 @@ func part[T any](ctx context.Context, into *Part[T], read func(context.Context) 
 	}
 }
 
-// RetryMail makes a mail that was given up be sent again.
+// RetryMail sends a mail again that was given up.
 func (m *Machinery) RetryMail(ctx context.Context, by domain.AuditActor, id domain.ID) error {
 	now := m.clock.Now()
 	return m.ofMail(ctx, by, domain.ActionMailRetry, func(tx ports.Stores) (domain.Mail, error) {
@@ -97,7 +97,7 @@ func (m *Machinery) RetryMail(ctx context.Context, by domain.AuditActor, id doma
 	})
 }
 
-// DropMail takes a mail that was given up off the list.
+// DropMail removes a mail that was given up from the list.
 func (m *Machinery) DropMail(ctx context.Context, by domain.AuditActor, id domain.ID) error {
 	return m.ofMail(ctx, by, domain.ActionMailDrop, func(tx ports.Stores) (domain.Mail, error) {
 		return tx.Machinery.DropMail(ctx, id)
@@ -114,18 +114,18 @@ func (m *Machinery) ofMail(ctx context.Context, by domain.AuditActor, a domain.A
 	})
 }
 
-// RetryTask makes a task that its queue gave up be done again.
+// RetryTask runs a task again that its queue gave up.
 func (m *Machinery) RetryTask(ctx context.Context, by domain.AuditActor, job, id string) error {
 	return m.ofTask(ctx, by, domain.ActionTaskRetry, job, id, func(ctx context.Context) error { return m.queue.Retry(ctx, job, id) })
 }
 
-// DropTask deletes such a task. What it was for is in the storage, and is found there.
+// DropTask deletes such a task. Its job is in the storage, and is found there.
 func (m *Machinery) DropTask(ctx context.Context, by domain.AuditActor, job, id string) error {
 	return m.ofTask(ctx, by, domain.ActionTaskDrop, job, id, func(ctx context.Context) error { return m.queue.Drop(ctx, job, id) })
 }
 
-// ofTask changes the queue within the transaction of the audit record: of a change that is
-// not kept there all that is lost is a notification, which the storage repeats.
+// ofTask changes the queue within the transaction of the audit record. If that is not committed,
+// only a notification is lost, which the storage repeats.
 func (m *Machinery) ofTask(ctx context.Context, by domain.AuditActor, a domain.Action, job, id string,
 	change func(context.Context) error) error {
 	if m.queue == nil {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// keepFor is how long what was read stands for all who ask.
+// keepFor is how long a result is cached for all callers.
 const keepFor = 2 * time.Second
 
-// shared reads something once for all who ask within keepFor. A caller during the read
-// waits for it.
+// shared reads something once for all callers within keepFor. A caller during the read waits for
+// it.
 type shared[T any] struct {
 	read func(context.Context) T
 
 	mu      sync.Mutex
 	value   T
 	until   time.Time
-	reading chan struct{} // closed when the read under way has ended; nil: none is
+	reading chan struct{} // closed when the running read has ended; nil: none runs
 }
 
-// get does not end with ctx: its read is for others too, and bounded by itself.
+// get does not end with ctx: its read is also for others, and has its own limit.
 func (s *shared[T]) get(ctx context.Context) T {
 	s.mu.Lock()
 	if time.Now().Before(s.until) {
@@ -46,14 +46,14 @@ func (s *shared[T]) get(ctx context.Context) T {
 	return s.value
 }
 
-// forget makes the next who asks read anew: something was changed.
+// forget makes the next caller read anew, after a change.
 func (s *shared[T]) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.until = time.Time{}
 }
 
-// together does all at once and returns when all are done.
+// together calls all functions concurrently and returns when all have returned.
 func together(all ...func()) {
 	var wg sync.WaitGroup
 	for _, do := range all {

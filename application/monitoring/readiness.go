@@ -9,33 +9,33 @@ import (
 	"waybill/ports"
 )
 
-// Readiness tells what programs have shown.
+// Readiness shows what programs have proven.
 type Readiness struct {
 	storage ports.Storage
 	clock   ports.Clock
 }
 
-// New makes the use cases.
+// NewReadiness returns the use cases.
 func NewReadiness(s ports.Storage, c ports.Clock) *Readiness { return &Readiness{storage: s, clock: c} }
 
-// What a look reads at most.
+// The limits of one check.
 const (
 	lookBack     = 7 * 24 * time.Hour
 	fewRecords   = 20
 	fewWebhooks  = 50
-	leastPause   = time.Second // after a 429: a Retry-After is never less
+	leastPause   = time.Second // after a 429: a Retry-After is never shorter
 	longestPause = 10 * time.Minute
 )
 
-// API is what the routes that the request log names do.
+// API describes the routes in the request log.
 type API struct {
 	ReadFeed string
-	Scopes   func(route string) []domain.Scope // that a route needs
+	Scopes   func(route string) []domain.Scope // required by a route
 }
 
-// Of is what an application of a business has shown, by step; a step that is not there is
-// still to be shown. unused are, of each usable key that has been used in the last week,
-// the scopes that it did not use.
+// Of returns the steps that an application of a business has shown; the other steps are still
+// missing. For each usable key that was used in the last week, unused lists the scopes that it did
+// not use.
 func (r *Readiness) Of(ctx context.Context, business, application domain.ID, api API) (
 	shown map[domain.ReadinessStep]domain.Readied, unused []UnusedScopes, err error) {
 	read := r.storage.Read()
@@ -85,8 +85,7 @@ func (r *Readiness) Of(ctx context.Context, business, application domain.ID, api
 	return shown, unused, r.keep(ctx, seen)
 }
 
-// keep keeps steps that were seen now. Where the database cannot, the next look sees them
-// again.
+// keep stores steps that were seen now. Where the database cannot, the next check sees them again.
 func (r *Readiness) keep(ctx context.Context, seen []domain.Readied) error {
 	if len(seen) == 0 {
 		return nil
@@ -105,13 +104,13 @@ func (r *Readiness) keep(ctx context.Context, seen []domain.Readied) error {
 	return err
 }
 
-// UnusedScopes are those of a key that it did not use.
+// UnusedScopes lists the scopes that a key did not use.
 type UnusedScopes struct {
 	Key    domain.APIKey
 	Scopes []domain.Scope
 }
 
-// look is one look at what an application did.
+// look is one check of what an application did.
 type look struct {
 	ports.Readers
 	clock ports.Clock
@@ -127,15 +126,15 @@ func (l *look) readUsage(ctx context.Context) (err error) {
 	return err
 }
 
-// calls lists the last requests of the application that a filter lets through.
+// calls lists the last requests of the application that match a filter.
 func (l *look) calls(ctx context.Context, f domain.RequestFilter, limit int) ([]domain.RequestRecord, error) {
 	f.BusinessID, f.ApplicationID = l.app.BusinessID, l.app.ID
 	found, err := l.Requests.List(ctx, f, domain.PageRequest{Limit: limit})
 	return found[:min(len(found), limit)], err
 }
 
-// replayed is a request that got the answer of an earlier one with the same key; of many
-// calls the log may have none, and then the API key shows it.
+// replayed finds a request that got the answer of an earlier one with the same key. For many calls
+// the log may have none, and then the API key is the source.
 func (l *look) replayed(ctx context.Context) (domain.Readied, error) {
 	for _, u := range l.usage {
 		if u.Replayed == 0 {
@@ -155,7 +154,7 @@ func (l *look) replayed(ctx context.Context) (domain.Readied, error) {
 	return domain.Readied{}, nil
 }
 
-// waited is a call that succeeded after a 429 and a pause without any call of its key.
+// waited finds a call that succeeded after a 429 and a pause without any call of its key.
 func (l *look) waited(ctx context.Context) (domain.Readied, error) {
 	for _, u := range l.usage {
 		if u.Code != domain.CodeRateLimitExceeded {
@@ -191,7 +190,7 @@ func (l *look) waited(ctx context.Context) (domain.Readied, error) {
 	return domain.Readied{}, nil
 }
 
-// sent are the last webhooks of each endpoint of the application.
+// sent passes the last webhooks of each endpoint of the application to each.
 func (l *look) sent(ctx context.Context, each func(domain.WebhookDelivery)) error {
 	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
 		t := domain.Tenant{BusinessID: l.app.BusinessID, ApplicationID: l.app.ID, Environment: e}
@@ -221,9 +220,9 @@ func (l *look) verified(ctx context.Context) (found domain.Readied, err error) {
 	return found, err
 }
 
-// feed is that the feed was read after a webhook had not arrived at once.
+// feed finds a read of the feed after a webhook had not arrived at once.
 func (l *look) feed(ctx context.Context) (found domain.Readied, err error) {
-	var outage time.Time // the first one of those that are looked at
+	var outage time.Time // the first of those that are read
 	err = l.sent(ctx, func(w domain.WebhookDelivery) {
 		missed := w.Attempts > 1 || w.Status == domain.WebhookFailed || w.Status == domain.WebhookHeld
 		if missed && (outage.IsZero() || w.CreatedAt.Before(outage)) {
@@ -241,8 +240,8 @@ func (l *look) feed(ctx context.Context) (found domain.Readied, err error) {
 	return found, nil
 }
 
-// scopes reports whether each usable key has used all its scopes within a week; of live
-// keys, where there are any. A key that was not used tells nothing, and one at least has to.
+// scopes reports whether each usable key has used all its scopes within a week. It checks live
+// keys, where there are any. A key that was not used does not count, and at least one must count.
 func (l *look) scopes(ctx context.Context) (fewest bool, unused []UnusedScopes, err error) {
 	keys, err := l.Tenancy.APIKeys(ctx, l.app.ID, l.clock.Now())
 	if err != nil {

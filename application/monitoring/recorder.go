@@ -10,35 +10,35 @@ import (
 	"waybill/ports"
 )
 
-// Bounds of the records of one second, in one environment of a process.
+// Limits of the records of one second, in one environment of a process.
 const (
 	SuccessesPerSecond = 500
 	OwnPerSecond       = 20
 	FailuresPerSecond  = 50
 	SampleEvery        = 10
 
-	maxRecords = 8192   // that wait to be written: some 3 MB
+	maxRecords = 8192   // waiting to be written: some 3 MB
 	maxTallies = 50_000 // different sums of the minutes that are not written yet
 )
 
-// LogMode is what is recorded.
+// LogMode says what is recorded.
 type LogMode string
 
-// The modes there are. Usage is counted in the first two.
+// The modes. Usage is counted in the first two.
 const (
 	LogAll      LogMode = "on"
 	LogFailures LogMode = "failures"
 	LogNothing  LogMode = "off"
 )
 
-// DroppedRecords is how many records were left out, by why.
+// DroppedRecords counts the records that were left out, by reason.
 type DroppedRecords struct {
 	Full    uint64 // no room in memory
 	Bounded uint64 // an application failed too often within a second
-	Sampled uint64 // others stand for them
+	Sampled uint64 // others represent them
 	Lost    uint64 // could not be written
 
-	Uncounted uint64 // calls for which usage had no room, here or where it is stored: it is not exact
+	Uncounted uint64 // calls without room in the usage, here or in the storage: it is not exact
 }
 
 // Recorder takes the records of one environment.
@@ -50,11 +50,11 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	waiting []domain.RequestRecord
-	spare   []domain.RequestRecord // the same room, while the other one is written
+	spare   []domain.RequestRecord // the same memory, while the other one is written
 	tallies map[tallyKey]*tally
 	dropped DroppedRecords
 
-	second    int64                  // that the counts below are of
+	second    int64                  // of the counts below
 	successes int                    // kept without weight
 	over      int                    // successes beyond those
 	own       map[domain.ID]ownCount // by application
@@ -78,8 +78,8 @@ type tally struct {
 	written         int64 // calls when it was written last
 }
 
-// NewRecorder makes a recorder. Its writer is random: no other process, and no
-// other recorder of this one, writes under it.
+// NewRecorder returns a recorder. Its writer is random, so that no other process, and no other
+// recorder of this one, writes under it.
 func NewRecorder(log ports.RequestLog, clock ports.Clock, identifiers ports.Identifiers, mode LogMode) *Recorder {
 	return &Recorder{
 		log: log, clock: clock, mode: mode, writer: identifiers.ID(domain.PrefixRequest).Hex(),
@@ -87,8 +87,7 @@ func NewRecorder(log ports.RequestLog, clock ports.Clock, identifiers ports.Iden
 	}
 }
 
-// Note takes a record, whose Weight it sets. It never waits for anything but other
-// calls of it.
+// Note takes a record, and sets its Weight. It waits only for other calls of itself.
 func (r *Recorder) Note(rec domain.RequestRecord) {
 	if r.mode == LogNothing {
 		return
@@ -132,7 +131,7 @@ func (r *Recorder) count(rec *domain.RequestRecord, now time.Time) {
 	}
 }
 
-// weigh tells for how many requests the record is to stand; 0: it is left out.
+// weigh returns how many requests the record represents; 0: it is left out.
 func (r *Recorder) weigh(rec *domain.RequestRecord, now time.Time) int {
 	if second := now.Unix(); second != r.second {
 		r.second, r.successes, r.over = second, 0, 0
@@ -163,15 +162,15 @@ func (r *Recorder) weigh(rec *domain.RequestRecord, now time.Time) int {
 	return 0
 }
 
-// Dropped tells what was left out since the process began.
+// Dropped returns what was left out since the process began.
 func (r *Recorder) Dropped() DroppedRecords {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.dropped
 }
 
-// Flush writes what has gathered since the last call. Records that could not be
-// written are lost; usage comes with the next call.
+// Flush writes what was gathered since the last call. Records that could not be written are lost;
+// usage is written by the next call.
 func (r *Recorder) Flush(ctx context.Context) error {
 	if r.mode == LogNothing {
 		return nil
@@ -203,13 +202,13 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	for key, calls := range counted {
 		t := r.tallies[key]
 		if t.written = calls; key.minute < this && t.calls == calls {
-			delete(r.tallies, key) // of a minute that is over, and whole
+			delete(r.tallies, key) // of a complete minute that is over
 		}
 	}
 	return nil
 }
 
-// tallyOf is the sum that was written as this.
+// tallyOf returns the key of a written sum.
 func tallyOf(u *domain.UsageMinute) tallyKey {
 	return tallyKey{
 		minute: u.Minute.Unix() / 60, application: u.ApplicationID, business: u.BusinessID, key: u.KeyID, route: u.Route, status: u.Status,
@@ -217,7 +216,7 @@ func tallyOf(u *domain.UsageMinute) tallyKey {
 	}
 }
 
-// take takes the records to write, and each sum with its calls so far.
+// take returns the records to write, and each sum with its calls so far.
 func (r *Recorder) take() (records []domain.RequestRecord, usage []domain.UsageMinute, counted map[tallyKey]int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -230,7 +229,7 @@ func (r *Recorder) take() (records []domain.RequestRecord, usage []domain.UsageM
 		}
 		counted[key] = t.calls
 		if t.written == t.calls {
-			continue // only to be forgotten
+			continue // only to be deleted
 		}
 		usage = append(usage, domain.UsageMinute{
 			Minute: time.Unix(key.minute*60, 0).UTC(), Environment: t.environment, BusinessID: key.business, ApplicationID: key.application,

@@ -15,11 +15,11 @@ type Requests struct {
 	clock   ports.Clock
 }
 
-// NewRequests makes the use cases.
+// NewRequests returns the use cases.
 func NewRequests(s ports.Storage, c ports.Clock) *Requests { return &Requests{storage: s, clock: c} }
 
-// List is a page of the requests of a business, newest first, and one more.
-// domain.ErrNotFound without a business.
+// List returns a page of the requests of a business, newest first, and one more. Without a business
+// it returns domain.ErrNotFound.
 func (r *Requests) List(ctx context.Context, business domain.ID, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord,
 	error) {
 	if business == "" {
@@ -29,36 +29,36 @@ func (r *Requests) List(ctx context.Context, business domain.ID, f domain.Reques
 	return r.storage.Read().Requests.List(ctx, f, p)
 }
 
-// ListAll is List over all businesses, for the platform's own operations.
+// ListAll lists requests of all businesses, for the platform's own operations.
 func (r *Requests) ListAll(ctx context.Context, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord, error) {
 	return r.storage.Read().Requests.List(ctx, f, p)
 }
 
-// MostLooked is how many records a page over all businesses looks at, and MostFailures how
-// many failures a tally counts. MostKinds is how many kinds of failures it tells.
+// MostLooked limits the records that a page over all businesses reads, and MostFailures the
+// failures that a tally counts. MostKinds limits its kinds of failures.
 const (
 	MostLooked   = 50_000
 	MostFailures = 200_000
 	MostKinds    = 100
 )
 
-// Look is a page over all businesses, newest first, and one more. It looks at MostLooked
-// records at most; further is the last of these where the page is not full and the log goes on.
+// Look returns a page over all businesses, newest first, and one more. It reads at most MostLooked
+// records. further is the last of these where the page is not full and the log has more.
 func (r *Requests) Look(ctx context.Context, f domain.RequestFilter, p domain.PageRequest) (found []domain.RequestRecord, further domain.ID,
 	err error) {
 	return r.storage.Read().Requests.Look(ctx, f, p, MostLooked)
 }
 
-// Tally is how failures of a time are spread. It counts records, so that each number is
+// Tally shows how the failures of a time are distributed. It counts records, so that each number is
 // the length of a list.
 type Tally struct {
 	From, Until time.Time
-	Cut         bool // there are more than MostFailures: From is later than asked for
+	Cut         bool // there are more than MostFailures: From is later than requested
 	Sums        []domain.FailureSum
-	More        bool // kinds than there are sums
+	More        bool // there are more kinds than sums
 }
 
-// Failures counts what failed lately over all businesses, or of one.
+// Failures counts recent failures of all businesses, or of one.
 func (r *Requests) Failures(ctx context.Context, f domain.RequestFilter, lately time.Duration) (t Tally, err error) {
 	t.Until = r.clock.Now()
 	t.From = t.Until.Add(-lately)
@@ -71,18 +71,18 @@ func (r *Requests) Failures(ctx context.Context, f domain.RequestFilter, lately 
 	return t, err
 }
 
-// BusinessNames are the names of the businesses that records name.
+// BusinessNames returns the names of the businesses in records.
 func (r *Requests) BusinessNames(ctx context.Context, ids []domain.ID) (map[domain.ID]string, error) {
 	slices.Sort(ids)
 	return r.storage.Read().Platform.BusinessNames(ctx, slices.DeleteFunc(slices.Compact(ids), func(id domain.ID) bool { return id == "" }))
 }
 
-// OfAny is one request of any business, or of none.
+// OfAny returns one request of any business, or of none.
 func (r *Requests) OfAny(ctx context.Context, id domain.ID) (domain.RequestRecord, error) {
 	return r.storage.Read().Requests.Get(ctx, "", id)
 }
 
-// Get is one request of a business. Another's is domain.ErrNotFound.
+// Get returns one request of a business, or domain.ErrNotFound for another's.
 func (r *Requests) Get(ctx context.Context, business, id domain.ID) (domain.RequestRecord, error) {
 	if business == "" {
 		return domain.RequestRecord{}, domain.ErrNotFound
@@ -90,7 +90,7 @@ func (r *Requests) Get(ctx context.Context, business, id domain.ID) (domain.Requ
 	return r.storage.Read().Requests.Get(ctx, business, id)
 }
 
-// Usage sums up what a business did. domain.ErrNotFound without a business.
+// Usage sums up the calls of a business. Without a business it returns domain.ErrNotFound.
 func (r *Requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usage, error) {
 	if q.BusinessID == "" {
 		return nil, domain.ErrNotFound
@@ -101,13 +101,13 @@ func (r *Requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usa
 // lately is the time in which a key counts as being used.
 const lately = 24 * time.Hour
 
-// RoutesOfKey is which routes a key of a business called in the last 24 hours, the
-// one that it called most first.
+// RoutesOfKey lists the routes that a key of a business called in the last 24 hours, the most
+// called one first.
 func (r *Requests) RoutesOfKey(ctx context.Context, business, key domain.ID) ([]domain.Usage, error) {
 	return r.Usage(ctx, r.last(lately, domain.UsageQuery{BusinessID: business, KeyID: key, ByRoute: true}))
 }
 
-// RoutesOfKeys is RoutesOfKey for all keys of an application in an environment.
+// RoutesOfKeys returns RoutesOfKey for all keys of an application in an environment.
 func (r *Requests) RoutesOfKeys(ctx context.Context, business, application domain.ID, e domain.Environment) (map[domain.ID][]domain.Usage,
 	error) {
 	sums, err := r.Usage(ctx, r.last(lately, domain.UsageQuery{BusinessID: business, ApplicationID: application, Environment: e, ByKey: true,
@@ -122,8 +122,8 @@ func (r *Requests) RoutesOfKeys(ctx context.Context, business, application domai
 	return of, nil
 }
 
-// BusiestMinutes is how many calls each key of a business made in its busiest minute
-// of the last hour.
+// BusiestMinutes returns the calls of each key of a business in its busiest minute of the last
+// hour.
 func (r *Requests) BusiestMinutes(ctx context.Context, q domain.UsageQuery) (map[domain.ID]domain.Usage, error) {
 	q = r.last(time.Hour, q)
 	q.Step, q.ByKey, q.ByRoute, q.ByResult = domain.UsageByMinute, true, false, false
@@ -140,8 +140,8 @@ func (r *Requests) BusiestMinutes(ctx context.Context, q domain.UsageQuery) (map
 	return busiest, nil
 }
 
-// The hour in which errors rise has at least risingErrors, and they are so many times
-// as large a share of its calls as in the day before.
+// Errors are rising when an hour has at least risingErrors, and their share of its calls is that
+// many times as large as in the day before.
 const (
 	risingErrors = 10
 	risingTimes  = 2
@@ -158,8 +158,8 @@ func (r Rise) Rising() bool {
 	return r.Errors >= risingErrors && r.Errors*max(r.CallsBefore, 1) >= risingTimes*r.ErrorsBefore*r.Calls
 }
 
-// ErrorsOf tells how errors of a business develop in live. Those of the sandbox are
-// sought there, and forced.
+// ErrorsOf returns how errors of a business develop in live. Those of the sandbox are intended
+// there.
 func (r *Requests) ErrorsOf(ctx context.Context, business domain.ID) (rise Rise, err error) {
 	hour := r.last(time.Hour, domain.UsageQuery{BusinessID: business, Environment: domain.Live, ByResult: true})
 	before := hour
@@ -182,7 +182,7 @@ func (r *Requests) ErrorsOf(ctx context.Context, business domain.ID) (rise Rise,
 	return rise, nil
 }
 
-// last makes a query one of the time until now.
+// last makes a query cover the time until now.
 func (r *Requests) last(d time.Duration, q domain.UsageQuery) domain.UsageQuery {
 	q.Until = r.clock.Now().Truncate(time.Minute).Add(time.Minute)
 	q.From = q.Until.Add(-d)

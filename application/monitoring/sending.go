@@ -9,11 +9,11 @@ import (
 	"waybill/ports"
 )
 
-// pausesWithin is for how long a page waits to know of pauses.
+// pausesWithin limits how long a page waits for pauses.
 const pausesWithin = 300 * time.Millisecond
 
-// Pauses lists the environments in which no webhooks are sent, as they were within keepFor.
-// It answers within 300 ms: ErrTookTooLong where that is not known by then.
+// Pauses lists the environments in which no webhooks are sent, as of at most keepFor ago. It
+// returns within 300 ms, with ErrTookTooLong where the result is not known by then.
 func (m *Machinery) Pauses(ctx context.Context) ([]domain.SendingPause, error) {
 	came := make(chan Part[[]domain.SendingPause], 1)
 	go func() { came <- m.pauses.get(ctx) }() // ends with its read, within readFor
@@ -25,9 +25,9 @@ func (m *Machinery) Pauses(ctx context.Context) ([]domain.SendingPause, error) {
 	}
 }
 
-// PauseSending stops the sending of webhooks of an environment to all customers: every
-// process hears of it within 2 s. SENDING_UNCHANGED where it is paused already, so that
-// no person takes another's pause for the own.
+// PauseSending stops the sending of webhooks of an environment to all customers. Every process
+// stops within 2 s. It returns SENDING_UNCHANGED where it is paused already, so that nobody
+// mistakes another's pause for their own.
 func (m *Machinery) PauseSending(ctx context.Context, by domain.AuditActor, e domain.Environment, reason string) error {
 	reason = strings.TrimSpace(reason)
 	if code, message := domain.PauseReasonRule.Judge(reason); code != "" {
@@ -45,7 +45,8 @@ func (m *Machinery) PauseSending(ctx context.Context, by domain.AuditActor, e do
 	})
 }
 
-// ResumeSending lets webhooks go on. SENDING_UNCHANGED where they are not paused.
+// ResumeSending resumes the sending of webhooks. It returns SENDING_UNCHANGED where they are not
+// paused.
 func (m *Machinery) ResumeSending(ctx context.Context, by domain.AuditActor, e domain.Environment) error {
 	now := domain.Millis(m.clock.Now())
 	defer m.pauses.forget()

@@ -11,12 +11,12 @@ import (
 	"waybill/adapters/batch"
 )
 
-// scene is a batcher whose batches take some time, and what became of all its items.
+// scene is a batcher whose batches take some time, and the outcomes of all its items.
 type scene struct {
 	*batch.Batcher[int]
 	t    *testing.T
 	took time.Duration
-	// outcome, if any, is that of an item.
+	// outcome, if set, returns the outcome of an item.
 	outcome func(item int) error
 
 	mu       sync.Mutex
@@ -56,7 +56,7 @@ func (w *scene) run(ctx context.Context, items []int) []error {
 	return outcomes
 }
 
-// ask asks for items, each of which arrives when all goroutines rest.
+// ask adds items, each of which arrives when all goroutines rest.
 func (w *scene) ask(ctx context.Context, items ...int) {
 	for _, item := range items {
 		go func() {
@@ -69,7 +69,7 @@ func (w *scene) ask(ctx context.Context, items ...int) {
 	}
 }
 
-// sizes are those of all batches, and most how many were under way at a time.
+// sizes returns the sizes of all batches, and how many ran at a time at most.
 func (w *scene) sizes() (sizes []int, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +86,7 @@ func (w *scene) wantSizes(want ...int) {
 	}
 }
 
-// wantAll wants an outcome of each item, at last.
+// wantAll expects an outcome of each item in the end.
 func (w *scene) wantAll(n int) {
 	w.t.Helper()
 	time.Sleep(time.Hour)
@@ -97,7 +97,7 @@ func (w *scene) wantAll(n int) {
 	}
 }
 
-// upTo are the numbers from one up to another.
+// upTo returns the numbers from one up to another.
 func upTo(from, to int) (all []int) {
 	for i := from; i <= to; i++ {
 		all = append(all, i)

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errTest = errors.New("it failed")
 
-// ends makes a call that ends so, and tells whether it was made.
+// ends makes a call that ends with this evidence, and reports whether it was made.
 func ends(t *testing.T, b *Breaker, caller, question string, e Evidence) (made bool) {
 	t.Helper()
 	err := b.Do(Call{caller, question}, func() (Evidence, error) {
@@ -29,7 +29,7 @@ func ends(t *testing.T, b *Breaker, caller, question string, e Evidence) (made b
 	return made
 }
 
-// serviceBreaker is set up as for a service that is asked about trips.
+// serviceBreaker returns a breaker configured like that of a service that is asked about trips.
 func serviceBreaker(changes *[]bool) *Breaker {
 	return NewBreaker(BreakerOptions{
 		Questions: outageTrips, Callers: outageBusinesses,
@@ -79,7 +79,7 @@ func TestOnlyFailuresOfSeveralQuestionsBySeveralCallersOpenTheBreaker(t *testing
 	}
 }
 
-// openOne is a breaker that has just opened.
+// openOne returns a breaker that has just opened.
 func openOne(t *testing.T, changes *[]bool) *Breaker {
 	t.Helper()
 	b := serviceBreaker(changes)

@@ -19,7 +19,7 @@ func tripOf(business domain.ID, e domain.Environment, n int) domain.Trip {
 	return domain.Trip{BusinessID: business, Environment: e, Dropoff: domain.Coordinates{Latitude: float64(n)}}
 }
 
-// hangs is a question that nothing answers.
+// hangs is a request that gets no response.
 func hangs(ctx context.Context, _ *http.Client) error {
 	<-ctx.Done()
 	return Transport(ctx.Err())

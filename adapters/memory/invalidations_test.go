@@ -42,7 +42,7 @@ func TestAListenerThatIsBusyForLongIsToldToForgetAll(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		// What is left of the last thousand, after the word that covers the rest.
+		// The last thousand are left, after the message that covers the rest.
 		if len(heard) < 2 || len(heard) > 1002 || heard[0] != "first" || heard[1] != "" || !slices.Contains(heard, "4999") {
 			t.Errorf("%d were heard, beginning with %q", len(heard), heard[:min(3, len(heard))])
 		}

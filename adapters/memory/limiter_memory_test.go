@@ -90,7 +90,7 @@ func TestIdleBucketsAreForgottenWhileOthersAreAsked(t *testing.T) {
 	}
 }
 
-// The limiter against the same rule written with fractions, to the microsecond.
+// The test compares the limiter with the same rule written with fractions, to the microsecond.
 func TestEveryAnswerIsThatOfTheRuleInFractions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

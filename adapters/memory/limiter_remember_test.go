@@ -10,7 +10,7 @@ import (
 
 var hourly = ports.Bucket{Scope: "key", Name: "a", Limit: domain.RateLimit{Limit: 20, Window: time.Hour}}
 
-// hand is a clock and the limiter that goes by it.
+// hand is a limiter with the clock it uses.
 type hand struct {
 	*testing.T
 	*Limiter
@@ -23,7 +23,7 @@ func newHand(t *testing.T) *hand {
 	return h
 }
 
-// admits takes until it is refused, 100 times at most.
+// admits takes requests until one is refused, 100 times at most, and returns the count.
 func (h *hand) admits() (n int) {
 	h.Helper()
 	for ; n < 100; n++ {
@@ -68,7 +68,7 @@ func TestACountGoesOnFromWhatIsRemembered(t *testing.T) {
 	}
 }
 
-// Answers that were given one after the other may be heard the other way round.
+// Answers that were given one after the other may arrive in reverse order.
 func TestAnAnswerThatWasOvertakenDoesNotTakeBackWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	h := newHand(t)
@@ -78,7 +78,7 @@ func TestAnAnswerThatWasOvertakenDoesNotTakeBackWhatIsKnown(t *testing.T) {
 	if left := h.left(); left != 0 {
 		t.Errorf("%d are left, want none", left)
 	}
-	// Yet what was given back meanwhile is heard, soon.
+	// Yet requests that were given back meanwhile count soon.
 	h.at = h.at.Add(20 * time.Millisecond)
 	h.Remember(hourly, time.Minute, 12, 0)
 	if left := h.left(); left != 8 {

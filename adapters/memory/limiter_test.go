@@ -14,7 +14,7 @@ import (
 	"waybill/test/conformance"
 )
 
-// clock stands still until it is moved.
+// clock stands still until the test moves it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -104,7 +104,7 @@ func TestANotificationThatWakesAWorkerThatLeavesIsHeardByAnother(t *testing.T) {
 	var heard atomic.Int64
 	handlers := map[ports.JobKind]ports.Handler{"a": func(context.Context, string) { heard.Add(1) }}
 	for round := range int64(500) {
-		// The longest waiter is woken first, and that is often one that leaves.
+		// The longest waiter wakes first, and that is often one that leaves.
 		leave := run(t, q, handlers)
 		stay := run(t, q, handlers)
 		var both sync.WaitGroup

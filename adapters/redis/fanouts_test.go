@@ -85,7 +85,7 @@ func TestWhereNobodyListensOneWordASecondIsSaid(t *testing.T) {
 	}
 }
 
-// One outage is two lines, also where listening ends and begins again within it.
+// One outage gives two log lines, even if listening ends and begins again during it.
 func TestAnOutageIsLoggedOnceHoweverOftenListeningBegins(t *testing.T) {
 	t.Parallel()
 	server, logged := backend.OwnRedis(t), &stage.Log{}
@@ -101,7 +101,7 @@ func TestAnOutageIsLoggedOnceHoweverOftenListeningBegins(t *testing.T) {
 	}
 	listening, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	f.Listen(listening, func([]domain.ID) { stop() }) // it hears that it is connected
+	f.Listen(listening, func([]domain.ID) { stop() }) // it is called when connected
 	lost, heard := strings.Count(logged.String(), fanouts.lost), strings.Count(logged.String(), fanouts.heard)
 	if lost != 1 || heard != 1 {
 		t.Errorf("the outage was logged %d times and its end %d times:\n%s", lost, heard, logged.String())

@@ -23,7 +23,7 @@ var (
 	guardedBucket = ports.Bucket{Scope: "key", Name: "a", Limit: domain.RateLimit{Limit: 5, Window: time.Minute}}
 )
 
-// counter is a limiter that tells its name as the scope of its answers.
+// counter is a limiter that returns its name as the scope of its answers.
 type counter struct {
 	name  string
 	taken atomic.Int64
@@ -75,7 +75,7 @@ func (c *counter) GiveBack(ctx context.Context, _ ...ports.Bucket) error {
 	return err
 }
 
-// scene is a guarded limiter in a bubble, where time is the test's.
+// scene is a guarded limiter in a synctest bubble, where the test controls time.
 type scene struct {
 	*testing.T
 	*redis.GuardedLimiter
@@ -93,8 +93,8 @@ func play(t *testing.T, f func(s *scene)) {
 	})
 }
 
-// answers asks so often and wants each answer from one limiter, without waiting
-// more than in the first few.
+// answers takes so many times and expects each answer from one limiter. Only the first few may
+// wait.
 func (s *scene) answers(from string, times int) {
 	s.Helper()
 	for range times {
@@ -150,7 +150,7 @@ func TestAHangingLimiterCostsFiveRequests30MillisecondsAndOneLine(t *testing.T) 
 			s.Errorf("%d fallbacks, logged %q", s.fallbacks(), s.logged.String())
 		}
 
-		// One a second tries again, and that is no news.
+		// One request a second tries again, which is not logged.
 		for range 10 {
 			time.Sleep(time.Second + time.Millisecond)
 			s.answers("local", 100)
@@ -219,7 +219,7 @@ func TestACallerThatGoesAwayIsAnsweredHereAndIsNoFailure(t *testing.T) {
 		s.shared.hangs.Store(false)
 		s.answers("shared", 1)
 
-		// Nor does a probe whose caller left keep the next one out.
+		// A probe whose caller left does not block the next one either.
 		s.shared.fails.Store(true)
 		s.answers("local", 5)
 		time.Sleep(time.Second + time.Millisecond)

@@ -43,7 +43,7 @@ func TestInvalidationsConformance(t *testing.T) {
 	})
 }
 
-// listening is one Listen and what it heard.
+// listening is one call of Listen and what it received.
 type listening struct {
 	*testing.T
 	*Invalidations
@@ -88,7 +88,7 @@ func (l *listening) countRefusals(o *goredis.Options) {
 	}
 }
 
-// losses is how often the log says that Redis went.
+// losses counts the log lines about a lost Redis.
 func (l *listening) losses() int { return strings.Count(l.logged.String(), "are not heard until") }
 
 func (l *listening) times(id domain.ID) int {
@@ -97,8 +97,7 @@ func (l *listening) times(id domain.ID) int {
 	return l.heard[id]
 }
 
-// until polls: Redis is another process and does not tell the test what it has
-// done.
+// until polls: Redis is another process and cannot signal the test.
 func (l *listening) until(what string, done func() bool) {
 	l.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
@@ -108,7 +107,7 @@ func (l *listening) until(what string, done func() bool) {
 	}
 }
 
-// works announces until it is heard, which proves that all is well again.
+// works announces until the message arrives, which proves that everything works again.
 func (l *listening) works() {
 	l.Helper()
 	id := domain.ID(fmt.Sprintf("app_%x", rand.Uint64()))
@@ -121,7 +120,7 @@ func (l *listening) works() {
 	})
 }
 
-// pings is how many a server has answered since it started.
+// pings returns how many pings a server has answered since it started.
 func pings(t *testing.T, server *goredis.Client) int {
 	t.Helper()
 	info, err := server.Info(t.Context(), "commandstats").Result()

@@ -22,7 +22,7 @@ func openClient(t *testing.T) *goredis.Client {
 	return backend.ConnectRedis(t, backend.RedisURL(t))
 }
 
-// model is the rule with fractions that never round.
+// model is the rule with exact fractions.
 type model struct{ start, count, previous int64 }
 
 func (m *model) roll(now, length int64) {
@@ -37,7 +37,7 @@ func (m *model) roll(now, length int64) {
 	}
 }
 
-// used is the weight, in requests, when the millisecond of now has passed.
+// used returns the weight, in requests, when the millisecond of now has passed.
 func (m *model) used(now, length int64) *big.Rat {
 	used := big.NewRat(m.start+length-now-1, length)
 	used.Mul(used, big.NewRat(m.previous, 1))
@@ -57,8 +57,8 @@ func (m *model) remaining(now, length, limit int64) int {
 	return int(whole.Quo(whole, left.Denom()).Int64())
 }
 
-// hold compares an answer of the limiter with the rule, and its wait with the
-// rule a millisecond before its end and at its end.
+// hold compares an answer of the limiter with the rule. It checks the wait a millisecond before
+// its end and at its end.
 func (m model) hold(t interface{ Fatalf(string, ...any) }, got ports.Allowance, now, length, limit int64) {
 	m.roll(now, length)
 	if got.Admitted != m.admits(now, length, limit) {
@@ -119,9 +119,9 @@ func TestEveryAnswerIsThatOfTheRuleInFractions(t *testing.T) {
 	})
 }
 
-// At the largest numbers those of Lua must not lose a digit. States are put
-// into Redis at which the room is one request and the smallest part of one more
-// or less than none, which only exact numbers tell apart.
+// Lua numbers must not lose a digit at the largest values. The test puts states into Redis in
+// which the room is one request, plus or minus the smallest fraction, which only exact numbers
+// distinguish.
 func TestTheLargestNumbersAreExact(t *testing.T) {
 	t.Parallel()
 	client := openClient(t)

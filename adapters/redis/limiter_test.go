@@ -15,7 +15,7 @@ import (
 	"waybill/test/conformance"
 )
 
-// clock stands still until it is moved.
+// clock stands still until the test moves it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -35,7 +35,7 @@ func (c *clock) Advance(d time.Duration) {
 
 func start() *clock { return &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 678_901_234, time.UTC)} }
 
-// bucket has a name that no other test has.
+// bucket returns a bucket whose name no other test uses.
 func bucket(limit int, window time.Duration) ports.Bucket {
 	return ports.Bucket{Scope: "key", Name: fmt.Sprintf("test-%x", rand.Uint64()), Limit: domain.RateLimit{Limit: limit, Window: window}}
 }

@@ -16,15 +16,15 @@ import (
 	"waybill/test/stage"
 )
 
-// lines counts those of a log with the part in them.
+// lines counts the lines of a log that contain the part.
 func lines(l *stage.Log, part string) int { return strings.Count(l.String(), part) }
 
-// ears are the handler of a test, and what it heard.
+// ears is the handler of a test, and records what it received.
 type ears struct{ heard sync.Map }
 
 func (e *ears) handle(_ context.Context, id string) { e.heard.Store(id, true) }
 
-// notifies until a notification is heard: those sent during an outage may be lost.
+// hears sends a notification until it arrives: those sent during an outage may be lost.
 func (e *ears) hears(t *testing.T, q *Queue, id string) {
 	t.Helper()
 	until(t, "a notification is heard", func() bool {
@@ -101,7 +101,7 @@ func TestARunThatBeginsWithoutRedisHearsItLater(t *testing.T) {
 	e.hears(t, elsewhere, "x")
 }
 
-// Due work is found in the database by processes with handlers, and does not wait for Redis.
+// Processes with handlers find jobs in the database, without waiting for Redis.
 func TestAProcessHearsItsOwnNotificationsWhileRedisCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	for outage, begin := range map[string]func(t *testing.T, server *backend.Redis, admin *goredis.Client) error{
@@ -144,7 +144,7 @@ func TestAProcessHearsItsOwnNotificationsWhileRedisCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A handler's work is in the database: an outage of Redis is none of its.
+// A handler's work is in the database: an outage of Redis does not affect it.
 func TestAHandlerThatRunsWhenRedisIsEmptiedOrLostIsLetFinish(t *testing.T) {
 	t.Parallel()
 	for outage, cause := range map[string]func(t *testing.T, client *goredis.Client, kill func()){
@@ -226,7 +226,7 @@ func TestARunEndsSoonThoughRedisHangsOrIsGone(t *testing.T) {
 	}
 }
 
-// counted counts what is sent, or would be.
+// counted counts the commands that are sent, or would be.
 type counted struct {
 	goredis.UniversalClient
 	calls atomic.Int64
@@ -237,7 +237,7 @@ func (c *counted) EvalSha(ctx context.Context, sha1 string, keys []string, args 
 	return c.UniversalClient.EvalSha(ctx, sha1, keys, args...)
 }
 
-// asynq asks again at once when Redis refuses, thousands of times a second.
+// asynq polls again at once when Redis refuses, thousands of times a second.
 func TestAServerPausesWhileRedisIsGoneOrRefuses(t *testing.T) {
 	t.Parallel()
 	for outage, cause := range map[string]func(client *goredis.Client, kill func()) error{

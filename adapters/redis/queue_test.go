@@ -21,8 +21,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goredis.SetLogger(noLog{}) // it would tell of every server that a test ends
-	// The pool of a client that is closed while Redis is gone looks once more, a second later.
+	goredis.SetLogger(noLog{}) // it would log every server that a test ends
+	// The pool of a client that is closed while Redis is gone checks once more, a second later.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
@@ -30,7 +30,7 @@ type noLog struct{}
 
 func (noLog) Printf(context.Context, string, ...any) {}
 
-// connect opens a client as production has it.
+// connect opens a client as in production.
 func connect(t testing.TB, url string) *goredis.Client {
 	t.Helper()
 	return backend.ConnectRedis(t, url, func(o *goredis.Options) {
@@ -83,8 +83,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// tidy removes at the end of the test what asynq keeps of its queues: counters,
-// for longer than a server of many should have them.
+// tidy removes at the end of the test what asynq stores of its queues: counters, which it keeps
+// longer than a shared server should.
 type tidy struct {
 	*Queue
 	kinds sync.Map
@@ -136,8 +136,8 @@ func TestAKindHasTheWorkersThatItsOptionNames(t *testing.T) {
 	}
 }
 
-// What waits is one task for each ID, so that a kind without a worker does not
-// grow with every notification; what has run leaves nothing but counters.
+// Waiting work is one task for each ID, so that a kind without a worker does not grow with
+// every notification. Finished work leaves nothing but counters.
 func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
 	t.Parallel()
 	client := connect(t, backend.OwnRedis(t).URL)
@@ -173,8 +173,8 @@ func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
 	}
 }
 
-// leaveBehind makes of what waits next what a process leaves that dies with it:
-// running, on a lease that ended so long ago.
+// leaveBehind puts the next waiting task in the state that a dead process leaves: running, on a
+// lease that ended so long ago.
 func leaveBehind(t testing.TB, client *goredis.Client, kind ports.JobKind, ago time.Duration) (key string) {
 	t.Helper()
 	queue := "asynq:{" + queueName(kind) + "}:"
@@ -187,8 +187,9 @@ func leaveBehind(t testing.TB, client *goredis.Client, kind ports.JobKind, ago t
 	return queue + "t:" + name
 }
 
-// asynq takes the tasks of a dead process for running, for a minute or two. A
-// process that dies again and again must not make an ID deaf, and no more must many handlers of many processes.
+// asynq treats the tasks of a dead process as running, for a minute or two. Notifications of an
+// ID must not get lost when a process dies again and again, or many handlers of many processes
+// do.
 func TestTasksOfDeadProcessesHoldUpNoNotification(t *testing.T) {
 	t.Parallel()
 	client := connect(t, backend.OwnRedis(t).URL)

@@ -11,7 +11,7 @@ import (
 	"waybill/test/backend"
 )
 
-// Each of these Redis answers PING.
+// Each Redis of this test answers PING.
 func TestARedisThatAnswersAndRefusesWhatIsNeededIsNotUsable(t *testing.T) {
 	t.Parallel()
 	acl := func(rules ...any) func(*goredis.Client) error {

@@ -28,7 +28,7 @@ func answers(status int, body string) http.HandlerFunc {
 	}
 }
 
-// The bytes on the wire are what receivers depend on; nothing else is in them.
+// Receivers depend on the bytes on the wire: nothing else is in them.
 func TestTheRequestIsOnePostWithTheseHeaders(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func TestTheRequestIsOnePostWithTheseHeaders(t *testing.T) {
 	}()
 	m := message("http://" + l.Addr().String() + "/a%20b/c?d=e e&f=ü")
 	m.Header["x-other"] = "a"
-	m.Header["content-type"], m.Header["Transfer-Encoding"] = "text/plain", "chunked" // not the message's to say
+	m.Header["content-type"], m.Header["Transfer-Encoding"] = "text/plain", "chunked" // the message cannot set these
 	before := time.Now()
 	r := development(t).Send(t.Context(), m)
 	if !r.Succeeded() || r.StatusCode != 204 || r.Excerpt != "" || r.Duration <= 0 || r.Duration > 10*time.Second ||
@@ -214,7 +214,7 @@ func TestOnlyHTTPIsSpoken(t *testing.T) {
 			t.Errorf("%q: %+v", url, r)
 		}
 	}
-	// What cannot be a header is not sent either.
+	// An invalid header is not sent either.
 	for name, value := range map[string]string{"webhook-id": "evt\r\nX-Evil: 1", "x y": "1", "": "1", "a:b": "1", "x": "\x00"} {
 		m := message("http://127.0.0.1:1")
 		m.Header[name] = value

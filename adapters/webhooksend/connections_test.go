@@ -15,14 +15,14 @@ import (
 	"waybill/domain"
 )
 
-// hosts is at how many hosts an owner has attempts under way.
+// hosts returns at how many hosts an owner has attempts in flight.
 func hosts(s *Sender) int {
 	s.permits.mu.Lock()
 	defer s.permits.mu.Unlock()
 	return len(s.permits.hosts)
 }
 
-// counting runs a receiver and counts the connections to it: all, and those that are open.
+// counting runs a receiver and counts the connections to it: all, and the open ones.
 func counting(t *testing.T, h http.HandlerFunc) (url string, all, open *atomic.Int64) {
 	t.Helper()
 	all, open = &atomic.Int64{}, &atomic.Int64{}

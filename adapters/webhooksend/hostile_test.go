@@ -50,7 +50,7 @@ func listen(t testing.TB, handle func(net.Conn)) string {
 // hang keeps the connection until the sender closes it.
 func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// says reads a request, sends all of it and hangs.
+// says reads a request, sends all parts and hangs.
 func says(parts ...string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = http.ReadRequest(bufio.NewReader(conn))
@@ -63,7 +63,7 @@ func says(parts ...string) func(net.Conn) {
 	}
 }
 
-// floods sends the begin, and then the rest for ever.
+// floods sends the beginning, and then the rest forever.
 func floods(begin, rest string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = http.ReadRequest(bufio.NewReader(conn))
@@ -74,7 +74,7 @@ func floods(begin, rest string) func(net.Conn) {
 	}
 }
 
-// drips sends the begin at once, and the rest a byte at a time, for ever.
+// drips sends the beginning at once, and the rest a byte at a time, forever.
 func drips(begin, rest string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = http.ReadRequest(bufio.NewReader(conn))
@@ -182,7 +182,7 @@ func TestHostileReceiversHoldUpNoOther(t *testing.T) {
 	}
 }
 
-// says0 reads a request, answers and closes.
+// says0 reads a request, responds and closes.
 func says0(conn net.Conn, answer string) {
 	req, err := http.ReadRequest(bufio.NewReader(conn))
 	if err == nil {
@@ -191,7 +191,7 @@ func says0(conn net.Conn, answer string) {
 	}
 }
 
-// resets sends the begin and resets the connection once it is read.
+// resets sends the beginning and resets the connection once it is read.
 func resets(begin string) func(net.Conn) {
 	return func(conn net.Conn) {
 		says0(conn, begin)
@@ -243,8 +243,8 @@ func TestACallerThatLeavesIsNotHeld(t *testing.T) {
 	}
 }
 
-// The receivers hang, drip or never end, 600 at a time on several hosts; beside
-// them a good one is served as fast as ever, and nothing is left behind.
+// The receivers hang, drip or never end, 600 at a time on several hosts. A good one is served
+// as fast as ever meanwhile, and nothing is left behind.
 func TestManyBadReceiversLeaveNothingBehind(t *testing.T) {
 	// Longer than quick: 600 begin at the same time.
 	l := limits{lookup: 2 * time.Second, connect: 2 * time.Second, handshake: 2 * time.Second, attempt: 3 * time.Second,

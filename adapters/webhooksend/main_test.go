@@ -22,12 +22,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// quick shrinks the limits, so that hostile receivers are over soon. What is
-// measured is compared with these.
+// quick shortens the limits, so that tests of hostile receivers end soon. Measured times are
+// compared with these.
 var quick = limits{lookup: 400 * time.Millisecond, connect: 300 * time.Millisecond, handshake: 400 * time.Millisecond,
 	attempt: 700 * time.Millisecond, idle: 300 * time.Millisecond}
 
-// grace is what an attempt may take beyond its time on a machine that has other work.
+// grace is the extra time of an attempt on a busy machine.
 const grace = 20 * time.Second
 
 func sender(t testing.TB, o Options, l limits) *Sender {
@@ -37,11 +37,11 @@ func sender(t testing.TB, o Options, l limits) *Sender {
 	return s
 }
 
-// development is a sender that may reach the loopback, as patient as a real one.
+// development returns a sender that may reach the loopback, with patient limits.
 func development(t testing.TB) *Sender { return sender(t, Options{AllowPrivate: true}, patient) }
 
-// patient is for receivers that answer: a busy machine makes no failure. Kept
-// connections go soon, since receivers that hang wait for that.
+// patient is for receivers that respond: a busy machine causes no failure. Kept connections
+// close soon, since receivers that hang wait for that.
 var patient = limits{
 	lookup: defaultLimits.lookup, connect: defaultLimits.connect, handshake: defaultLimits.handshake,
 	attempt: defaultLimits.attempt, idle: quick.idle,
@@ -64,11 +64,11 @@ func serve(t testing.TB, h http.HandlerFunc) string {
 	return s.URL
 }
 
-// silentLog is for servers whose complaints are expected.
+// silentLog is for servers whose errors are expected.
 var silentLog = log.New(io.Discard, "", 0)
 
-// canary is a receiver that must not be reached. It listens on all addresses of
-// the loopback, of both versions where there are.
+// canary is a receiver that must not be reached. It listens on all loopback addresses, of both
+// IP versions if available.
 type canary struct {
 	hits atomic.Int64
 	port string
@@ -103,8 +103,8 @@ func (c *canary) requireSilence(t *testing.T) {
 	}
 }
 
-// resolver asks a name server of the test's own. answer gives the addresses of
-// a name, for one type of record; nil: there is no such name.
+// resolver asks a name server of the test. answer returns the addresses of a name, for one type
+// of record; nil: there is no such name.
 func resolver(t *testing.T, answer func(name string, kind uint16) []netip.Addr) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -136,7 +136,7 @@ func resolver(t *testing.T, answer func(name string, kind uint16) []netip.Addr) 
 	}}
 }
 
-// fixed answers every name with these, by the type of record.
+// fixed returns these addresses for every name, by the type of record.
 func fixed(addresses ...string) func(string, uint16) []netip.Addr {
 	return func(_ string, kind uint16) []netip.Addr {
 		of := []netip.Addr{}
@@ -149,8 +149,8 @@ func fixed(addresses ...string) func(string, uint16) []netip.Addr {
 	}
 }
 
-// divert stands in for the internet: what would be connected to is noted, and
-// goes to a receiver on the loopback.
+// divert replaces the internet: it records each address that would be dialed, and connects to a
+// receiver on the loopback.
 func (s *Sender) divert(to string, dialed func(netip.AddrPort)) {
 	s.dialer.connect = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 		if dialed != nil {

@@ -14,9 +14,8 @@ import (
 	"waybill/domain"
 )
 
-// forbidden are hosts, as a URL has them, that lead into a network. Those that
-// are no addresses to Go are ones to some resolvers, and resolve here to what
-// they mean there.
+// forbidden lists hosts, as a URL has them, that lead into a network. Some are no addresses to
+// Go but are to other resolvers. These resolve here to what they mean there.
 var forbidden = []string{
 	// The loopback, in all spellings.
 	"127.0.0.1", "127.0.0.1.", "127.1.2.3", "127.255.255.255", "127.1", "127.0.1", "2130706433", "017700000001", "0x7f000001", "0x7F.1",
@@ -52,7 +51,7 @@ var forbidden = []string{
 	"[ffff::]",
 }
 
-// meant is what such a name resolves to where it is taken for an address.
+// meant returns the address that such a name means to those resolvers.
 func meant(name string, kind uint16) []netip.Addr {
 	to := "127.0.0.1"
 	switch {
@@ -78,7 +77,7 @@ func TestNoSpellingOfAForbiddenAddressIsReached(t *testing.T) {
 	}
 	c := newCanary(t)
 	real := sender(t, Options{Resolver: resolver(t, meant)}, patient)
-	// Here whatever is connected to is the canary, be it reachable from here or not.
+	// Every connection goes to the canary, whether its address is reachable from here or not.
 	diverted := sender(t, Options{Resolver: resolver(t, meant)}, patient)
 	diverted.divert("127.0.0.1:"+c.port, nil)
 	for _, host := range forbidden {

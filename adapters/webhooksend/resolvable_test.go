@@ -73,7 +73,7 @@ func TestResolvableSaysWhyWithoutNamingAnAddress(t *testing.T) {
 	}
 }
 
-// silent is a name server that never answers.
+// silent returns a resolver whose name server never responds.
 func silent(t *testing.T) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")

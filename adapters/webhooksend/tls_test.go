@@ -34,7 +34,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// certificate is one for hooks.example.com; by nil: signed by itself.
+// certificate returns a certificate for hooks.example.com. Without by it is self-signed.
 func certificate(t *testing.T, by *authority, change func(*x509.Certificate)) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -63,7 +63,7 @@ func certificate(t *testing.T, by *authority, change func(*x509.Certificate)) (*
 	return cert, key
 }
 
-// secure runs a receiver over TLS, with connections closed after each answer.
+// secure runs a receiver over TLS, and closes connections after each response.
 func secure(t *testing.T, config *tls.Config, cert *x509.Certificate, key *ecdsa.PrivateKey) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"waybill/adapters/web/pickupcsv"
 )
 
-// Not parallel: it looks at what the whole process allocates.
+// Not parallel: it measures the allocations of the whole process.
 func TestATableOfSeparatorsIsRefusedUnread(t *testing.T) {
 	for name, content := range map[string]string{
 		"as the first line":    strings.Repeat(",", 5<<20-1) + "\n",

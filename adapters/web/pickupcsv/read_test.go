@@ -11,7 +11,7 @@ import (
 	"waybill/test/stage"
 )
 
-// numbers takes what begins with +.
+// numbers accepts every number that begins with +.
 type numbers struct{ stage.FoldCase }
 
 func (numbers) PhonePart(string) (string, bool) { return "", false }
@@ -20,7 +20,7 @@ func (numbers) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
 	return domain.PhoneNumber(typed), strings.HasPrefix(typed, "+")
 }
 
-// read is what a table holds, a line each, or what is wrong with it.
+// read returns what a table holds, a line each, or what is wrong with it.
 func read(content string) string {
 	rows, err := pickupcsv.Read([]byte(content), numbers{})
 	var wrong pickupcsv.Errors

@@ -10,7 +10,8 @@ import (
 	"waybill/adapters/web/server"
 )
 
-// A request on a connection that was idle is answered, and the client told to open another.
+// A request on an idle connection gets its response, and the client is told to open another
+// connection.
 func TestAServerThatLeavesAnswersAndClosesEachConnectionWithItsAnswer(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,7 +18,7 @@ import (
 	"waybill/adapters/web/server"
 )
 
-// answered reports whether a new connection gets an answer.
+// answered reports whether a new connection gets a response.
 func answered(t *testing.T, address string) bool {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", address, 10*time.Second)
@@ -73,7 +73,7 @@ func TestAFloodOfConnectionsFillsItsOwnListenerOnly(t *testing.T) {
 	}
 }
 
-// counted is a metric of each listener.
+// counted returns a metric of each listener.
 func counted(t *testing.T, r *prometheus.Registry, name string) map[string]float64 {
 	t.Helper()
 	families, err := r.Gather()
@@ -99,7 +99,7 @@ type pretended struct {
 
 func (p pretended) RemoteAddr() net.Addr { return p.from }
 
-// from is a listener at which one connection after another comes in.
+// from is a listener that accepts one connection of the channel after another.
 type from chan net.Conn
 
 func (f from) Accept() (net.Conn, error) {
@@ -158,7 +158,7 @@ func TestOneNetworkHoldsHalfOfThePlaces(t *testing.T) {
 	}
 }
 
-// With all places of throwing away taken, the next refusal is closed at once.
+// When all discards are in use, the next refused connection is closed at once.
 func TestThrowingAwayIsBoundedInAll(t *testing.T) {
 	t.Parallel()
 	const most = 256
@@ -169,8 +169,8 @@ func TestThrowingAwayIsBoundedInAll(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c) // up to the end of the answer
 		return c
 	}
-	// One is thrown away for two seconds, so that some of so many find no place,
-	// also where a client is slow to come.
+	// One is discarded for two seconds, so that some of so many exceed the limit, even if a
+	// client is slow to arrive.
 	for until := time.Now().Add(20 * time.Second); ; {
 		cut := 0
 		var held []net.Conn

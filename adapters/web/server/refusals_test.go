@@ -34,7 +34,7 @@ func listen(t *testing.T, handler http.Handler, o server.Options) string {
 	return l.Addr().String()
 }
 
-// refuse answers as the API does: without a look at the body.
+// refuse responds as the API does: without reading the body.
 func refuse(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -53,7 +53,7 @@ func dial(t *testing.T, address string) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// sendAll sends a request to its end, and only then reads the answer.
+// sendAll sends a whole request, and only then reads the response.
 func sendAll(address, head string, body []byte, chunked bool) (int, error) {
 	c, err := net.DialTimeout("tcp", address, 10*time.Second)
 	if err != nil {
@@ -141,8 +141,7 @@ func TestAClientThatWaitsForA100IsRefusedWithoutIt(t *testing.T) {
 	}
 }
 
-// The time a slow client gets is that of discardTime, not of the read time-out
-// of the server, which is 30 seconds here.
+// A slow client gets discardTime, not the read timeout of the server, which is 30 seconds here.
 func TestARefusedBodyThatTricklesIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, head := range map[string]string{
@@ -207,7 +206,7 @@ type halfClosing struct{ net.Conn }
 
 func (halfClosing) CloseWrite() error { return nil }
 
-// Through a pipe, of which no kernel keeps anything.
+// It uses a pipe, because no kernel buffers its bytes.
 func TestNoMoreThan8MiBAreThrownAway(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()

@@ -14,8 +14,8 @@ import (
 	"waybill/adapters/web/server"
 )
 
-// held is a listener that accepts nothing until its server ends, as that of a process that was
-// stopped, or has no processor.
+// held is a listener that accepts nothing until its server shuts down, like that of a process
+// that was stopped, or has no processor.
 type held struct {
 	*net.TCPListener
 	accepting, ending func()

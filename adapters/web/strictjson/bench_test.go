@@ -126,7 +126,7 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// BenchmarkWholeRequest is all the steps that a create pays for.
+// BenchmarkWholeRequest measures all the steps of a create.
 func BenchmarkWholeRequest(b *testing.B) {
 	body := []byte(createBody)
 	var buf []byte
@@ -138,8 +138,8 @@ func BenchmarkWholeRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkEncodingJSON is the standard library's lax decoding of the same
-// body into a map, for comparison.
+// BenchmarkEncodingJSON measures the standard library's lax decoding of the same body into a
+// map, for comparison.
 func BenchmarkEncodingJSON(b *testing.B) {
 	body := []byte(createBody)
 	b.ReportAllocs()

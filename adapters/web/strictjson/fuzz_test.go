@@ -12,9 +12,9 @@ import (
 	"waybill/adapters/web/strictjson"
 )
 
-// FuzzParse holds Parse against encoding/json: what that refuses is refused,
-// what is accepted means the same to both, and what only Parse refuses is
-// refused for a reason that encoding/json does not look at.
+// FuzzParse compares Parse with encoding/json. Parse refuses what encoding/json refuses. What
+// Parse accepts means the same to both. What only Parse refuses has a reason that encoding/json
+// does not check.
 func FuzzParse(f *testing.F) {
 	for _, c := range refusals {
 		if len(c.body) < 1000 {
@@ -82,7 +82,7 @@ func checkRefusal(t *testing.T, body []byte, bad *strictjson.SyntaxError) {
 	t.Fatalf("%q is JSON, yet %s", body, bad.Message)
 }
 
-// decode is encoding/json's view of a body, with exact numbers.
+// decode returns encoding/json's view of a body, with exact numbers.
 func decode(t *testing.T, body []byte) any {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -97,8 +97,8 @@ func decode(t *testing.T, body []byte) any {
 	return normal(v)
 }
 
-// normal gives equal numbers one text. Exponents too long to compute with are
-// left to the tests that know them.
+// normal gives equal numbers one text. It leaves exponents that are too long to compute to
+// other tests.
 func normal(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -114,7 +114,7 @@ func normal(v any) any {
 		if len(strings.TrimLeft(exp, "+-0")) > 5 {
 			return "a number"
 		}
-		// Short of that, what counts is the value and not how it is spelt.
+		// Below that, the value counts and not its spelling.
 		if r, _ := new(big.Rat).SetString(string(v)); r.Num().BitLen() < 1000 && r.Denom().BitLen() < 1000 {
 			return r.RatString()
 		}

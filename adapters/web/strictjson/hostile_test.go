@@ -27,7 +27,7 @@ const (
 
 type refusal struct{ name, body, want string }
 
-// refusals are bodies that must be refused, grouped by what they attack.
+// refusals lists bodies that must be refused, grouped by what they attack.
 var refusals = []refusal{
 	{"an empty body", "", empty},
 	{"a body of one space", " ", empty},

@@ -9,7 +9,7 @@ import (
 	"waybill/adapters/web/strictjson"
 )
 
-// list is as many items as make n bytes; a number in the form counts them.
+// list returns as many items as make n bytes. A number in the form counts them.
 func list(n int, form string) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -21,10 +21,10 @@ func list(n int, form string) string {
 	return b.String()
 }
 
-// What a caller sends costs us no more than a few times as much memory, whatever
-// it is made of; what is refused at its begin costs next to nothing.
+// A client's body costs us at most a few times its size in memory, whatever it contains. A body
+// that is refused at its beginning costs next to nothing.
 //
-// This test runs alone: the memory it counts is that of the process.
+// This test runs alone: it counts the memory of the process.
 func TestABodyCostsLittleMoreThanItsSize(t *testing.T) {
 	const size = 900 << 10
 	const kib = 1 << 10

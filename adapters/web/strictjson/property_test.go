@@ -12,11 +12,11 @@ import (
 	"waybill/adapters/web/strictjson"
 )
 
-// doc is a JSON value in the terms of the test: nil, bool, string, exact,
-// []doc or map[string]doc.
+// doc is a JSON value in the terms of the test: nil, bool, string, exact, []doc or
+// map[string]doc.
 type doc any
 
-// exact is units times ten to the exponent; units never end with a zero.
+// exact is units times ten to the exponent. Units never end with a zero.
 type exact struct {
 	units    int64
 	exponent int
@@ -136,7 +136,7 @@ func spellNumber(n exact, rnd *rand.Rand) string {
 	return fmt.Sprintf("%s%se%d", sign, digits, exponent)
 }
 
-// plain writes a document in a form of the test's own, to tell documents apart.
+// plain writes a document in a form of the test, to distinguish documents.
 func plain(d doc) string {
 	switch d := d.(type) {
 	case []doc:
@@ -195,8 +195,7 @@ func TestDifferentDocumentsHaveDifferentCanonicalForms(t *testing.T) {
 	})
 }
 
-// change replaces something somewhere in a document by something else, or by
-// the same.
+// change replaces something somewhere in a document by something else, or by the same.
 func change(t *rapid.T, d doc) doc {
 	switch d := d.(type) {
 	case []doc:

@@ -15,7 +15,7 @@ const (
 	required = strictjson.Required
 )
 
-// read is one way to read the field "f", with the value as fmt prints it.
+// read is one way to read the field "f". It returns the value as fmt prints it.
 type read func(r *strictjson.Reader) (any, bool)
 
 func text(need strictjson.Need, rules ...strictjson.TextRule) read {

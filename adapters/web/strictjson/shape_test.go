@@ -7,7 +7,7 @@ import (
 	"waybill/adapters/web/strictjson"
 )
 
-// refused is why a body is refused, or nil.
+// refused returns why a body is refused, or nil.
 func refused(body string, shape strictjson.Shape) *strictjson.SyntaxError {
 	_, bad := strictjson.Parse([]byte(body), shape)
 	return bad
@@ -145,7 +145,7 @@ func TestOfTwoEqualSuggestionsTheFirstInTheAlphabetIsGiven(t *testing.T) {
 	}
 }
 
-// What is first in the body is told, so that nothing behind it need be read.
+// Parse reports the first error of the body, so that it need not read the rest.
 func TestTheFirstOfWhatIsWrongIsTold(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -54,9 +54,9 @@ type Link struct {
 	PersonID   ID
 	BusinessID ID // empty: to the console
 	Purpose    LinkPurpose
-	// OneBusiness is set for a link that an operator made for the customer's own site, for a
-	// sign-in link that another person sees, and for all links made in their sessions. It opens
-	// only that business and accepts no invitation: see Session.OneBusiness.
+	// OneBusiness is set for a link that an operator made for a customer of the company's own
+	// site, for a sign-in link that another person sees, and for all links made in their sessions.
+	// It opens only that business and accepts no invitation: see Session.OneBusiness.
 	OneBusiness bool
 	Origin      LinkOrigin
 	Digest      [32]byte

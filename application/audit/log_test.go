@@ -15,7 +15,7 @@ import (
 
 var by = domain.AuditActor{ID: domain.MakeID(domain.PrefixOperatorToken, [16]byte{1}), Name: "Dispatch", RequestID: "req_1"}
 
-// kept is the whole log, newest first.
+// kept returns the whole log, newest first.
 func kept(t *testing.T, l *audit.Log) []domain.AuditEntry {
 	t.Helper()
 	entries, err := l.Entries(t.Context(), domain.AuditFilter{}, domain.PageRequest{Limit: 100})
@@ -86,7 +86,7 @@ func TestNothingChangesWhereTheLogCannotBeWritten(t *testing.T) {
 	}
 }
 
-// again draws an ID that is there already.
+// again draws an ID that exists already.
 type again struct {
 	*stage.IDs
 	id domain.ID

@@ -87,7 +87,7 @@ func (r *run) carryOut(ctx context.Context) (idempotency.Result, error) {
 	return idempotency.Result{}, err
 }
 
-// keepAlive renews the lease until stop is called, which waits for a renewal under way. The
+// keepAlive renews the lease until stop is called, which waits for a running renewal. The
 // transactions of items renew it too, but a price or a permit may take long. Where the lease is
 // lost, it calls lost.
 func (r *run) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop func()) {

@@ -14,7 +14,7 @@ import (
 	"waybill/test/stage"
 )
 
-// stuck is a storage whose transactions end when they are told to.
+// stuck is a storage whose transactions end when a test says so.
 type stuck struct {
 	ports.Storage
 	end chan struct{}

@@ -57,7 +57,7 @@ func TestTheSameTableAgainChangesNothing(t *testing.T) {
 	if !cmp.Equal(before, s.all(t)) || len(s.kept(t)) != 1 {
 		t.Errorf("%v became %v", before, s.all(t))
 	}
-	// A row fills in what it says, and leaves what it says nothing about.
+	// A row changes its filled fields, and keeps the others.
 	completed := []domain.PickupLocationRow{
 		{Line: 2, Name: "Tema", Address: "2 Road", Contact: "+2"},
 		{Line: 3, Name: "Osu", Address: "1 Street", Coordinates: &domain.Coordinates{Latitude: 6.5, Longitude: -0.1}},
@@ -96,7 +96,7 @@ func TestTablesThatAreImportedAtOnceDoubleNothing(t *testing.T) {
 	}
 }
 
-// written tells what is written of pickup locations, even where the transaction fails.
+// written records what is written of pickup locations, even where the transaction fails.
 type written struct {
 	ports.Storage
 	rows, begun int
@@ -160,7 +160,7 @@ func TestWhatOperatorsDoWithALocationIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time it changes nothing
+	for range 2 { // the second run changes nothing
 		if _, err := s.Amend(t.Context(), by, s.tenant, made.ID, domain.PickupLocationChange{Name: new("Tema")}); err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ var useCases = []stage.UseCase[*scene]{
 	},
 }
 
-// onlyAma is a directory of one person with that many addresses.
+// onlyAma returns a directory of one person with that many addresses.
 func onlyAma(addresses int) func(*testing.T, *scene) {
 	return func(t *testing.T, s *scene) {
 		people, places := s.people(t)
@@ -51,8 +51,7 @@ func onlyAma(addresses int) func(*testing.T, *scene) {
 	}
 }
 
-// Whichever call fails in whichever way, the same request sent again gets the
-// one thing that was asked for, and it is there once.
+// Whichever call fails in whichever way, a retry of the request gets its effect exactly once.
 func TestWhicheverCallFailsTheRetryFindsOneEffect(t *testing.T) {
 	t.Parallel()
 	stage.Exam[*scene]{

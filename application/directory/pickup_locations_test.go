@@ -16,7 +16,7 @@ import (
 	"waybill/test/stage"
 )
 
-// scene is the use cases on a real database.
+// scene holds the use cases on a real database.
 type pickuplocationsScene struct {
 	*directory.PickupLocations
 	*stage.Stage

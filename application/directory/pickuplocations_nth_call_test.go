@@ -52,8 +52,7 @@ func oneRidge(t *testing.T, s *pickuplocationsScene) {
 	}
 }
 
-// Whichever call fails in whichever way, the same request sent again gets the
-// one thing that was asked for, and it is there once.
+// Whichever call fails in whichever way, a retry of the request gets its effect exactly once.
 func TestWhicheverCallFailsTheRetryFindsOnePickupLocation(t *testing.T) {
 	t.Parallel()
 	stage.Exam[*pickuplocationsScene]{

@@ -15,7 +15,7 @@ import (
 	"waybill/test/stage"
 )
 
-// scene is the use cases on a real database.
+// scene holds the use cases on a real database.
 type scene struct {
 	*directory.Recipients
 	*stage.Stage
@@ -64,7 +64,7 @@ func render(stored any, id string, created bool) domain.Answer {
 	return a
 }
 
-// people is the whole directory with its addresses.
+// people returns the whole directory with its addresses.
 func (s *scene) people(t *testing.T) ([]domain.Recipient, [][]domain.Address) {
 	t.Helper()
 	found, err := s.List(context.Background(), s.tenant, domain.RecipientFilter{}, domain.PageRequest{Limit: 100})

@@ -45,7 +45,7 @@ func (t *table) find(ctx context.Context, of []int) (known []int, err error) {
 	return known, t.fails
 }
 
-// play asks for all of from to to at once, and tells how long the slowest took.
+// play looks up all from from to to at once, and returns the longest duration.
 func (t *table) play(test *testing.T, l *lookups.Lookups[int], from, to int) (slowest time.Duration) {
 	begun := time.Now()
 	var all sync.WaitGroup
@@ -172,7 +172,7 @@ func TestTheFirstMayLeaveAndTheOthersAreAnswered(t *testing.T) {
 func TestNoCallerWaitsBeyondItsDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ta := table{takes: time.Hour} // a question ends after two seconds then
+		ta := table{takes: time.Hour} // a query ends after two seconds then
 		l := lookups.New(1000, ta.find)
 		var all sync.WaitGroup
 		for n := range 100 {
@@ -187,7 +187,7 @@ func TestNoCallerWaitsBeyondItsDeadline(t *testing.T) {
 			})
 		}
 		all.Wait()
-		time.Sleep(time.Minute) // the questions end by themselves
+		time.Sleep(time.Minute) // the queries end by themselves
 	})
 }
 

@@ -22,7 +22,7 @@ type recording struct {
 	log    *mocks.MockRequestLog
 	writes []written
 	err    error                         // of the next writes
-	none   func(domain.UsageMinute) bool // there is no room for it; nil: there is for all
+	none   func(domain.UsageMinute) bool // has no room in the storage; nil: there is room for all
 }
 
 type written struct {
@@ -54,7 +54,7 @@ func (r *recording) note(times int, status int, of domain.ID) {
 	}
 }
 
-// flush is what the recorder writes now.
+// flush returns what the recorder writes now.
 func (r *recording) flush(t *testing.T) written {
 	t.Helper()
 	r.writes = nil
@@ -157,7 +157,7 @@ func TestAnOutageLosesRecordsAndNoUsage(t *testing.T) {
 			}
 			lost := uint64(6)
 			if errors.Is(err, ports.ErrOutcomeUnknown) {
-				lost = 0 // they may be there
+				lost = 0 // they may be stored
 			}
 			if d := r.Dropped(); d.Lost != lost {
 				t.Errorf("dropped %+v, want %d lost", d, lost)
@@ -180,7 +180,7 @@ func TestUsageThatIsTooOldToBeWrittenIsToldOnceAsNotCounted(t *testing.T) {
 	r.note(4, 200, "app_1")
 	r.flush(t)
 	r.none = func(u domain.UsageMinute) bool { return u.Minute.Equal(stage.Noon) }
-	r.err = ports.ErrOutcomeUnknown // and so it comes again
+	r.err = ports.ErrOutcomeUnknown // and so it is written again
 	if r.flush(t); r.Dropped().Uncounted != 0 {
 		t.Errorf("%d calls are told as not counted, and will be tried again", r.Dropped().Uncounted)
 	}

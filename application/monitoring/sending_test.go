@@ -13,7 +13,7 @@ import (
 	"waybill/test/stage"
 )
 
-// silent is a database that tells of no pause before it is closed.
+// silent is a database that returns no pause before it is closed.
 type silent struct {
 	ports.Database
 	ports.SendingReader

@@ -18,7 +18,7 @@ import (
 	"waybill/test/stage"
 )
 
-// counting counts how often work is counted, fails while told to, and waits for hold.
+// counting counts how often work is counted. It can fail, or wait for hold.
 type counting struct {
 	ports.Storage
 	platform
@@ -156,18 +156,18 @@ func TestAFailureShowsTheLastCountAndIsTriedAgainOnceASecond(t *testing.T) {
 	})
 }
 
-// A count that was under way when a delivery was moved may have read it as it was.
+// A count that was running when a delivery was moved may have read the old status.
 func TestAPersonWhoMovedADeliveryIsShownACountFromAfterIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, p := counted(time.Second)
 		var first sync.WaitGroup
 		first.Go(func() { _, _ = b.Work(t.Context(), domain.Live) })
-		synctest.Wait() // it counts
+		synctest.Wait() // it is counting
 		moved := time.Now()
 		time.Sleep(time.Millisecond)
 		b.Moved()
-		for range 2 { // the second reader gets the count of the first
+		for range 2 { // the second reader shares the count of the first
 			if w, err := b.Work(t.Context(), domain.Live); err != nil || !w.At.After(moved) {
 				t.Errorf("a count of %v before the move, %v", moved.Sub(w.At), err)
 			}
@@ -190,7 +190,7 @@ func TestACountThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
-// Worlds are drawn by a seed: whatever stands on the board, its list is as long.
+// Worlds are drawn by a seed: for every number on the board, its list is as long.
 func TestEachNumberIsTheLengthOfTheListItLeadsTo(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t)
@@ -254,7 +254,7 @@ func TestEachNumberIsTheLengthOfTheListItLeadsTo(t *testing.T) {
 	}
 }
 
-// walk is the length of a list, page by page to its end.
+// walk returns the length of a list, page by page to its end.
 func walk(t *testing.T, s ports.Storage, search domain.DeliverySearch) int {
 	t.Helper()
 	seen := map[domain.ID]bool{}

@@ -26,7 +26,7 @@ func (s *storage) Read() ports.Readers {
 	return ports.Readers{Reports: &s.reader, Platform: &s.directory}
 }
 
-// directory has customers, and answers after a second.
+// directory has customers, and responds after a second.
 type directory struct {
 	ports.PlatformReader
 	asked int
@@ -38,7 +38,7 @@ func (d *directory) Businesses(ctx context.Context, p domain.PageRequest) ([]dom
 	return []domain.Business{{ID: "biz_2", Name: "Kofi"}, {ID: "biz_1", Name: "Adom"}}, ctx.Err()
 }
 
-// reader answers after a second.
+// reader responds after a second.
 type reader struct {
 	ports.ReportReader
 	mu    sync.Mutex
@@ -46,7 +46,7 @@ type reader struct {
 	fail  error
 	open  int
 	lines []domain.ReportLine
-	// reports is how many were read, atOnce how many of them at a time, and lasts how long each takes.
+	// reports counts the reads, atOnce those at a time, and lasts is how long each takes.
 	reports, busy, atOnce int
 	lasts                 time.Duration
 }
@@ -107,7 +107,7 @@ func TestOneQueryServesAllThatLookAtAMapWithinFiveSeconds(t *testing.T) {
 		impatient, leave := context.WithCancel(t.Context())
 		go func() { _, _ = m.Snapshot(impatient, domain.Live) }()
 		synctest.Wait()
-		leave() // what the others wait for goes on
+		leave() // the read continues for the others
 		look()
 		time.Sleep(3 * time.Second)
 		look()
@@ -122,7 +122,7 @@ func TestOneQueryServesAllThatLookAtAMapWithinFiveSeconds(t *testing.T) {
 	})
 }
 
-// panics is a reader with a fault.
+// panics is a reader that panics.
 type panics struct{ ports.ReportReader }
 
 func (panics) Open(context.Context, domain.Environment, int) ([]domain.OpenDelivery, error) {
@@ -133,7 +133,7 @@ type faulty struct{ ports.Storage }
 
 func (faulty) Read() ports.Readers { return ports.Readers{Reports: panics{}} }
 
-// What all wait for is read in a goroutine of its own, where a panic would end the process.
+// A shared read runs in its own goroutine, where a panic would end the process.
 func TestAPanicInWhatAllWaitForIsAnErrorOfTheirs(t *testing.T) {
 	t.Parallel()
 	m := reports.NewMap(faulty{}, clock{}, nowhere{})
@@ -193,8 +193,8 @@ func TestAReportIsReadOnceInFiveSecondsWhereTheSameIsAskedForAgain(t *testing.T)
 	})
 }
 
-// TestReportsAreReadOneAfterAnother has 40 callers of four reports that take a second each: they
-// hold one connection, however many ask, and a caller that cannot wait is told so.
+// TestReportsAreReadOneAfterAnother has 40 callers of four reports that take a second each. They
+// use one connection, and a caller that cannot wait gets an error.
 func TestReportsAreReadOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -137,7 +137,7 @@ func TestACallWithAKeyIsReplayed(t *testing.T) {
 	}
 	s.WantRunning(t, s.tenant, 1)
 
-	// A refusal is not remembered: the key is free for what may be done.
+	// A refusal is not stored: the key is free for an allowed step.
 	key := stage.Key(s.tenant, "transition-0001", 1)
 	_, err := s.Transition(t.Context(), key, running, as(domain.Delivered), render)
 	wantCode(t, err, "SANDBOX_TRANSITION_INVALID")
@@ -164,10 +164,10 @@ func TestStartLetsAScenarioMoveWhatIsBooked(t *testing.T) {
 		!simulation.NextStepAt.Equal(s.Clock.Now().Add(10*time.Second)) || !d.UpdatedAt().Equal(s.Clock.Now()) {
 		t.Errorf("updated %v, %+v", d.UpdatedAt(), simulation)
 	}
-	s.wantLife(t, id, "created") // the start is no event
+	s.wantLife(t, id, "created") // the start makes no event
 	s.WantRunning(t, s.tenant, 1)
 
-	// One that was stopped before it moved anything may be started anew.
+	// A simulation that was stopped before its first step may be started again.
 	if _, err := s.stop(id); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestAStopWhereNothingRunsChangesNothing(t *testing.T) {
 	s.WantRunning(t, s.tenant, 0)
 }
 
-// forgetful commits, or does not, and in either case loses the answer so often.
+// forgetful commits, or does not, and loses the answer that many times in either case.
 type forgetful struct {
 	ports.Storage
 	times   int
@@ -297,7 +297,7 @@ func (f *forgetful) InTx(ctx context.Context, fn func(context.Context, ports.Sto
 	return ports.ErrOutcomeUnknown
 }
 
-// A caller without a key is not told that its own step was another's.
+// A retry without a key recognizes its own step.
 func TestACallWithoutAKeyWhoseAnswerIsLostFindsItsOwnChange(t *testing.T) {
 	t.Parallel()
 	for _, commits := range []bool{true, false} {
@@ -328,7 +328,7 @@ func TestACallWithoutAKeyWhoseAnswerIsLostFindsItsOwnChange(t *testing.T) {
 	}
 }
 
-// What another one changed meanwhile is not taken for the own change.
+// A concurrent change by another is not mistaken for the own change.
 func TestACallWithoutAKeyWhoseAnswerIsLostDecidesOnWhatOthersDid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -340,7 +340,7 @@ func TestACallWithoutAKeyWhoseAnswerIsLostDecidesOnWhatOthersDid(t *testing.T) {
 		other.tenant = s.tenant
 		done := make(chan error)
 		go func() {
-			_, err := s.transition(domain.Assigned, id) // waits a moment before it asks again
+			_, err := s.transition(domain.Assigned, id) // waits a moment before it retries
 			done <- err
 		}()
 		synctest.Wait()

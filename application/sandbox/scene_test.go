@@ -19,7 +19,7 @@ import (
 	"waybill/test/stage"
 )
 
-// scene is the sandbox on a real database, with every dependency replaceable.
+// scene is the sandbox on a real database. Every dependency can be replaced.
 type scene struct {
 	*stage.Stage
 	*sandbox.Sandbox
@@ -59,7 +59,7 @@ func (s *scene) noteLateness(d time.Duration) {
 	s.late = append(s.late, d)
 }
 
-// lateness is what the hook was told, and forgets it.
+// lateness returns what the hook received, and clears it.
 func (s *scene) lateness() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *scene) lateness() []time.Duration {
 	return told
 }
 
-// price and everywhere are the simplest things that keep the promises of their ports.
+// price and everywhere are the simplest implementations that keep the promises of their ports.
 type price struct{}
 
 func (price) Price(context.Context, domain.Trip) (domain.Quote, error) {
@@ -108,7 +108,7 @@ func (s *scene) mustCreate(t *testing.T, plan *domain.Plan) *domain.Delivery {
 	return d
 }
 
-// running is a delivery that a scenario moves, a step every ten seconds.
+// running returns a delivery that a scenario moves, a step every ten seconds.
 func (s *scene) running(t *testing.T, scenario domain.Scenario) *domain.Delivery {
 	t.Helper()
 	return s.mustCreate(t, &domain.Plan{Scenario: scenario, StepSeconds: 10})
@@ -161,7 +161,7 @@ func (s *scene) events(t *testing.T, id domain.ID) []domain.Event {
 	return events
 }
 
-// life is a timeline in short: its types by sequence.
+// life returns a timeline in short: its types by sequence.
 func (s *scene) life(t *testing.T, id domain.ID) string {
 	t.Helper()
 	var types []string
@@ -181,7 +181,7 @@ func (s *scene) wantLife(t *testing.T, id domain.ID, want string) {
 	}
 }
 
-// toStep moves the clock to when the next step of a delivery is due, and past it.
+// toStep moves the clock beyond the due time of a delivery's next step.
 func (s *scene) toStep(t *testing.T, id domain.ID, past time.Duration) {
 	t.Helper()
 	due := s.stored(t, id).Simulation().NextStepAt
@@ -224,5 +224,5 @@ func wantCode(t *testing.T, err error, code string) *domain.Error {
 
 func stepID(id domain.ID, done int) string { return fmt.Sprintf("%s/%d", id, done) }
 
-// as is the form of a request that was found sound.
+// as returns the form of a valid request.
 func as[T any](form T) func() (T, error) { return func() (T, error) { return form, nil } }

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// A look comes so often, and a notification that was lost is sent again after so long.
+	// The interval of queries, and the time until a lost notification is sent again.
 	look        = 500 * time.Millisecond
 	notifyAgain = 2 * time.Second
 )
@@ -36,7 +36,7 @@ func TestAStepIsNotifiedAtItsTimeAndNotBefore(t *testing.T) {
 			1999 * time.Millisecond, 2 * time.Second, 2300 * time.Millisecond, 7 * time.Second}
 		w.add(due...)
 		defer w.run(t)()
-		time.Sleep(30 * time.Second) // what is done is not notified again
+		time.Sleep(30 * time.Second) // a step that is done is not notified again
 		var want []notified
 		for i, d := range due {
 			want = append(want, notified{name(i), d})
@@ -50,7 +50,7 @@ func TestAStepThatComesUpLateIsNotifiedAtTheNextLook(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.run(t)()
 		time.Sleep(3*time.Second + 10*time.Millisecond)
-		w.add(3 * time.Second) // overdue as it comes
+		w.add(3 * time.Second) // already overdue
 		time.Sleep(5 * time.Second)
 		wantNotified(t, w.heard(), notified{name(0), 3*time.Second + look})
 	})
@@ -81,7 +81,7 @@ func TestAStepStoppedInTimeIsNotNotified(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.add(1500*time.Millisecond, 1500*time.Millisecond)
 		defer w.run(t)()
-		time.Sleep(2*look - time.Millisecond) // another look comes before the step is due
+		time.Sleep(2*look - time.Millisecond) // another query comes before the step is due
 		w.done(name(0))
 		time.Sleep(5 * time.Second)
 		wantNotified(t, w.heard(), notified{name(1), 1500 * time.Millisecond})
@@ -119,7 +119,7 @@ func TestANotificationThatIsLostIsSentAgain(t *testing.T) {
 	}
 }
 
-// A slow handler is not notified again at every look.
+// A slow handler is not notified again after every query.
 func TestANotifiedStepIsNotNotifiedAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
@@ -148,7 +148,7 @@ func TestAStorageThatIsDownIsToldOnceAndWhatIsPlannedGoesOn(t *testing.T) {
 		w.add(1300*time.Millisecond, 2500*time.Millisecond, 5*time.Second, 9*time.Second)
 		defer w.run(t)()
 		time.Sleep(20 * time.Second)
-		// The second is in sight of the last look that succeeds, the third is not.
+		// The last successful query sees the second, but not the third.
 		wantNotified(t, w.heard(), notified{name(0), 1300 * time.Millisecond}, notified{name(1), 2500 * time.Millisecond},
 			notified{name(2), 6 * time.Second}, notified{name(3), 9 * time.Second})
 		logged := w.logged.String()
@@ -179,7 +179,7 @@ func TestAStorageThatHangsHoldsUpNothingThatIsPlanned(t *testing.T) {
 	})
 }
 
-// A slow look does not delay the notifications.
+// A slow query does not delay the notifications.
 func TestASlowLookMakesNoStepLate(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
@@ -203,7 +203,7 @@ func TestAClockThatIsSetIsFollowed(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		by    time.Duration
-		first time.Duration // by the clock as it was
+		first time.Duration // by the old clock
 	}{
 		"back":    {-10 * time.Second, 11500 * time.Millisecond},
 		"forward": {10 * time.Second, time.Second + look},
@@ -259,8 +259,8 @@ func TestOfMoreThanOneLookTakesTheEarliestComeFirst(t *testing.T) {
 	})
 }
 
-// Unanswered notifications cost neither goroutines nor memory as time goes by.
-// Not parallel, for it counts goroutines.
+// Notifications without effect cost neither goroutines nor memory over time. Not parallel, since it
+// counts goroutines.
 func TestAQueueThatIsDownIsWaitedForAndCostsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		const steps = 5_000
@@ -277,7 +277,7 @@ func TestAQueueThatIsDownIsWaitedForAndCostsNothing(t *testing.T) {
 				w.mu.Unlock()
 				return nil
 			}
-			select { // as a queue does that cannot be reached
+			select { // like a queue that cannot be reached
 			case <-ctx.Done():
 			case <-time.After(time.Second):
 			}
@@ -331,7 +331,7 @@ func TestItEndsAtOnceWhateverIsUnderWay(t *testing.T) {
 				ready(w)
 				stop := w.run(t)
 				time.Sleep(time.Second)
-				stop() // a goroutine that is left fails the test
+				stop() // a remaining goroutine fails the test
 				if logged := w.logged.String(); logged != "" {
 					t.Errorf("logged %q", logged)
 				}
@@ -340,7 +340,7 @@ func TestItEndsAtOnceWhateverIsUnderWay(t *testing.T) {
 	}
 }
 
-// All together, with a real storage: a simulation moves by itself, on time.
+// All parts together, with a real storage: a simulation moves by itself, on time.
 func TestASimulationMovesByItself(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *scene) {

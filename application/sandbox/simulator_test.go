@@ -95,13 +95,13 @@ func TestOnlyTheNextStepIsDoneAndOnlyWhileItRuns(t *testing.T) {
 		t.Errorf("lateness of nothing: %v", late)
 	}
 	s.WantRunning(t, s.tenant, 1)
-	if err := s.simulator.Step(t.Context(), at, 1); err != nil { // and the one that is next
+	if err := s.simulator.Step(t.Context(), at, 1); err != nil { // and the next one
 		t.Fatal(err)
 	}
 	s.wantLife(t, at, "created assigned picked_up")
 }
 
-// inBubble plays with a clock that is one with the timers, from noon on.
+// inBubble runs with a clock that agrees with the timers, from noon on.
 func inBubble(t *testing.T, play func(t *testing.T, s *scene)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -196,7 +196,7 @@ func TestWhatHappensWhileAStepWaitsCounts(t *testing.T) {
 	}
 }
 
-// A machine whose clock is behind does nothing before its own clock says so.
+// A machine whose clock is behind waits for its own clock.
 func TestAMachineWhoseClockIsBehindIsLateAndNeverEarly(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *scene) {
@@ -258,7 +258,7 @@ func TestAStepWhoseCommitGetsNoAnswerIsDoneOnceWhenItIsNotifiedAgain(t *testing.
 	}
 }
 
-// again runs every transaction twice, as a storage does that meets a deadlock.
+// again runs every transaction twice, as a storage does after a deadlock.
 type again struct{ ports.Storage }
 
 func (a again) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
@@ -291,7 +291,7 @@ func TestTheHandlerDoesTheStepItIsNotifiedOfAndLogsWhatItCannot(t *testing.T) {
 	id := s.running(t, "delivered").ID
 	s.toStep(t, id, 0)
 	s.simulator.Handle(t.Context(), stepID(id, 0))
-	s.simulator.Handle(t.Context(), stepID(id, 0)) // one notification too many is not reported
+	s.simulator.Handle(t.Context(), stepID(id, 0)) // a surplus notification is not reported
 	s.wantLife(t, id, "created assigned")
 	if logged := s.logged.String(); logged != "" {
 		t.Errorf("logged %q", logged)
@@ -376,7 +376,7 @@ var useCases = []stage.UseCase[*scene]{
 	},
 }
 
-// ended fails unless the one delivery has had that life, and as many run.
+// ended fails unless the only delivery has had that life, and as many run.
 func ended(life string, running int) func(*testing.T, *scene) {
 	return func(t *testing.T, s *scene) {
 		t.Helper()
@@ -395,8 +395,7 @@ func ended(life string, running int) func(*testing.T, *scene) {
 	}
 }
 
-// Whichever call fails in whichever way, what is sent again, or notified again,
-// is done once.
+// Whichever call fails in whichever way, a retried request or notification takes effect once.
 func TestWhicheverCallFailsTheNextOneFindsOneEffect(t *testing.T) {
 	t.Parallel()
 	stage.Exam[*scene]{

@@ -18,30 +18,30 @@ import (
 	"waybill/test/stage"
 )
 
-// world is what a scheduler lives in: a storage with due steps and a queue that
-// notifications. It is a bubble's, so that times are exact.
+// world surrounds a scheduler: a storage with due steps and a queue for notifications. It runs in a
+// bubble, so that times are exact.
 type world struct {
 	ports.Storage
 	logged stage.Log
 	clock  ports.Clock
 	began  time.Time
-	// look goes around every look, and answer around every notification; nil: all is well.
+	// look wraps every query, and answer every notification; nil: they succeed.
 	look   func(ctx context.Context) error
 	answer func(ctx context.Context, id string) error
 
 	mu            sync.Mutex
 	steps         []ports.DueStep
 	notifications []notified
-	notifying     int // at this moment
-	most          int // at a time
+	notifying     int // running now
+	most          int // maximum at a time
 }
 
 type notified struct {
 	id string
-	at time.Duration // since the beginning
+	at time.Duration // since the start
 }
 
-// inWorld plays on a running scheduler, which has ended when it returns.
+// inWorld tests a running scheduler, which has ended when it returns.
 func inWorld(t *testing.T, play func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +97,7 @@ func (w *world) Notify(ctx context.Context, kind ports.JobKind, id string) error
 	return nil
 }
 
-// add makes steps due at times since the beginning, numbered from 0 on.
+// add makes steps due at times since the start, numbered from 0 on.
 func (w *world) add(due ...time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,14 +107,14 @@ func (w *world) add(due ...time.Duration) {
 	slices.SortStableFunc(w.steps, func(a, b ports.DueStep) int { return a.DueAt.Compare(b.DueAt) })
 }
 
-// done takes a step out, as its handler does, or a stop.
+// done removes a step, as its handler or a stop does.
 func (w *world) done(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.steps = slices.DeleteFunc(w.steps, func(s ports.DueStep) bool { return nameOf(s) == id })
 }
 
-// heard is every notification so far, in the order of the IDs.
+// heard returns every notification so far, in the order of the IDs.
 func (w *world) heard() []notified {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +123,7 @@ func (w *world) heard() []notified {
 	return notifications
 }
 
-// mostAtOnce is how many notifications were under way at a time.
+// mostAtOnce returns the maximum of concurrent notifications.
 func (w *world) mostAtOnce() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -40,7 +40,7 @@ func TestTenTestsAMinuteAndTheEleventhWaitsForTheFirst(t *testing.T) {
 	if e.Kind != domain.KindLimited || e.RetryAfter != 30*time.Second || e.Details["scope"] != "endpoint" {
 		t.Errorf("refused with %+v, want 30 s to wait", e)
 	}
-	s.send(other) // has its own
+	s.send(other) // has its own webhook
 	s.Clock.GoOn(e.RetryAfter)
 	s.send(id)
 	_, err = s.webhooks.Test(t.Context(), s.request(), id, showWebhook)
@@ -72,7 +72,7 @@ func TestARedeliveryLeavesTheOutcomeUnlessItArrives(t *testing.T) {
 	if d := redeliver(); d.Status != domain.WebhookPending || d.Trigger != domain.TriggerManual {
 		t.Errorf("it is %+v", d)
 	}
-	redeliver() // twice is once
+	redeliver() // a second request changes nothing
 	s.attempt(id, serverError)
 	if d := s.standsAt(webhook, domain.WebhookFailed); d.Attempts != 2 {
 		t.Errorf("after another failure it is %+v", d)
@@ -156,7 +156,7 @@ func TestASpanIsWithinThirtyDaysAndGoesForward(t *testing.T) {
 	now := s.Clock.Now()
 	for name, c := range map[string]struct {
 		span  webhooks.Span
-		field string // that is wrong; empty: none
+		field string // the invalid field; empty: none
 	}{
 		"thirty days, as the caller counted them": {webhooks.Span{Since: now.Add(-domain.RecoverableFor)}, ""},
 		"older":         {webhooks.Span{Since: now.Add(-domain.RecoverableFor - time.Hour)}, "since"},
@@ -178,7 +178,7 @@ func TestASpanIsWithinThirtyDaysAndGoesForward(t *testing.T) {
 	}
 }
 
-// A caller who asks for an attempt wants to see it made, not to wait for minutes.
+// A caller who requests an attempt wants to see it made, not to wait for minutes.
 func TestAskingForAnAttemptEndsAPause(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(s *scene, endpoint, webhook domain.ID){
@@ -215,7 +215,7 @@ func TestAskingForAnAttemptEndsAPause(t *testing.T) {
 	}
 }
 
-// What is due while nothing is sent is attempted when the pause ends, and shown so.
+// What becomes due during the pause is attempted when the pause ends, and shown so.
 func TestAPausedEndpointShowsWhenItIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -224,7 +224,7 @@ func TestAPausedEndpointShowsWhenItIsTriedAgain(t *testing.T) {
 	failed := s.send(id).ID
 	s.attempt(id, serverError)
 	s.redeliver(failed)
-	s.attempt(id, serverError) // by no schedule: none follows
+	s.attempt(id, serverError) // outside the schedule: no attempt follows
 	booked := domain.WebhookDeliveryID(s.publish(), endpoint.Slot)
 	s.attempt(id, serverError) // the next one is due in 5 s
 	shownAs := func() (listed, read, tried, ended *time.Time) {
@@ -261,11 +261,11 @@ func TestAPausedEndpointShowsWhenItIsTriedAgain(t *testing.T) {
 	wantAll("the pause is the shorter one", due)
 	until := s.pause(id, 30*time.Second)
 	wantAll("the pause is the longer one", until)
-	s.Clock.GoOn(20 * time.Second) // it was due long ago
+	s.Clock.GoOn(20 * time.Second) // it has been due for long
 	wantAll("paused still", until)
 }
 
-// pause opens the circuit of an endpoint for so long.
+// pause opens the circuit of an endpoint for a time.
 func (s *scene) pause(endpoint domain.ID, lasting time.Duration) (until time.Time) {
 	s.t.Helper()
 	until = s.Clock.Now().Add(lasting)

@@ -126,7 +126,7 @@ func TestAnApplicationHasSixteenEndpointsListenersIncluded(t *testing.T) {
 	if _, err := s.listeners.Delete(t.Context(), s.request(), listener, showEndpoint); err != nil {
 		t.Fatal(err)
 	}
-	s.add() // in its place
+	s.add() // takes its place
 	other := s.tenant
 	other.Environment = domain.Live
 	if _, err := s.webhooks.Create(t.Context(), stage.Key(other, "endpoint-0001", 1), form(), showSecret); err != nil {

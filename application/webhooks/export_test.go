@@ -1,4 +1,4 @@
 package webhooks
 
-// RecoverAtMost makes one call recover less than it would.
+// RecoverAtMost limits how much one call recovers.
 func (w *Webhooks) RecoverAtMost(n int) { w.recoverMost = n }

@@ -19,7 +19,7 @@ func (s *scene) inboxes() *webhooks.Inboxes {
 	return webhooks.NewInboxes(s.listeners, audit.New(s.Store, s.Clock, s.ids), slog.New(slog.DiscardHandler))
 }
 
-// opened are inboxes of which that of an application is open.
+// opened returns inboxes. That of an application is open.
 func (s *scene) opened(tenants ...domain.Tenant) *webhooks.Inboxes {
 	s.t.Helper()
 	all := s.inboxes()
@@ -76,7 +76,7 @@ func TestAnInboxShowsWhatAReceiverGets(t *testing.T) {
 		t.Fatalf("opened: %+v, %v", seen, err)
 	}
 	event := s.publishFor(s.tenant)
-	for range 2 { // reloaded, it shows the same
+	for range 2 { // a reload shows the same
 		seen, err := inboxes.Look(t.Context(), s.tenant, false)
 		if err != nil || len(seen.Webhooks) != 1 || seen.Webhooks[0].EventID != event {
 			t.Fatalf("%+v, %v", seen, err)
@@ -95,7 +95,7 @@ func TestAnInboxShowsWhatAReceiverGets(t *testing.T) {
 	}
 }
 
-// Inboxes of two processes share one listener, and both show what either took.
+// Inboxes of two processes share one listener, and both show what either received.
 func TestTwoProcessesShareOneInboxAndMissNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ func (s *scene) publish() domain.ID {
 	return event.ID
 }
 
-// fetch reports, and returns what is due without waiting.
+// fetch reports results, and returns what is due without waiting.
 func (s *scene) fetch(id domain.ID, results ...webhooks.ListenerResult) []webhooks.FetchedWebhook {
 	s.t.Helper()
 	e, err := s.listeners.Report(s.t.Context(), s.tenant, id, results)
@@ -66,7 +66,7 @@ func TestWhatAListenerFetchedComesAgainUntilItsResultIsTold(t *testing.T) {
 	if rest := s.fetch(id, told, told); len(rest) != 0 {
 		t.Errorf("afterwards, fetched %+v", rest)
 	}
-	s.fetch(id, told) // a call that got no answer is sent again
+	s.fetch(id, told) // a call without an answer is retried
 	attempts, err := s.webhooks.Attempts(t.Context(), s.tenant, first[0].ID)
 	if err != nil || len(attempts) != 1 || attempts[0].Result.StatusCode != 200 || attempts[0].Result.Duration != 7*time.Millisecond {
 		t.Errorf("the attempts are %+v, %v", attempts, err)
@@ -91,7 +91,7 @@ func TestWhatAListenerCouldNotDeliverComesAgainByTheSchedule(t *testing.T) {
 	}
 	stale := refused
 	stale.Attempt = 1
-	s.fetch(id, stale) // names the attempt that was told: passed over
+	s.fetch(id, stale) // names an attempt that was reported already: skipped
 	if d := s.standsAt(webhook, domain.WebhookPending); d.Attempts != 1 {
 		t.Errorf("a result that was told before counts again: %+v", d)
 	}

@@ -14,7 +14,7 @@ import (
 	"waybill/test/stage"
 )
 
-// duties is an outbox in which something is due or not, and which counts reads.
+// duties is an outbox in which something is due or not. It counts reads.
 type duties struct {
 	ports.WebhookOutbox
 	mu    sync.Mutex
@@ -45,7 +45,7 @@ func (d *duties) add(endpoint domain.ID) {
 	d.due[endpoint] = true
 }
 
-// listener is the n-th one of an application.
+// listener returns the n-th listener of an application.
 func listenerOf(application, n int) domain.WebhookEndpoint {
 	return domain.WebhookEndpoint{
 		ID:       domain.ID(fmt.Sprintf("whe_%016x%016x", application, n)),
@@ -80,7 +80,7 @@ func TestAListenerThatWaitsAsksTheStorageOnceASecondAndAtOnceWhenItIsWoken(t *te
 		})
 		time.Sleep(2500 * time.Millisecond)
 		before := d.looks()
-		l.Notify([]domain.ID{listenerOf(1, 2).ID, listenerOf(2, 1).ID}) // others, of which none waits
+		l.Notify([]domain.ID{listenerOf(1, 2).ID, listenerOf(2, 1).ID}) // none of these waits
 		synctest.Wait()
 		if n := d.looks() - before; n != 0 {
 			t.Errorf("it looked %d times for what is others'", n)
@@ -124,7 +124,7 @@ func TestTheListenersOfOneApplicationTakeNoPlaceOfAnothers(t *testing.T) {
 		defer end()
 		_, err := l.Await(soon, listenerOf(1, 99))
 		isCode(t, err, "RATE_LIMIT_EXCEEDED")
-		await(listenerOf(1, 0)) // a later fetch takes the place of its own
+		await(listenerOf(1, 0)) // a later fetch takes the place of the first
 		other := listenerOf(1, 100)
 		other.Tenant.Environment = domain.Live
 		await(other)
@@ -183,7 +183,7 @@ func TestListenersAreUnawaitedWhenNoneHasWaitedForAWhile(t *testing.T) {
 		go func() {
 			wait(90 * time.Second)
 			time.Sleep(55 * time.Second)
-			wait(time.Second) // between two looks
+			wait(time.Second) // between two reads
 		}()
 		synctest.Wait()
 		l.Unawaited(t.Context(), time.Minute)
@@ -194,6 +194,6 @@ func TestListenersAreUnawaitedWhenNoneHasWaitedForAWhile(t *testing.T) {
 		end()
 		go wait(time.Hour)
 		synctest.Wait()
-		l.Unawaited(ended, time.Minute) // returns, as its caller has gone
+		l.Unawaited(ended, time.Minute) // returns, since its caller has gone
 	}))
 }

@@ -48,7 +48,7 @@ var useCases = []stage.UseCase[*scene]{
 			if err != nil || len(all) != 1 || len(all[0].Secrets) != 2 {
 				t.Fatalf("endpoints %+v, %v", all, err)
 			}
-			// The first secret of all signs on: it was the one before, and still is.
+			// The first secret of all still signs: it was the previous one before, too.
 			if old, err := s.sealer.Open(string(all[0].ID), all[0].Secrets[1].Sealed); err != nil || domain.FormatSigningSecret(old) != s.first {
 				t.Errorf("the secret before is another one (%v)", err)
 			}
@@ -91,8 +91,7 @@ var useCases = []stage.UseCase[*scene]{
 	},
 }
 
-// Whichever call fails in whichever way, the same request sent again gets the
-// one thing that was asked for, and it is there once.
+// Whichever call fails in whichever way, a retry of the request gets its effect exactly once.
 func TestWhicheverCallFailsTheRetryFindsOneEffect(t *testing.T) {
 	t.Parallel()
 	stage.Exam[*scene]{

@@ -19,7 +19,7 @@ import (
 	"waybill/test/stage"
 )
 
-// scene is the use cases of callers on a database of their own.
+// scene holds the use cases of callers on their own database.
 type scene struct {
 	*stage.Stage
 	t         *testing.T
@@ -29,7 +29,7 @@ type scene struct {
 	resolver  *resolver
 	webhooks  *webhooks.Webhooks
 	listeners *webhooks.Listeners
-	first     string // secret that was made
+	first     string // the first secret
 }
 
 func newScene(t *testing.T) *scene {
@@ -40,8 +40,7 @@ func newScene(t *testing.T) *scene {
 	return sc
 }
 
-// perform puts a storage behind the use cases, which may be a double in front
-// of the stage's.
+// perform puts a storage behind the use cases. It may be a double in front of the stage's.
 func (s *scene) perform(storage ports.Storage) {
 	gate := s.Gate(storage)
 	s.webhooks = webhooks.New(storage, gate, s.sealer, s.resolver, stage.Renderer{}, s.Clock, s.ids, false)
@@ -49,15 +48,15 @@ func (s *scene) perform(storage ports.Storage) {
 		webhooks.Schedules{domain.Sandbox: domain.DefaultRetrySchedule(domain.Sandbox)})
 }
 
-// spaced leaves the last digit free, which domain.WebhookDeliveryID takes.
+// spaced leaves the last digit free, which domain.WebhookDeliveryID uses.
 type spaced struct{ *stage.IDs }
 
 func (s spaced) ID(p domain.Prefix) domain.ID {
 	return domain.ID(string(p) + s.IDs.ID(p).Hex()[1:] + "0")
 }
 
-// maskSealer hides a text from a reader of the database, and opens it only for
-// the purpose it was sealed for.
+// maskSealer hides a text from a reader of the database, and opens it only for the purpose it was
+// sealed for.
 type maskSealer struct{}
 
 func (maskSealer) Derive(purpose string) ([domain.SigningSecretBytes]byte, error) {
@@ -86,12 +85,12 @@ func mask(text []byte) []byte {
 	return masked
 }
 
-// resolver finds every host but those it is told not to. It sends nothing.
+// resolver finds every host but the refused ones. It sends nothing.
 type resolver struct {
 	ports.WebhookSender
 	mu      sync.Mutex
 	asked   []string
-	refuses string // a part of the URLs it refuses
+	refuses string // a part of the refused URLs
 }
 
 func (r *resolver) Resolvable(_ context.Context, url string) error {
@@ -104,7 +103,7 @@ func (r *resolver) Resolvable(_ context.Context, url string) error {
 	return nil
 }
 
-// shown is what the tests render: enough to tell answers apart.
+// shown is what the tests render: enough to distinguish answers.
 type shown struct {
 	Endpoint domain.WebhookEndpoint
 	Secret   string
@@ -148,7 +147,7 @@ func isCode(t *testing.T, err error, code string) *domain.Error {
 	return e
 }
 
-// form is an endpoint that takes everything.
+// form returns an endpoint that takes every event.
 func form(changes ...func(*webhooks.Form)) func() (webhooks.Form, error) {
 	f := webhooks.Form{URL: "https://shop.example.com/hooks", EventTypes: []string{domain.AllEvents}, Enabled: true}
 	for _, c := range changes {
@@ -157,7 +156,7 @@ func form(changes ...func(*webhooks.Form)) func() (webhooks.Form, error) {
 	return func() (webhooks.Form, error) { return f, nil }
 }
 
-// request is one without a key.
+// request returns a request without a key.
 func (s *scene) request() idempotency.Request { return idempotency.Request{Tenant: s.tenant} }
 
 // add makes an endpoint.
@@ -177,14 +176,14 @@ func (s *scene) change(id domain.ID, c domain.WebhookEndpointChange) domain.Webh
 	return read[shown](s.t, r, err).Endpoint
 }
 
-// send makes a webhook of an event of the endpoint's own.
+// send makes a webhook of a test event of the endpoint.
 func (s *scene) send(endpoint domain.ID) domain.WebhookDelivery {
 	s.t.Helper()
 	r, err := s.webhooks.Test(s.t.Context(), s.request(), endpoint, showWebhook)
 	return read[domain.WebhookDelivery](s.t, r, err)
 }
 
-// attempt ends the next attempt of what is due for an endpoint, all alike.
+// attempt ends the next attempt of all that is due for an endpoint, with the same result.
 func (s *scene) attempt(endpoint domain.ID, result domain.WebhookResult) {
 	s.t.Helper()
 	ctx, o, now := s.t.Context(), s.Store.Outbox(), s.Clock.Now()

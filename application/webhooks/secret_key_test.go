@@ -15,8 +15,8 @@ import (
 	"waybill/test/stage"
 )
 
-// keyed is a sealer under the first of its keys that opens what is under any of
-// them. No key is the begin of another one.
+// keyed is a sealer under the first of its keys. It opens what is under any of them. No key is a
+// prefix of another one.
 type keyed []string
 
 func (k keyed) Derive(purpose string) ([domain.SigningSecretBytes]byte, error) {
@@ -38,7 +38,7 @@ func (k keyed) Open(purpose string, sealed []byte) ([]byte, error) {
 
 func (k keyed) Current(sealed []byte) bool { return bytes.HasPrefix(sealed, []byte(k[0])) }
 
-// under is the key of a process with the keys, the current one first.
+// under returns the secret key of a process with the keys, the current one first.
 func (s *scene) under(keys ...string) *webhooks.SecretKey {
 	return webhooks.NewSecretKey(s.Store, keyed(keys))
 }
@@ -56,7 +56,7 @@ func TestTheFirstKeyIsConfirmedAndAnyThatCannotOpenItIsRefused(t *testing.T) {
 		{[]string{"new", "other"}, true},
 		{[]string{"old", "new"}, false},
 		{[]string{"new", "other", "old"}, false},
-		{[]string{"old"}, false}, // being let in with it among others changes nothing yet
+		{[]string{"old"}, false}, // being admitted among others changes nothing yet
 	} {
 		err := s.under(step.keys...).Confirm(t.Context())
 		if step.refused {
@@ -159,7 +159,7 @@ func TestHoweverManyEndpointsThereAreAllAreSealedAnew(t *testing.T) {
 	}
 }
 
-// A process with the old key may go on for a while, and end again.
+// A process with the old key may run for a while, and end again.
 func TestAProcessWithTheOldKeyLeavesNothingBehindThatTheNewKeyDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -29,14 +29,15 @@ func pasted(secret []byte) webhooks.PossibleSecret {
 	return webhooks.PossibleSecret{Bytes: secret, Name: "secret that was pasted", Pasted: true}
 }
 
-// asked is a webhook that verifies, and what is changed of it.
+// asked is a webhook that verifies, and the changes to it.
 func asked(change func(*webhooks.ReceivedRequest)) webhooks.SignatureVerdict {
 	q := webhooks.ReceivedRequest{Headers: headers(now, ours), Body: body, Raw: true, At: now, Secrets: []webhooks.PossibleSecret{pasted(ours)}}
 	change(&q)
 	return webhooks.ExamineSignature(q)
 }
 
-// want fails unless the steps went so, one letter each, and a text is among what was found.
+// want fails unless the steps had these outcomes, one letter each, and a text is among the
+// findings.
 func want(t *testing.T, name string, v webhooks.SignatureVerdict, steps, text string) {
 	t.Helper()
 	got, all := "", ""
@@ -95,7 +96,7 @@ func TestEachStepThatFailsIsNamed(t *testing.T) {
 	}
 }
 
-// bodies are the same body as frameworks leave it.
+// bodies lists the same body as frameworks change it.
 var bodies = map[string]struct{ text, told string }{
 	"byte order mark": {"\xef\xbb\xbf" + string(body), "byte order mark"},
 	"newline":         {string(body) + "\n", "behind it"},

@@ -15,8 +15,8 @@ import (
 	"waybill/ports"
 )
 
-// server is a database whose clock is ahead of the machine's and whose answers
-// take a time each way.
+// server is a database whose clock is ahead of the machine's and whose answers take time each
+// way.
 type server struct {
 	mu        sync.Mutex
 	ahead     time.Duration
@@ -29,7 +29,7 @@ type server struct {
 	refuses   error // to keep anything
 }
 
-// set changes it while it is asked.
+// set changes the server while it is asked.
 func (s *server) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *server) ReadClock(ctx context.Context) (read ports.ClockReading, err er
 	return read, err
 }
 
-// follow runs a clock on the server, in a bubble in which time is made up.
+// follow runs a clock on the server, in a synctest bubble.
 func follow(t *testing.T, s *server, check func(c *clock.Database, log *bytes.Buffer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { during(t, s, check) })
@@ -82,7 +82,7 @@ func during(t *testing.T, s *server, check func(c *clock.Database, log *bytes.Bu
 	<-ended
 }
 
-// off is how far the clock is from the server's.
+// off returns how far the clock is from the server's.
 func off(c *clock.Database, s *server) time.Duration {
 	return c.Now().Sub(time.Now().Add(s.ahead)).Abs()
 }
@@ -135,7 +135,7 @@ func TestTheClockGoesAheadAtOnceAndBackBySmallSteps(t *testing.T) {
 	})
 }
 
-// begins is a clock of a process that begins now.
+// begins returns a clock of a process that starts now.
 func begins(t *testing.T, s *server) *clock.Database {
 	t.Helper()
 	c := clock.NewDatabase(s, slog.New(slog.DiscardHandler))
@@ -145,7 +145,7 @@ func begins(t *testing.T, s *server) *clock.Database {
 	return c
 }
 
-// What one process makes due is due for the other, also behind a jump.
+// A job that one process makes due is due for the other, also after a jump.
 func TestAProcessThatBeginsAfterTheDatabaseWasSetBackHasTheTimeOfTheOthers(t *testing.T) {
 	s := &server{there: time.Millisecond, back: time.Millisecond}
 	follow(t, s, func(c *clock.Database, _ *bytes.Buffer) {
@@ -207,7 +207,7 @@ func TestTheTimeOfTheInstallationComesBackToThatOfTheDatabase(t *testing.T) {
 	})
 }
 
-// It was wrong before then, and the installation is not to live in the future.
+// The clock was wrong before, and the installation must not run in the future.
 func TestAProcessThatBeginsAfterTheDatabaseWasSetBackByDaysHasTheNewTime(t *testing.T) {
 	s := &server{}
 	follow(t, s, func(*clock.Database, *bytes.Buffer) {
@@ -261,8 +261,8 @@ func TestNowIsUTCInWholeMilliseconds(t *testing.T) {
 	})
 }
 
-// While a machine starts many processes an answer may take half a second, most of it on
-// one of its two ways: what the clock makes of it is wrong by as much.
+// While a machine starts many processes an answer may take half a second, most of it on one of
+// its two ways. The clock is then wrong by as much.
 func TestAnAnswerThatWasLongUnderWayIsNoClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	s := &server{there: 600 * time.Millisecond}

@@ -18,7 +18,7 @@ type machine struct{}
 
 func (machine) Now() time.Time { return time.Now().Truncate(time.Millisecond).UTC() }
 
-// set is a clock that stands where it is put.
+// set is a clock that shows the time it is set to.
 type set struct{ at time.Time }
 
 func (s *set) Now() time.Time { return s.at }

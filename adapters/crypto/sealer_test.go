@@ -123,7 +123,7 @@ func TestASealerKnowsWhatIsUnderItsCurrentKey(t *testing.T) {
 	}
 }
 
-// Made by this package once. A difference would make every stored secret unreadable.
+// This package made the text once. A difference would make every stored secret unreadable.
 func TestWhatEarlierVersionsSealedStillOpens(t *testing.T) {
 	t.Parallel()
 	sealed, err := hex.DecodeString(golden)

@@ -25,7 +25,7 @@ func at(lat, lon float64) domain.Coordinates {
 	return domain.Coordinates{Latitude: lat, Longitude: lon}
 }
 
-// A square of 10 degrees with a hole in its middle, and a slanted triangle apart.
+// A square of 10 degrees with a hole in its middle, and a separate slanted triangle.
 const (
 	square   = `[[[0,0],[10,0],[10,10],[0,10],[0,0]],[[4,4],[6,4],[6,6],[4,6],[4,4]]]`
 	triangle = `[[[20,20],[30,21,150],[20,27.3],[20,20]]]`

@@ -28,7 +28,7 @@ func set(file []byte, at int, b byte) []byte {
 	return file
 }
 
-// withRoot is a file whose root directory is of numbers.
+// withRoot returns a file whose root directory consists of these numbers.
 func withRoot(numbers ...uint64) []byte {
 	var root []byte
 	for _, n := range numbers {
@@ -41,7 +41,7 @@ func withRootBytes(root []byte) []byte {
 	return replaceRoot(patchwork(func(m *streets.Map) { m.LeafSize = 50 }).Bytes(), root)
 }
 
-// replaceRoot puts another root directory into a file, which moves what is behind it.
+// replaceRoot puts another root directory into a file, which moves everything after it.
 func replaceRoot(file, root []byte) []byte {
 	was := binary.LittleEndian.Uint64(file[16:])
 	file = slices.Concat(put(file, 16, uint64(len(root)))[:127], root, file[127+was:])
@@ -51,7 +51,7 @@ func replaceRoot(file, root []byte) []byte {
 	return file
 }
 
-// bomb unpacks to as many zeros as it is told.
+// bomb returns bytes that unpack to so many zeros.
 func bomb(bytesOf int) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -117,7 +117,7 @@ func TestAFileThatIsNoMapIsRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes a func takes, given back or not.
+// allocated returns how many bytes a function allocates, freed or not.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -176,7 +176,7 @@ func TestDirectoriesThatLeadToEachOtherEnd(t *testing.T) {
 	}
 }
 
-// examine asks a file for everything; it may refuse, and must come back.
+// examine reads everything from a file. It may fail, but must return.
 func examine(t *testing.T, path string) {
 	t.Helper()
 	a, err := geo.OpenTiles(path)

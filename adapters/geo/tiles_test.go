@@ -39,7 +39,7 @@ func open(t testing.TB, content []byte) *geo.TileArchive {
 	return a
 }
 
-// plain is a tile as it was before it was packed.
+// plain returns a tile unpacked.
 func plain(t testing.TB, tile ports.MapTile) string {
 	t.Helper()
 	if !tile.Packed {
@@ -56,8 +56,8 @@ func plain(t testing.TB, tile ports.MapTile) string {
 	return string(all)
 }
 
-// patchwork is a map with zooms 2 to 5, in which squares have tiles of their own, share one
-// with those beside them, or have none.
+// patchwork returns a map with zooms 2 to 5, in which squares have their own tiles, share one
+// with their neighbours, or have none.
 func patchwork(change func(*streets.Map)) streets.Map {
 	m := streets.Map{Tiles: map[streets.Square][]byte{}, Layers: []string{"roads"}, Attribution: "Survey"}
 	for zoom := 2; zoom <= 5; zoom++ {

@@ -192,8 +192,8 @@ func TestEveryRegionsNumberIsTheSameInAllItsForms(t *testing.T) {
 	}
 }
 
-// national is the number as it is dialled at home. Argentina's example has a
-// national form that libphonenumber itself does not read back.
+// national returns the number as it is dialled at home. Argentina's example has a national form
+// that libphonenumber itself does not read back.
 func national(region string, number *phonenumbers.PhoneNumber) string {
 	text := phonenumbers.Format(number, phonenumbers.NATIONAL)
 	if region == "AR" {

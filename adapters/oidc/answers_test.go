@@ -26,7 +26,7 @@ import (
 	"waybill/ports"
 )
 
-// liar is a provider whose every answer a test may change.
+// liar is a provider whose every response a test may change.
 type liar struct {
 	*httptest.Server
 	key       *rsa.PrivateKey
@@ -41,7 +41,8 @@ type liar struct {
 	groupsClaim string // empty: groups
 }
 
-// keys are those of all providers, and one that is none's: to make one takes a while.
+// keys holds the key of all providers, and one that belongs to none: generating one takes a
+// while.
 var keys = sync.OnceValue(func() (pair [2]*rsa.PrivateKey) {
 	for i := range pair {
 		var err error

@@ -1,4 +1,4 @@
 package oidc
 
-// SameCare is whether an address is as protected as the issuer's.
+// SameCare returns an error for an address that is less protected than the issuer's.
 func SameCare(p *Provider, address string) error { return p.sameCare(address) }

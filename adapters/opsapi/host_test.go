@@ -11,8 +11,8 @@ import (
 	"waybill/adapters/opsapi"
 )
 
-// Behind a published port of a container every request comes in on an address
-// that is not loopback, a page's in the browser of that machine too.
+// Behind a published port of a container every request arrives on an address that is not
+// loopback, also that of a page in the browser of that machine.
 func TestAPageThatLetsItsNameLeadHereReadsNothing(t *testing.T) {
 	t.Parallel()
 	api := newAPI(func(o *opsapi.Options) {
@@ -41,8 +41,8 @@ func TestAPageThatLetsItsNameLeadHereReadsNothing(t *testing.T) {
 					t.Errorf("%s as %q at %s: %s", path, c.host, at, body)
 				}
 			}
-			// Probes reveal nothing and may come by any name; a request by one of the
-			// listener's own names is told the installation.
+			// Probes reveal nothing and may use any name. The response names the installation
+			// only to requests by one of the listener's own names.
 			if status, _ := askAs(t, api, c.host, at, "/readyz"); status != http.StatusServiceUnavailable {
 				t.Errorf("/readyz as %q at %s: status %d", c.host, at, status)
 			}

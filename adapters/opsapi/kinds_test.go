@@ -13,7 +13,7 @@ import (
 	"waybill/domain"
 )
 
-// What a kind opens is written down here a second time, by a rule of its own.
+// opens states a second time what a kind may call, by a rule of its own.
 func opens(kind domain.OperatorKind, r opsapi.Route) bool {
 	switch kind {
 	case domain.OperatorAdmin:

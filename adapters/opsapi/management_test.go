@@ -27,8 +27,8 @@ import (
 	"waybill/test/stage"
 )
 
-// scene is the operations API on a database of its own. Every answer is held
-// against the description.
+// scene is the operations API on a database of its own. It checks every response against the
+// description.
 type scene struct {
 	*stage.Stage
 	server  *httptest.Server
@@ -38,7 +38,7 @@ type scene struct {
 	logged  *stage.Log
 }
 
-// ghana takes numbers that begin with +233.
+// ghana accepts numbers that begin with +233.
 type ghana struct{ stage.FoldCase }
 
 func (ghana) PhonePart(string) (string, bool) { return "", false }
@@ -47,7 +47,7 @@ func (ghana) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
 	return domain.PhoneNumber(typed), strings.HasPrefix(typed, "+233") && len(typed) == 13
 }
 
-// windows counts what was taken; they never end.
+// windows counts what was taken. Its windows never end.
 type windows map[string]int
 
 func (w windows) Take(_ context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
@@ -109,8 +109,7 @@ type reply struct {
 	data   map[string]any
 }
 
-// send makes a request with the token; headers come in pairs, and an empty value
-// takes one away.
+// send sends a request with the token. Headers come in pairs, and an empty value removes one.
 func (d *scene) send(t *testing.T, method, path, body string, headers ...string) *reply {
 	t.Helper()
 	req, err := http.NewRequest(method, d.server.URL+"/ops/v1"+path, strings.NewReader(body))
@@ -194,7 +193,7 @@ func (r *reply) text(path ...any) string {
 
 func (r *reply) id() string { return r.text("data", "id") }
 
-// fields are those that a 422 names, each with its code.
+// fields returns the fields that a 422 names, each with its code.
 func (r *reply) fields() string {
 	list, _ := r.at("error", "details", "fields").([]any)
 	var out []string

@@ -22,7 +22,7 @@ import (
 	"waybill/test/stage"
 )
 
-// ailing is a storage whose searches fail as they are told to.
+// ailing is a storage whose searches fail as the test says.
 type ailing struct {
 	ports.Storage
 	ports.PlatformReader
@@ -39,7 +39,7 @@ func (a *ailing) Deliveries(context.Context, domain.DeliverySearch, domain.PageR
 	return nil, a.fails
 }
 
-// searching is a scene whose searches are on another storage, behind a proxy.
+// searching returns a scene whose searches use another storage, behind a proxy.
 func searching(t *testing.T, s *ailing) *scene {
 	t.Helper()
 	d := newScene(t)

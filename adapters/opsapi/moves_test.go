@@ -12,7 +12,7 @@ import (
 	"waybill/test/sample"
 )
 
-// outcomes are those of the results, with the current status where there is one.
+// outcomes returns the outcomes of the results, with the current status if there is one.
 func (r *reply) outcomes() string {
 	results, _ := r.at("data", "results").([]any)
 	var out []string
@@ -25,7 +25,7 @@ func (r *reply) outcomes() string {
 	return strings.Join(out, ", ")
 }
 
-// exec changes the database behind the store's back.
+// exec changes the database directly, past the store.
 func (d *scene) exec(t *testing.T, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", d.Path+"?_pragma=busy_timeout(5000)")
@@ -38,7 +38,7 @@ func (d *scene) exec(t *testing.T, statement string) {
 	}
 }
 
-// events counts the timeline of a delivery.
+// events counts the events in the timeline of a delivery.
 func (d *scene) events(t *testing.T, booked *domain.Delivery) int {
 	t.Helper()
 	events, err := d.Store.Read().Deliveries.Events(t.Context(), booked.Tenant, booked.ID)

@@ -32,7 +32,7 @@ func person() domain.Person {
 	return domain.Person{ID: sample.ID(domain.PrefixPerson), Name: "Ama Mensah", Email: "ama@example.com"}
 }
 
-// add makes a passkey of the device.
+// add creates a passkey of the device.
 func add(t *testing.T, p *passkeys.Party, d *stage.Device, of domain.Person) domain.Passkey {
 	t.Helper()
 	options, err := p.CreationOptions(challenge, of, nil)

@@ -19,7 +19,7 @@ import (
 	"waybill/test/conformance"
 )
 
-// engine counts what it is asked and answers as f says.
+// engine counts its requests and responds with the result of f.
 type engine struct {
 	asked atomic.Int64
 	f     func(ctx context.Context, trip domain.Trip) (domain.Distance, error)
@@ -30,7 +30,7 @@ func (e *engine) Distance(ctx context.Context, trip domain.Trip) (domain.Distanc
 	return e.f(ctx, trip)
 }
 
-// flat is an engine of a world without hills or rivers.
+// flat returns an engine of a world without hills or rivers.
 func flat() *engine {
 	return &engine{f: func(_ context.Context, trip domain.Trip) (domain.Distance, error) {
 		km := 150 * math.Hypot(trip.Pickup.Latitude-trip.Dropoff.Latitude, trip.Pickup.Longitude-trip.Dropoff.Longitude)
@@ -213,7 +213,7 @@ func TestCallersOfOneTripWaitForOneAnswer(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		// The first caller leaves; the others still get their answer.
+		// The first caller leaves. The others still get their result.
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("who left got %v", err)
@@ -227,8 +227,8 @@ func TestCallersOfOneTripWaitForOneAnswer(t *testing.T) {
 	})
 }
 
-// The sandbox's answer may be that of its breaker, and another business may have
-// to wait for connections of its own.
+// The sandbox's result may come from its breaker, and another business may have to wait for its
+// own connections.
 func TestCallersOfOtherEnvironmentsAndBusinessesWaitForNoneButTheirOwnAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -287,7 +287,7 @@ func TestWhatIsKnownIsBounded(t *testing.T) {
 	wantAsked(t, e, known+2, "the first had to go")
 }
 
-// counts is the counter by its label.
+// counts returns the counter by its label.
 func counts(t testing.TB, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -37,7 +37,7 @@ func examine(t *testing.T, p *browser.Page, name string) {
 	browser.Examine(t, p, "track", name)
 }
 
-// wantQuiet fails where a page loads something from elsewhere or complains.
+// wantQuiet fails if a page loads something from elsewhere or logs an error.
 func (s *scene) wantQuiet(t *testing.T, p *browser.Page) {
 	t.Helper()
 	requests := p.Requests()
@@ -54,7 +54,7 @@ func (s *scene) wantQuiet(t *testing.T, p *browser.Page) {
 	}
 }
 
-// phone opens the page of a delivery on one.
+// phone opens the page of a delivery on a phone.
 func (s *scene) phone(t *testing.T, b *browser.Browser, d *domain.Delivery, r browser.Reader) *browser.Page {
 	t.Helper()
 	return b.Open(t, s.url+"/"+string(d.Reference), browser.Phone, r)
@@ -99,7 +99,7 @@ func nothingToShow(t *testing.T, b *browser.Browser) {
 	s := newScene(t)
 	p := b.Open(t, s.url+"/a/b/none", browser.Phone, browser.Reader{})
 	examine(t, p, "missing")
-	// The console tells of every answer that is no 200.
+	// The browser console logs every response that is no 200.
 	if complaints := p.Complaints(); len(complaints) != 1 || !strings.Contains(complaints[0], "404") {
 		t.Errorf("%q", complaints)
 	}

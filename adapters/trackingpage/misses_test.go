@@ -12,7 +12,7 @@ import (
 	"waybill/test/sample"
 )
 
-// notReferences are of many kinds, and none leads anywhere.
+// notReferences lists invalid references of many kinds. None finds a delivery.
 var notReferences = []string{
 	"/none", "/7K3M-Q9XT-2WH", "/7k3m-q9xt-2whb", "/7K3M-Q9XT-2WHI", "/7K3MQ9XT2WHB", "/", "", "/a/b", "/stream", "/assets", "/assets/",
 	"/assets/track.css", "/%00", "/%2e%2e", "/7K3M-Q9XT-2WHB/", "/7K3M-Q9XT-2WHB/other", "/none/stream", "/7K3M-Q9XT-2WHB%2Fstream",

@@ -21,7 +21,7 @@ import (
 	"waybill/test/sample"
 )
 
-// still is a storage with one delivery in it, in which nothing happens.
+// still is a storage with one delivery, in which nothing happens.
 type still struct {
 	ports.Storage
 	ports.TrackingReader
@@ -32,8 +32,7 @@ func (s still) Read() ports.Readers { return ports.Readers{Tracking: s} }
 
 func (s still) Find(context.Context, domain.Reference) (domain.Tracking, error) { return s.shown, nil }
 
-// open is a client of a stream that has been open for a while, in the time of
-// the bubble.
+// open is a client whose stream has been open for a while, in the time of the synctest bubble.
 type open struct {
 	mu     sync.Mutex
 	header http.Header
@@ -60,7 +59,7 @@ func (o *open) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// streamOf serves the stream of a delivery until it ends, and tells when it did.
+// streamOf serves the stream of a delivery until it ends, and returns how long it took.
 func streamOf(ctx context.Context, status domain.Status, client *open) (took time.Duration) {
 	shown := domain.Tracking{Sender: "Adom Foods", Status: status, Sequence: 1,
 		Events: []domain.TrackedEvent{{Status: status, OccurredAt: sample.Now}}}

@@ -81,8 +81,7 @@ func TestEveryReasonIsToldKindly(t *testing.T) {
 	}
 }
 
-// marked is a booking in which everything that is not to be seen is told from
-// all other text.
+// marked marks a booking so that everything that must not be shown differs from all other text.
 func marked(b *domain.Booking) {
 	b.ExternalID = "marker-external"
 	b.Recipient.Name, b.Recipient.PhoneNumber = "marker-name", "+233209998887"
@@ -96,7 +95,7 @@ func marked(b *domain.Booking) {
 	b.Instructions = "marker-instructions"
 }
 
-// markers are the words of a marked delivery that must not be seen.
+// markers returns the words of a marked delivery that must not be shown.
 func markers(d *domain.Delivery) []string {
 	words := []string{
 		"marker", "233209998887", "0209998887", "233209998886", "43219", "98761", "9876.54", "987654", "8765.43", "876543", "76.54", "GHS",

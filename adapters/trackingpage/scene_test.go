@@ -22,7 +22,7 @@ import (
 	"waybill/test/stage"
 )
 
-// scene is the pages on a real database, at /track of a real server.
+// scene serves the pages with a real database, at /track of a real server.
 type scene struct {
 	*stage.Stage
 	storage *countingStorage
@@ -46,8 +46,8 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// serve puts the pages at a path of a server that is as impatient with slow
-// requests as the product's is, only sooner.
+// serve serves the pages at a path of a server with timeouts like those of the product, but
+// shorter.
 func (s *scene) serve(t *testing.T, prefix string) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(s.pages.At(prefix))
@@ -57,7 +57,7 @@ func (s *scene) serve(t *testing.T, prefix string) string {
 	return server.URL
 }
 
-// book stores a delivery of a business with a name that means something.
+// book stores a delivery of a business with a recognizable name.
 func (s *scene) book(t *testing.T, e domain.Environment, with ...func(*domain.Booking)) *domain.Delivery {
 	t.Helper()
 	business := sample.Business(func(b *domain.Business) { b.Name = "Adom Foods" })
@@ -75,7 +75,7 @@ func (s *scene) book(t *testing.T, e domain.Environment, with ...func(*domain.Bo
 	return w.Delivery
 }
 
-// move takes a delivery on, a quarter of an hour a step.
+// move moves a delivery through statuses, a quarter of an hour a step.
 func (s *scene) move(t *testing.T, d *domain.Delivery, reason domain.ReasonCode, to ...domain.Status) {
 	t.Helper()
 	for _, status := range to {
@@ -94,7 +94,7 @@ func (s *scene) move(t *testing.T, d *domain.Delivery, reason domain.ReasonCode,
 	}
 }
 
-// ways leads to every status.
+// ways lists the statuses that lead to each status.
 var ways = map[domain.Status][]domain.Status{
 	domain.Booked:     nil,
 	domain.Assigned:   {domain.Assigned},
@@ -106,7 +106,7 @@ var ways = map[domain.Status][]domain.Status{
 	domain.Outsourced: {domain.Outsourced},
 }
 
-// answer is what came, whole.
+// answer is a complete response.
 type answer struct {
 	*http.Response
 	body string
@@ -142,7 +142,7 @@ func (s *scene) get(t *testing.T, r domain.Reference) answer {
 	return s.ask(t, http.MethodGet, "/"+string(r), "203.0.113.9")
 }
 
-// pagesCounted is waybill_tracking_pages_total by its results.
+// pagesCounted returns waybill_tracking_pages_total by its results.
 func (s *scene) pagesCounted(t *testing.T) map[string]float64 {
 	t.Helper()
 	families, err := s.metrics.Gather()
@@ -160,7 +160,7 @@ func (s *scene) pagesCounted(t *testing.T) map[string]float64 {
 	return results
 }
 
-// streams is waybill_tracking_streams.
+// streams returns waybill_tracking_streams.
 func (s *scene) streams(t *testing.T) float64 {
 	t.Helper()
 	families, err := s.metrics.Gather()
@@ -176,11 +176,11 @@ func (s *scene) streams(t *testing.T) float64 {
 	return 0
 }
 
-// countingStorage counts look-ups, and fails them when told to.
+// countingStorage counts look-ups, and fails them if the test says so.
 type countingStorage struct {
 	ports.Storage
 	looks atomic.Int64
-	// questions are for many at once.
+	// questions counts look-ups of many deliveries at once.
 	questions atomic.Int64
 	fails     atomic.Pointer[error]
 }
@@ -207,7 +207,7 @@ func (r countingReader) Known(ctx context.Context, of []domain.Reference) ([]dom
 	return r.real.Known(ctx, of)
 }
 
-// countingLimiter counts in a window that never ends, and fails when told to.
+// countingLimiter counts in a window that never ends, and fails if the test says so.
 type countingLimiter struct {
 	mu    sync.Mutex
 	used  map[string]int
@@ -215,21 +215,21 @@ type countingLimiter struct {
 	fails error
 }
 
-// counted is how often it was asked to count.
+// counted returns how often it was asked to count.
 func (l *countingLimiter) counted() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls
 }
 
-// spend uses up what an address may miss.
+// spend uses up the misses that an address may have.
 func (l *countingLimiter) spend(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used[address] = 1 << 30
 }
 
-// forget begins all windows anew.
+// forget clears all windows.
 func (l *countingLimiter) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"waybill/domain"
 )
 
-// event is one of a stream; a comment has no more than its text.
+// event is one event of a stream. A comment has only its text.
 type event struct{ id, name, data, comment string }
 
 // listener reads a stream.
@@ -46,7 +46,7 @@ func (s *scene) listen(t *testing.T, r domain.Reference, address, query, lastEve
 	return &listener{response: response, lines: bufio.NewReader(response.Body), hangUp: cancel}
 }
 
-// next is what comes next, retry lines aside; io.EOF when the stream is over.
+// next returns the next event, retry lines aside, or io.EOF when the stream is over.
 func (l *listener) next(t *testing.T) (e event, err error) {
 	t.Helper()
 	for {
@@ -92,7 +92,7 @@ func TestAChangeComesToAllWatchersFromOneRead(t *testing.T) {
 	s := newScene(t)
 	d := s.book(t, domain.Sandbox, marked)
 	looks := s.storage.looks.Load()
-	// The server's patience with requests, a second, is over before the change.
+	// The server's request timeout, a second, passes before the change.
 	one, two := s.listen(t, d.Reference, "192.0.2.1", "?seen=1", ""), s.listen(t, d.Reference, "192.0.2.2", "?seen=1", "")
 	begun := time.Now()
 	if h := one.response.Header; one.response.StatusCode != http.StatusOK || h.Get("Content-Type") != "text/event-stream; charset=utf-8" ||
@@ -114,7 +114,7 @@ func TestAChangeComesToAllWatchersFromOneRead(t *testing.T) {
 		wantNoMarkers(t, "an event", e.data, d)
 	}
 	took := time.Since(begun)
-	// Each stream is looked for once; the looks that follow are one for both.
+	// Each stream is looked up once. Later look-ups serve both.
 	n := s.storage.looks.Load() - looks - 2
 	if most := int64(took/(2*time.Second)) + 1; n < 1 || n > most {
 		t.Errorf("%d looks in %v, want 1 to %d", n, took, most)
@@ -180,7 +180,7 @@ func TestOneAddressHasTenStreamsAndThePageStaysUsable(t *testing.T) {
 	})
 }
 
-// eventually waits for what takes a moment.
+// eventually waits for a condition.
 func (s *scene) eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for begun := time.Now(); !holds(); <-time.After(10 * time.Millisecond) {

@@ -9,7 +9,7 @@ import (
 	"waybill/domain"
 )
 
-// led is where one request leads, without following.
+// led returns where one request is redirected, without following.
 func led(t *testing.T, address string) (status int, to string, header http.Header) {
 	t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -29,7 +29,7 @@ func led(t *testing.T, address string) (status int, to string, header http.Heade
 	return res.StatusCode, to, res.Header
 }
 
-// crooked are other ways to write a reference down.
+// crooked returns other notations of a reference.
 func crooked(r domain.Reference) []string {
 	s := string(r)
 	return []string{strings.ToLower(s), strings.ReplaceAll(s, "-", ""), strings.ReplaceAll(s, "-", " "),

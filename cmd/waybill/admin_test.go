@@ -9,7 +9,7 @@ import (
 	"waybill/adapters/cli/term"
 )
 
-// prepared is a migrated data directory without customers.
+// prepared returns a migrated data directory without customers.
 func prepared(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"waybill/domain"
 )
 
-// pasteable are the commands that an output shows, one text each.
+// pasteable returns the commands that an output shows, one text each.
 func pasteable(shown string) []string {
 	var commands []string
 	open := false

@@ -16,7 +16,7 @@ import (
 	"waybill/configs"
 )
 
-// closedPort is an address at which nothing listens.
+// closedPort returns an address at which nothing listens.
 const closedPort = "127.0.0.1:1"
 
 func TestAServerTellsAtItsStartWhatDoesNotAnswerAndWhichAddressesCannotBeOpened(t *testing.T) {

@@ -46,7 +46,7 @@ func examined(t *testing.T, dir string, environ ...string) []doctor.Finding {
 	return v.Findings
 }
 
-// found wants a finding of a check with all of the words in it.
+// found expects a finding of a check with all of the words in it.
 func found(t *testing.T, findings []doctor.Finding, v doctor.Verdict, check string, words ...string) {
 	t.Helper()
 	if !slices.ContainsFunc(findings, func(f doctor.Finding) bool {
@@ -226,7 +226,7 @@ func TestTheDoctorSeesThatSecretsAreAnotherDatabasesAndLeavesNoMark(t *testing.T
 		"set it to that one")
 }
 
-// change runs statements in a database past the program.
+// change runs statements directly in a database.
 func change(t *testing.T, driver, at, statements string) {
 	t.Helper()
 	db, err := sql.Open(driver, at)

@@ -19,11 +19,11 @@ import (
 // patience is how long a test waits for what should take moments.
 const patience = time.Minute
 
-// freePorts lets tests run beside each other, and beside a server.
+// freePorts lets tests run in parallel, and next to a server.
 var freePorts = []string{"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
 	"WAYBILL_PORTAL_ADDR=127.0.0.1:0"}
 
-// outcome is how a command ended.
+// outcome is the result of a command.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -56,7 +56,7 @@ func inDir[T any](t *testing.T, dir string, args ...string) T {
 	return value
 }
 
-// made runs a command that makes something in the environment of a server.
+// made runs a command that creates something in the environment of a server.
 func made(t *testing.T, environ []string, args ...string) (answer object) {
 	t.Helper()
 	o := command(t, environ, append(slices.Clone(args), "--json")...)
@@ -66,14 +66,14 @@ func made(t *testing.T, environ []string, args ...string) (answer object) {
 	return answer
 }
 
-// madeApp is an application of a new customer.
+// madeApp returns an application of a new customer.
 func madeApp(t *testing.T, environ []string) (business, app string) {
 	t.Helper()
 	business = made(t, environ, "business", "create", "--name", "Adom Foods")["id"].(string)
 	return business, made(t, environ, "app", "create", "--business", business, "--name", "Shop")["id"].(string)
 }
 
-// madeKey is a key of a new customer in an environment.
+// madeKey returns a key of a new customer in an environment.
 func madeKey(t *testing.T, environ []string, env string) (id, key string) {
 	t.Helper()
 	_, app := madeApp(t, environ)
@@ -83,7 +83,7 @@ func madeKey(t *testing.T, environ []string, env string) (id, key string) {
 
 type object = map[string]any
 
-// names are the members of an object, sorted.
+// names returns the members of an object, sorted.
 func names(o object) string {
 	var all []string
 	for name := range o {
@@ -122,7 +122,7 @@ func start(t *testing.T, environ []string, args ...string) *running {
 	return r
 }
 
-// wait is the exit code.
+// wait returns the exit code.
 func (r *running) wait(t *testing.T) int {
 	t.Helper()
 	select {
@@ -142,7 +142,7 @@ func (r *running) terminate(t *testing.T) {
 	}
 }
 
-// startDev starts dev on free ports and answers with dev.env once it is ready.
+// startDev starts dev on free ports and returns dev.env once it is ready.
 func startDev(t *testing.T, dir string, args ...string) (*running, map[string]string) {
 	t.Helper()
 	r := start(t, freePorts, append([]string{"dev", "--data-dir", dir}, args...)...)
@@ -156,7 +156,7 @@ func devWith(t *testing.T, environ ...string) map[string]string {
 	return awaitDev(t, start(t, append(slices.Clone(freePorts), environ...), "dev", "--data-dir", dir), dir)
 }
 
-// startPricing starts a pricing service on a free port, and tells where it is.
+// startPricing starts a pricing service on a free port, and returns its address.
 func startPricing(t *testing.T, environ []string, args ...string) (r *running, url string) {
 	t.Helper()
 	r = start(t, environ, append([]string{"pricing", "serve", "--addr", "127.0.0.1:0", "--json"}, args...)...)
@@ -167,7 +167,7 @@ func startPricing(t *testing.T, environ []string, args ...string) (r *running, u
 	return r, v.URL
 }
 
-// startServe starts serve, and startWorker a worker; both tell where it listens.
+// startServe starts serve, and startWorker a worker. Both return where it listens.
 func startServe(t *testing.T, environ []string) (*running, admin.ServingView) {
 	t.Helper()
 	return startCommand(t, environ, "serve")
@@ -193,7 +193,7 @@ func startCommand(t *testing.T, environ []string, args ...string) (*running, adm
 	return r, v
 }
 
-// awaitDev answers with the dev.env of a dev that was started, once it is ready.
+// awaitDev returns the dev.env of a dev that was started, once it is ready.
 func awaitDev(t *testing.T, r *running, dir string) (vars map[string]string) {
 	t.Helper()
 	eventually(t, "dev is ready", func() bool {
@@ -246,7 +246,7 @@ func eventuallyShows(t *testing.T, ops string, want []string) {
 	})
 }
 
-// readAll is the text at an address.
+// readAll returns the text at an address.
 func readAll(t *testing.T, url string) string {
 	t.Helper()
 	res, err := http.Get(url)
@@ -261,7 +261,7 @@ func readAll(t *testing.T, url string) string {
 	return string(text)
 }
 
-// status is the answer's status, or 0 where there is none.
+// status returns the status of a response, or 0 without one.
 func status(url string) int {
 	res, err := http.Get(url)
 	if err != nil {
@@ -271,7 +271,7 @@ func status(url string) int {
 	return res.StatusCode
 }
 
-// call sends a request with a key and decodes the answer.
+// call sends a request with a key and decodes the response.
 func call(t *testing.T, method, url, key, body string) (int, object) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

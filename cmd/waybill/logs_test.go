@@ -108,7 +108,7 @@ func literal(e ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// logged are the lines of a program that say this.
+// logged returns the log lines of a program with this message.
 func logged(t *testing.T, r *running, said string) (lines []object) {
 	t.Helper()
 	for line := range strings.Lines(r.stderr.String()) {

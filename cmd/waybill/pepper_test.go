@@ -13,7 +13,7 @@ import (
 	"waybill/adapters/cli/term"
 )
 
-// underPepper is the environment with another pepper, and previous ones.
+// underPepper returns the environment with another pepper, and previous ones.
 func underPepper(environ []string, pepper string, previous ...string) []string {
 	others := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, settings.PepperEnv) })
 	return append(others, settings.PepperEnv+"="+pepper, settings.PreviousPepperEnv+"="+strings.Join(previous, ","))

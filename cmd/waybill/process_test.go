@@ -23,7 +23,7 @@ import (
 	"waybill/ports"
 )
 
-// diary is what happened to a process, in its order.
+// diary records what happened to a process, in order.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -57,7 +57,7 @@ func (s *silence) Accept() (net.Conn, error) { <-s.closed; return nil, net.ErrCl
 func (s *silence) Close() error              { s.closing(); return nil }
 func (s *silence) Addr() net.Addr            { return &net.TCPAddr{} }
 
-// rehearsal is a process whose servers and tasks do as they are told.
+// rehearsal is a process whose servers and tasks do what the test says.
 type rehearsal struct {
 	*server.Process
 	diary diary
@@ -102,7 +102,7 @@ func rehearse(serverTakes ...time.Duration) *rehearsal {
 	return r
 }
 
-// readiness is what a balancer is told.
+// readiness returns what a load balancer sees.
 func (r *rehearsal) readiness() string {
 	answer := httptest.NewRecorder()
 	r.Ops.(*opsapi.API).Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/readyz", nil))
@@ -292,7 +292,7 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 	})
 }
 
-// slept waits; it reports false where ctx ended first.
+// slept waits. It reports false if ctx ended first.
 func slept(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -197,7 +197,7 @@ func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
 	}
 }
 
-// fallbacks is how many calls the limiter of the process answered.
+// fallbacks returns how many calls the limiter of the process answered.
 func fallbacks(t *testing.T, v admin.ServingView) (n int) {
 	t.Helper()
 	_, after, _ := strings.Cut(readAll(t, v.Ops+"/metrics"), "\nwaybill_rate_limiter_fallbacks_total ")

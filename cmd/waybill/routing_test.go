@@ -12,7 +12,7 @@ import (
 	"waybill/test/backend"
 )
 
-// quoted is the answer to a quote, without its envelope.
+// quoted is the response to a quote, without its envelope.
 type quoted struct {
 	Status     int
 	RetryAfter string
@@ -24,7 +24,7 @@ type quoted struct {
 	Custom     bool
 }
 
-// quote asks a sandbox for a price.
+// quote requests a price from a sandbox.
 func quote(t *testing.T, base, key string, vehicle domain.VehicleType, from, to domain.Coordinates) (q quoted) {
 	t.Helper()
 	body := fmt.Sprintf(`{"vehicle_type":%q,"pickup":{"latitude":%v,"longitude":%v},"dropoff":{"latitude":%v,"longitude":%v}}`,

@@ -20,7 +20,7 @@ import (
 	"waybill/adapters/crypto"
 )
 
-// underKey is the environment with another secret key, and previous ones.
+// underKey returns the environment with another secret key, and previous ones.
 func underKey(environ []string, key string, previous ...string) []string {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, settings.SecretEnv) })
 	if environ = append(environ, settings.SecretEnv+"="+key); len(previous) > 0 {
@@ -29,7 +29,7 @@ func underKey(environ []string, key string, previous ...string) []string {
 	return environ
 }
 
-// isUnder tells whether the check in the database was sealed under a key.
+// isUnder reports whether the check in the database was sealed under a key.
 func isUnder(t *testing.T, environ []string, key string) bool {
 	t.Helper()
 	i := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, "WAYBILL_DATABASE_URL=sqlite://") })
@@ -93,7 +93,7 @@ func TestDevTakesADatabaseOverWithItsSecretKeyAndWarnsOnce(t *testing.T) {
 	}
 }
 
-// customer has endpoints, and verifies what comes.
+// customer has endpoints, and verifies the webhooks that arrive.
 type customer struct {
 	t       *testing.T
 	key     string
@@ -126,7 +126,7 @@ func verified(secret string, header http.Header, body []byte) error {
 	return verifier.Verify(header, body)
 }
 
-// post sends a request under a key, and wants its answer.
+// post sends a request under a key, and expects its response.
 func (c *customer) post(v admin.ServingView, path, idempotencyKey, body string, want int) (data object) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, v.Sandbox+path, strings.NewReader(body))
@@ -147,7 +147,7 @@ func (c *customer) post(v admin.ServingView, path, idempotencyKey, body string, 
 	return answer.Data
 }
 
-// adds makes an endpoint; the same name again is answered with the same.
+// adds creates an endpoint. The same name again returns the same one.
 func (c *customer) adds(v admin.ServingView, name string) (secret string) {
 	c.t.Helper()
 	made := c.post(v, "/webhook-endpoints", name, fmt.Sprintf(`{"url":"%s/%s"}`, c.at.URL, name), http.StatusCreated)
@@ -158,7 +158,7 @@ func (c *customer) adds(v admin.ServingView, name string) (secret string) {
 	return c.secrets["/"+name]
 }
 
-// isTold has every endpoint sent an event, and wants each to be signed right.
+// isTold sends an event to every endpoint, and expects each to be signed correctly.
 func (c *customer) isTold(v admin.ServingView, names ...string) {
 	c.t.Helper()
 	for _, name := range names {

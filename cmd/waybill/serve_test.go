@@ -16,7 +16,7 @@ import (
 	"waybill/adapters/cli/term"
 )
 
-// served is the environment of a server on a SQLite file of its own.
+// served returns the environment of a server on a SQLite file of its own.
 func served(t *testing.T) (environ []string) {
 	t.Helper()
 	database := "WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "served.db")

@@ -22,7 +22,7 @@ import (
 	"waybill/test/stage"
 )
 
-// heard is a database that keeps what a process tells.
+// heard is a database that records the reports of a process.
 type heard struct {
 	ports.Database
 	mu    sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"waybill/domain"
 )
 
-// triggered is what trigger tells a script.
+// triggered is the output of trigger for a script.
 type triggered struct {
 	Delivery struct {
 		ID, Status string

@@ -116,7 +116,7 @@ func simulation(t *testing.T, v admin.ServingView, key, id string) object {
 	return answer["data"].(object)["simulation"].(object)
 }
 
-// book begins a scenario in the sandbox of a server.
+// book starts a scenario in the sandbox of a server.
 func book(t *testing.T, v admin.ServingView, key, scenario string, stepSeconds int) (id string, due time.Time) {
 	t.Helper()
 	o := command(t, []string{"WAYBILL_SANDBOX_URL=" + v.Sandbox, "WAYBILL_TEST_KEY=" + key}, "trigger", scenario, "--step-seconds",

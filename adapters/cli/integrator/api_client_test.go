@@ -21,12 +21,12 @@ import (
 	"waybill/test/stage"
 )
 
-// transport answers a request without a network.
+// transport responds to a request without a network.
 type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// clientOf calls the transport as if it were a sandbox.
+// clientOf returns a client that uses the transport as its sandbox.
 func clientOf(t transport) *apiClient {
 	c := newAPIClient("http://sandbox.test/v1", "--url")
 	c.key, c.keyFrom = "svc_test_key_x", "--key-file"
@@ -34,7 +34,7 @@ func clientOf(t transport) *apiClient {
 	return c
 }
 
-// reply is an answer of the API with an envelope around data, or a code.
+// reply returns a response of the API with an envelope around data, or an error code.
 func reply(status int, data string, headers ...string) *http.Response {
 	return plain(status, `{"success":true,"statusCode":`+fmt.Sprint(status)+`,"message":"Done.","data":`+data+`}`, headers...)
 }
@@ -52,7 +52,8 @@ func plain(status int, body string, headers ...string) *http.Response {
 	return r
 }
 
-// script answers call by call; nil: no answer comes. The last one repeats.
+// script returns a transport that responds request by request; nil: no response arrives. The
+// last one repeats.
 func script(answers ...func() *http.Response) (transport, *[]string) {
 	var sent []string
 	return func(r *http.Request) (*http.Response, error) {
@@ -318,7 +319,7 @@ func calling(method string, body any, key string) apiCall {
 	return apiCall{Request: waybillapi.Request{Method: method, Path: "/x", Body: body, IdempotencyKey: key}}
 }
 
-// playing are the commands of an integrator on a terminal.
+// playing returns the commands of an integrator on a terminal.
 func playing(p *term.Program) *Commands {
 	return &Commands{CommandLine: &settings.CommandLine{Program: p}}
 }

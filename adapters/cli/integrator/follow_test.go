@@ -14,7 +14,7 @@ import (
 	"waybill/domain"
 )
 
-// mostCalls ends a test whose client would ask for ever.
+// mostCalls ends a test whose client would poll forever.
 const mostCalls = 1000
 
 // moved is a delivery whose simulation the test moves; the times in its
@@ -64,7 +64,7 @@ func (s *moved) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.scenario, state, done, len(steps), due), append(date, "ETag", tag)...), nil
 }
 
-// play follows the delivery and tells when each event was told.
+// play follows the delivery and returns when each event was reported.
 func (s *moved) play(t *testing.T) (told []time.Duration, err error) {
 	s.begun = time.Now()
 	client := clientOf(s.RoundTrip)

@@ -16,13 +16,13 @@ import (
 	"waybill/test/stage"
 )
 
-// posting answers for a program without a network.
+// posting responds for a program without a network.
 type posting func(m ports.WebhookMessage) domain.WebhookResult
 
 func (p posting) Send(_ context.Context, m ports.WebhookMessage) domain.WebhookResult { return p(m) }
 func (posting) Resolvable(context.Context, string) error                              { return nil }
 
-// listeningTo is listen on a sandbox without a network.
+// listeningTo returns a listen run on a sandbox without a network.
 func listeningTo(h *handout, types ...string) (s *listening, stdout, stderr *stage.Log) {
 	stdout, stderr = &stage.Log{}, &stage.Log{}
 	p := playing(&term.Program{Stdout: stdout, Stderr: stderr})

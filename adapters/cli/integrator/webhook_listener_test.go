@@ -100,7 +100,7 @@ func (h *handout) fetch(r *http.Request) (*http.Response, error) {
 	return reply(200, string(answer)), err
 }
 
-// with does something to it while it runs.
+// with changes the sandbox while it runs.
 func (h *handout) with(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,7 +111,7 @@ func newHandout(due ...waybillapi.FetchedWebhook) *handout {
 	return &handout{due: due, results: map[string]map[string]any{}, toldAt: map[string]time.Time{}, most: 16, events: "[]"}
 }
 
-// webhookNo is the nth event, of a delivery.
+// webhookNo returns the nth event, of a delivery.
 func webhookNo(n int, delivery string) waybillapi.FetchedWebhook {
 	return waybillapi.FetchedWebhook{
 		WebhookDeliveryID: fmt.Sprintf("whd_%032x", n), EventID: fmt.Sprintf("evt_%032x", n), EventType: "delivery.assigned", Attempt: 1,
@@ -120,7 +120,7 @@ func webhookNo(n int, delivery string) waybillapi.FetchedWebhook {
 	}
 }
 
-// postings notes what is delivered, and how.
+// postings records what is delivered, and how.
 type postings struct {
 	takes       func(w *incomingWebhook) time.Duration
 	mu          sync.Mutex
@@ -157,7 +157,7 @@ func at(d time.Duration) func(*incomingWebhook) time.Duration {
 	return func(*incomingWebhook) time.Duration { return d }
 }
 
-// listenTo runs a listener on the sandbox until done says so, or for a minute.
+// listenTo runs a listener on the sandbox until done returns true, or for a minute.
 func listenTo(t *testing.T, h *handout, d *postings, done func() bool) *webhookListener {
 	t.Helper()
 	l := newWebhookListener(clientOf(h.RoundTrip), nil)

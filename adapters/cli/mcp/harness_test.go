@@ -34,7 +34,7 @@ const docsText = "# Webhooks\nSource: http://docs.example/docs/webhooks\n\nSigne
 	"# NOT_FOUND\nSource: http://docs.example/docs/errors/NOT_FOUND\n\nNothing with this ID.\n\n- **Status**: 404 Not Found\n\n" +
 	"## Likely causes\n\n- Another environment.\n- A typing error.\n\n## What to do\n\n- Compare.\n\n## Whether to retry\n\nNo.\n"
 
-// api is a public API as tests want it, which notes what it is asked.
+// api is a public API for tests, which records its requests.
 type api struct {
 	*httptest.Server
 	answer func(w http.ResponseWriter, r *http.Request) bool // false: in the usual way
@@ -89,7 +89,7 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 	fmt.Fprintf(w, `{"success": false, "statusCode": %d, "message": %q, "error": {"code": %q}}`, status, message, code)
 }
 
-// writes are the requests that may change something.
+// writes returns the requests that may change something.
 func (a *api) writes() (all []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,7 +112,7 @@ func (a *api) keysOf(path string) (keys []string) {
 	return keys
 }
 
-// host runs a server as an agent does, with all it writes.
+// host runs a server as an agent does, and records its output.
 type host struct {
 	in   io.WriteCloser
 	out  *bufio.Reader
@@ -165,7 +165,7 @@ func (h *host) mustEnd(t *testing.T) {
 	}
 }
 
-// heard is what a server wrote, kept for a look at all of it.
+// heard is the recorded output of a server.
 type heard struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -183,7 +183,7 @@ func (h *heard) text() string {
 	return h.String()
 }
 
-// connect is a client of the SDK on a server.
+// connect returns a client of the SDK on a server.
 func connect(t *testing.T, o mcp.Options) (*sdk.ClientSession, *heard) {
 	t.Helper()
 	h := start(t, o)
@@ -221,7 +221,7 @@ func order() m {
 		"payment": m{"type": "delivery_only"}, "vehicle_type": "bike"}
 }
 
-// useful are arguments for each tool, which it carries out.
+// useful holds valid arguments for each tool.
 func useful() map[string]m {
 	return map[string]m{
 		"search_docs": {"query": "signature"}, "explain_error": {"code": "NOT_FOUND"},

@@ -19,7 +19,8 @@ import (
 	"waybill/ports"
 )
 
-// service is a pricing service without a network, so that time can be the bubble's.
+// service is a pricing service without a network, so that time can be that of a synctest
+// bubble.
 type service struct {
 	asked  atomic.Int64
 	status atomic.Int64
@@ -45,7 +46,7 @@ func (s *service) will(status int, body string) {
 	s.body.Store(body)
 }
 
-// inBubble runs a test on a client of a service that answers well.
+// inBubble runs a test on a client of a working service.
 func inBubble(t *testing.T, f func(t *testing.T, s *service, c *httppricing.Client)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,14 +56,14 @@ func inBubble(t *testing.T, f func(t *testing.T, s *service, c *httppricing.Clie
 	})
 }
 
-// tripOf is one of many trips of a business.
+// tripOf returns one of many trips of a business.
 func tripOf(business string, e domain.Environment, n int) domain.Trip {
 	other := trip
 	other.BusinessID, other.Environment, other.Dropoff.Latitude = domain.ID(business), e, 5+float64(n)/1000
 	return other
 }
 
-// outage asks often enough that a service that is gone is known to be.
+// outage sends enough failing requests to open the breaker.
 func outage(t *testing.T, c *httppricing.Client, e domain.Environment) (last error) {
 	t.Helper()
 	for i := range 6 {

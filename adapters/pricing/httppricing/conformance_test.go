@@ -17,7 +17,7 @@ import (
 	"waybill/test/conformance"
 )
 
-// marketService is a pricing service that knows the trips of a market.
+// marketService returns a pricing service that knows the trips of a market.
 func marketService(m conformance.Market) http.HandlerFunc {
 	plain := &conformance.Plain{Market: m}
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,7 @@ func marketService(m conformance.Market) http.HandlerFunc {
 	}
 }
 
-// line leads to services, or refuses every connection.
+// line connects to services, or refuses every connection.
 type line struct{ down atomic.Bool }
 
 func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {

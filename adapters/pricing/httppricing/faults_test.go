@@ -45,7 +45,7 @@ func tcp(t testing.TB, f func(net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
-// readRequest waits until the question is there.
+// readRequest waits until the request arrives.
 func readRequest(conn net.Conn) { _, _ = conn.Read(make([]byte, 4096)) }
 
 // drip writes the text byte by byte until it ends or the client has gone.
@@ -62,15 +62,15 @@ func drip(w io.Writer, text string, pause time.Duration, flush func()) {
 // untilGone blocks until the client has closed the connection.
 func untilGone(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// untilLeft blocks until the client has gone. The server notices only once the
-// question has been read.
+// untilLeft blocks until the client has gone. The server notices only after it has read the
+// request.
 func untilLeft(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
 
-// Each fault meets the settings of production: a time-out of two seconds, without
-// which some would never be answered.
+// Each fault is tested with the production settings: a timeout of two seconds, without which
+// some requests would never end.
 func TestEveryFaultOfTheServiceIsAnswered(t *testing.T) {
 	t.Parallel()
 	head := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -219,8 +219,8 @@ func TestEveryFaultOfTheServiceIsAnswered(t *testing.T) {
 			})
 		},
 	}
-	// Goroutines and not parallel subtests, of which only a few run at a time:
-	// all of them take what the slowest takes.
+	// Goroutines and not parallel subtests, of which only a few run at a time: all together
+	// take as long as the slowest.
 	var wg sync.WaitGroup
 	for name, start := range faults {
 		c := ask(t, httppricing.Options{URL: start(t)})

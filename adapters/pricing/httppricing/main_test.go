@@ -50,7 +50,7 @@ func answers(status int, body string) http.HandlerFunc {
 	}
 }
 
-// requireFault makes one call and wants QUOTE_UNAVAILABLE and no quote.
+// requireFault sends one request and expects QUOTE_UNAVAILABLE and no quote.
 func requireFault(t *testing.T, c *httppricing.Client, what ...string) {
 	t.Helper()
 	quote, err := c.Price(t.Context(), trip)

@@ -11,7 +11,7 @@ import (
 	"waybill/test/conformance"
 )
 
-// ghana is a service area: west of the meridian that its east touches.
+// ghana is a service area: everything west of the meridian at its eastern border.
 type ghana struct{}
 
 func (ghana) Contains(c domain.Coordinates) bool { return c.Longitude < 1.2 }

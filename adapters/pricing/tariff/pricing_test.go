@@ -18,7 +18,7 @@ import (
 	"waybill/ports"
 )
 
-// routing answers every trip alike.
+// routing returns the same distance for every trip.
 type routing struct {
 	km  float64
 	err error

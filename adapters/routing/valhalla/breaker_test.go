@@ -19,7 +19,7 @@ import (
 	"waybill/ports"
 )
 
-// service is an engine without a network, so that time can be the bubble's.
+// service is an engine without a network, so that time can be that of a synctest bubble.
 type service struct {
 	asked  atomic.Int64
 	status atomic.Int64
@@ -45,7 +45,7 @@ func (s *service) will(status int, body string) {
 	s.body.Store(body)
 }
 
-// inBubble runs a test on a client of an engine that answers well.
+// inBubble runs a test on a client of a working engine.
 func inBubble(t *testing.T, f func(t *testing.T, s *service, c *valhalla.Client)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +55,7 @@ func inBubble(t *testing.T, f func(t *testing.T, s *service, c *valhalla.Client)
 	})
 }
 
-// outage asks often enough that an engine that is gone is known to be.
+// outage sends enough failing requests to open the breaker.
 func outage(t *testing.T, c *valhalla.Client, e domain.Environment) (last error) {
 	t.Helper()
 	for i := range 6 {

@@ -39,7 +39,7 @@ func tcp(t testing.TB, f func(net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
-// readRequest waits until the question is there.
+// readRequest waits until the request arrives.
 func readRequest(conn net.Conn) { _, _ = conn.Read(make([]byte, 4096)) }
 
 // untilGone blocks until the client has closed the connection.
@@ -55,7 +55,7 @@ func drip(conn net.Conn, text string) {
 	}
 }
 
-// Each fault meets the settings of production: a time-out of one second.
+// Each fault is tested with the production settings: a timeout of one second.
 func TestEveryFaultOfTheEngineIsAnswered(t *testing.T) {
 	t.Parallel()
 	head := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -95,7 +95,7 @@ func TestEveryFaultOfTheEngineIsAnswered(t *testing.T) {
 	}
 }
 
-// forever never ends.
+// forever is a body that never ends.
 type forever struct{}
 
 func (forever) Read(p []byte) (int, error) {

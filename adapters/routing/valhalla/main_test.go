@@ -49,7 +49,7 @@ func answers(status int, body string) http.HandlerFunc {
 	}
 }
 
-// requireFault wants an error that is a failure and not an answer.
+// requireFault expects an error that is a failure and not a result.
 func requireFault(t *testing.T, c *valhalla.Client, what ...any) {
 	t.Helper()
 	d, err := c.Distance(t.Context(), trip)

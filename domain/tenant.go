@@ -8,7 +8,7 @@ import (
 // The codes of what a customer has too many of. No answer of the public API has them.
 const (
 	CodeApplicationLimit = "APPLICATION_LIMIT"
-	CodeAPIKeyLimit      = "API_KEY_LIMIT"
+	CodeAPIKeyLimit      = "API_KEY_LIMIT" //nolint:gosec // a code, no credential
 )
 
 // Environment is live or sandbox. Nothing ever crosses from one to the other.

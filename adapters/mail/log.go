@@ -16,7 +16,7 @@ type LogMailer struct {
 	shown bool
 }
 
-// New makes a mailer; a shown mail is there with its recipient, subject and link.
+// NewLogMailer makes a mailer; a shown mail is there with its recipient, subject and link.
 func NewLogMailer(log *slog.Logger, shown bool) *LogMailer { return &LogMailer{log: log, shown: shown} }
 
 // Send writes a line.

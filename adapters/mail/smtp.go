@@ -48,7 +48,7 @@ type SMTPMailer struct {
 	wrong     error // nothing can be sent
 }
 
-// New makes a mailer from an address such as smtp://user:password@host:587, and the
+// NewSMTPMailer makes a mailer from an address such as smtp://user:password@host:587, and the
 // sender, such as "Waybill <no-reply@example.com>". Both were checked with the settings;
 // a fault that is left is the error of every Send.
 func NewSMTPMailer(address, from string) *SMTPMailer {

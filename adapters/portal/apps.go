@@ -223,14 +223,18 @@ func (p *Portal) createApp(c *call) error {
 	if c.Wrong(err) {
 		return p.appsPage(c, http.StatusUnprocessableEntity, nil)
 	}
-	if domain.HasCode(err, domain.CodeFormAlreadySent) || domain.HasCode(err, domain.CodeApplicationLimit) {
-		return p.appsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No further application was made",
-			Lines: []string{pages.MessageOf(err)}})
-	}
-	if err != nil {
+	title := ""
+	switch {
+	case err == nil:
+		return c.Lead("/apps/" + string(app.ID) + "?done=app-created")
+	case domain.HasCode(err, domain.CodeFormAlreadySent):
+		title = "No second application was made"
+	case domain.HasCode(err, domain.CodeApplicationLimit):
+		title = "No further application was made"
+	default:
 		return err
 	}
-	return c.Lead("/apps/" + string(app.ID) + "?done=app-created")
+	return p.appsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: title, Lines: []string{pages.MessageOf(err)}})
 }
 
 // app is the application of the address.

@@ -64,6 +64,7 @@ type guard struct {
 	open
 	hasher
 	limits, hashes atomic.Bool
+	pages          atomic.Bool       // refuse those who read pages, whom limits lets in
 	counts         ports.RateLimiter // nil: all are let in
 }
 
@@ -71,7 +72,11 @@ func (g *guard) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allowa
 	if g.counts != nil {
 		return g.counts.Take(ctx, buckets...)
 	}
-	return ports.Allowance{Admitted: !g.limits.Load(), RetryAfter: time.Minute}, nil
+	refuses := &g.limits
+	if buckets[0].Scope == "pages" {
+		refuses = &g.pages
+	}
+	return ports.Allowance{Admitted: !refuses.Load(), RetryAfter: time.Minute}, nil
 }
 
 func (g *guard) Verify(ctx context.Context, c ports.Caller, hash, password string) (matches, outdated bool, err error) {

@@ -376,7 +376,7 @@ func TestWhoReadsTooManyPagesIsToldToWait(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleViewer)
-	s.guard.limits.Store(true)
+	s.guard.pages.Store(true)
 	for _, path := range []string{"/", "/deliveries", "/usage.csv", "/sandbox/inbox?application=" + string(s.house.app.ID)} {
 		p := r.get(path)
 		if p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") != "60" || !strings.Contains(p.body, "Too many pages at once") {

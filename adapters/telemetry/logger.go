@@ -37,7 +37,7 @@ var Loggable = map[string]bool{
 	"partition": true, "bytes": true, "most": true,
 }
 
-// New writes lines in the given format; values of unknown keys are left out.
+// NewLogger writes lines in the given format; values of unknown keys are left out.
 func NewLogger(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if !Loggable[a.Key] {

@@ -26,7 +26,7 @@ type MeteredPricing struct {
 	requests *prometheus.CounterVec
 }
 
-// New registers the counter and wraps the pricing that does the work.
+// NewMeteredPricing registers the counter and wraps the pricing that does the work.
 func NewMeteredPricing(p ports.Pricing, r prometheus.Registerer) *MeteredPricing {
 	m := &MeteredPricing{pricing: p, requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_pricing_requests_total", Help: "Prices requested, by result.",

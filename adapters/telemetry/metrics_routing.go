@@ -28,7 +28,7 @@ type MeteredRouting struct {
 	duration prometheus.Histogram
 }
 
-// New registers the metrics and wraps the routing that does the work.
+// NewMeteredRouting registers the metrics and wraps the routing that does the work.
 func NewMeteredRouting(behind ports.Routing, r prometheus.Registerer) *MeteredRouting {
 	m := &MeteredRouting{
 		routing: behind,

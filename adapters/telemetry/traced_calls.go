@@ -26,7 +26,7 @@ var (
 	_ ports.WebhookSender = (*TracedWebhookSender)(nil)
 )
 
-// TracedPricing wraps the pricing that does the work.
+// Pricing wraps the pricing that does the work.
 func (t *Tracing) Pricing(p ports.Pricing) ports.Pricing {
 	if t == nil {
 		return p
@@ -48,7 +48,7 @@ type TracedRouting struct {
 	tracing *Tracing
 }
 
-// TracedRouting wraps the routing that does the work.
+// Routing wraps the routing that does the work.
 func (t *Tracing) Routing(r ports.Routing) ports.Routing {
 	if t == nil {
 		return r
@@ -70,7 +70,7 @@ type TracedWebhookSender struct {
 	tracing *Tracing
 }
 
-// TracedWebhookSender wraps the sender that does the work.
+// WebhookSender wraps the sender that does the work.
 func (t *Tracing) WebhookSender(s ports.WebhookSender) ports.WebhookSender {
 	if t == nil {
 		return s

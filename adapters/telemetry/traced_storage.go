@@ -22,7 +22,7 @@ var (
 	_ ports.WebhookOutbox = (*TracedOutbox)(nil)
 )
 
-// TracedStorage wraps the storage that does the work.
+// Storage wraps the storage that does the work.
 func (t *Tracing) Storage(s ports.Storage) *TracedStorage {
 	return &TracedStorage{Storage: s, tracing: t}
 }
@@ -95,7 +95,7 @@ type TracedOutbox struct {
 	tracing *Tracing
 }
 
-// TracedOutbox wraps the outbox that does the work.
+// Outbox wraps the outbox that does the work.
 func (t *Tracing) Outbox(o ports.WebhookOutbox) *TracedOutbox { return &TracedOutbox{o, t} }
 
 // Disable writes the root of the event that tells of it.
@@ -117,7 +117,7 @@ type TracedBookings struct {
 	tracing  *Tracing
 }
 
-// TracedBookings wraps the bookings that do the work.
+// Bookings wraps the bookings that do the work.
 func (t *Tracing) Bookings(b ports.Bookings) *TracedBookings {
 	return &TracedBookings{bookings: b, tracing: t}
 }

@@ -44,7 +44,7 @@ type Admission struct {
 	limits         Limits
 }
 
-// New makes the check that every request passes first.
+// NewAdmission makes the check that every request passes first.
 func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
 		keys: newKeyCache(s, d, c), unknownCallers: newUnknownCallers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0),

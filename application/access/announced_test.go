@@ -56,10 +56,10 @@ func TestWhatChangesNothingIsNotAnnounced(t *testing.T) {
 	_, rotated := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
 	_, nobody := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixAPIKey))
 	_, nowhere := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true)
-	o.on(ending{o.Store, func(error) error { return tenancyErrBroken }, true})
+	o.on(ending{o.Store, func(error) error { return errTenancyBroken }, true})
 	_, broken := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
 	_, stuck := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, true)
-	if rotated != nil || nobody == nil || nowhere == nil || !errors.Is(broken, tenancyErrBroken) || !errors.Is(stuck, tenancyErrBroken) {
+	if rotated != nil || nobody == nil || nowhere == nil || !errors.Is(broken, errTenancyBroken) || !errors.Is(stuck, errTenancyBroken) {
 		t.Fatal(rotated, nobody, nowhere, broken, stuck)
 	}
 	if len(o.grapevine.passed) != 0 {

@@ -131,15 +131,15 @@ func (b *brokenMarks) SetPepperMark(ctx context.Context, mark [32]byte) error {
 func TestAFailureOfTheStorageIsNoMismatchAndReplacesNothing(t *testing.T) {
 	t.Parallel()
 	o := tenancyNewScene(t)
-	if err := o.under("sugar", brokenMarks{add: tenancyErrBroken}.in(o.Store)).ConfirmPepper(t.Context()); !errors.Is(err, tenancyErrBroken) {
+	if err := o.under("sugar", brokenMarks{add: errTenancyBroken}.in(o.Store)).ConfirmPepper(t.Context()); !errors.Is(err, errTenancyBroken) {
 		t.Errorf("got %v", err)
 	}
 	// It claimed nothing either.
 	if err := o.under("salt", o.Store).ConfirmPepper(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, broken := range []brokenMarks{{read: tenancyErrBroken}, {set: tenancyErrBroken}} {
-		if replaced, err := o.under("sugar", broken.in(o.Store)).AdoptPepper(t.Context()); replaced || !errors.Is(err, tenancyErrBroken) {
+	for _, broken := range []brokenMarks{{read: errTenancyBroken}, {set: errTenancyBroken}} {
+		if replaced, err := o.under("sugar", broken.in(o.Store)).AdoptPepper(t.Context()); replaced || !errors.Is(err, errTenancyBroken) {
 			t.Errorf("replaced %t, %v", replaced, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 var (
 	tenancyNoon      = stage.Noon
 	tenancyBoss      = domain.AuditActor{Name: "command:boss"}
-	tenancyErrBroken = errors.New("the disk is on fire")
+	errTenancyBroken = errors.New("the disk is on fire")
 )
 
 // grapevine keeps what was announced.

@@ -125,7 +125,7 @@ type shakyLocations struct {
 
 func (s shakyLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
 	if *s.left--; *s.left < 0 {
-		return tenancyErrBroken
+		return errTenancyBroken
 	}
 	return s.PickupLocationStore.Insert(ctx, t, p)
 }
@@ -138,7 +138,7 @@ func TestABusinessIsThereWithItsLocationsOrNotAtAll(t *testing.T) {
 		o.on(stage.Between{Storage: o.Store, Change: func(tx *ports.Stores) {
 			tx.PickupLocations = shakyLocations{tx.PickupLocations, &left}
 		}})
-		if _, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil); !errors.Is(err, tenancyErrBroken) {
+		if _, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil); !errors.Is(err, errTenancyBroken) {
 			t.Errorf("got %v", err)
 		}
 		if all, err := o.Businesses(t.Context()); err != nil || len(all) != 0 {

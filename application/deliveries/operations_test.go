@@ -20,7 +20,7 @@ var (
 	noon  = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	owner = domain.Tenant{BusinessID: "biz_1", ApplicationID: "app_1", Environment: domain.Live}
 
-	operationsErrBroken = errors.New("the disk is on fire")
+	errOperationsBroken = errors.New("the disk is on fire")
 )
 
 const delivery, event, entry = domain.ID("dlv_1"), domain.ID("evt_2"), domain.ID("aud_3")
@@ -196,35 +196,35 @@ func TestADeliveryThatCouldNotBeMovedIsNotReturned(t *testing.T) {
 	t.Parallel()
 	for name, expect := range map[string]func(*operationsScene){
 		"nobody owns it": func(s *operationsScene) {
-			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(domain.Tenant{}, operationsErrBroken)
+			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(domain.Tenant{}, errOperationsBroken)
 		},
 		"its count cannot be locked": func(s *operationsScene) {
 			tenant, _ := simulated(domain.SimulationRunning)
 			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(tenant, nil)
 			s.transaction(1, nil)
-			s.counts.EXPECT().Lock(gomock.Any(), tenant).Return(operationsErrBroken)
+			s.counts.EXPECT().Lock(gomock.Any(), tenant).Return(errOperationsBroken)
 		},
 		"it cannot be locked": func(s *operationsScene) {
 			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
 			s.transaction(1, nil)
-			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(nil, operationsErrBroken)
+			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(nil, errOperationsBroken)
 		},
 		"it cannot be stored": func(s *operationsScene) {
 			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
 			s.transaction(1, nil)
 			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Booked), nil)
-			s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(operationsErrBroken)
+			s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(errOperationsBroken)
 		},
 		"the audit log cannot be written": func(s *operationsScene) {
 			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
 			s.transaction(1, nil)
 			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Booked), nil)
 			s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(nil)
-			s.keeps("booked", "assigned", "").Return(operationsErrBroken)
+			s.keeps("booked", "assigned", "").Return(errOperationsBroken)
 		},
 		"the commit fails": func(s *operationsScene) {
 			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
-			s.transaction(1, operationsErrBroken)
+			s.transaction(1, errOperationsBroken)
 			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Booked), nil)
 			s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(nil)
 			s.keeps("booked", "assigned", "").Return(nil)
@@ -234,7 +234,7 @@ func TestADeliveryThatCouldNotBeMovedIsNotReturned(t *testing.T) {
 			t.Parallel()
 			s := operationsNewScene(t)
 			expect(s)
-			if moved, err := s.Advance(t.Context(), by, delivery, domain.Assigned, ""); moved != nil || !errors.Is(err, operationsErrBroken) {
+			if moved, err := s.Advance(t.Context(), by, delivery, domain.Assigned, ""); moved != nil || !errors.Is(err, errOperationsBroken) {
 				t.Errorf("%+v, %v", moved, err)
 			}
 		})

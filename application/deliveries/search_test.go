@@ -40,9 +40,9 @@ func TestASearchThatSaysNotSinceWhenLooksBackSevenDays(t *testing.T) {
 			clock.EXPECT().Now().Return(noon).AnyTimes()
 			asked, page := c.search, domain.PageRequest{Limit: 3}
 			asked.CreatedAfter = c.since
-			reader.EXPECT().Deliveries(gomock.Any(), gomock.Eq(asked), page).Return([]*domain.Delivery{stored(domain.Booked)}, operationsErrBroken)
+			reader.EXPECT().Deliveries(gomock.Any(), gomock.Eq(asked), page).Return([]*domain.Delivery{stored(domain.Booked)}, errOperationsBroken)
 			found, err := deliveries.NewOperations(storage, clock, mocks.NewMockIdentifiers(ctrl), stage.Renderer{}).Search(t.Context(), c.search, page)
-			if !errors.Is(err, operationsErrBroken) || len(found.Deliveries) != 1 || (found.Since == nil) != (c.since == nil) || c.since != nil &&
+			if !errors.Is(err, errOperationsBroken) || len(found.Deliveries) != 1 || (found.Since == nil) != (c.since == nil) || c.since != nil &&
 				!found.Since.Equal(*c.since) {
 				t.Errorf("%+v, %v", found, err)
 			}

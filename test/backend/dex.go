@@ -68,7 +68,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
 	_, here, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(here), "..", "..", "..")
+	root := filepath.Join(filepath.Dir(here), "..", "..")
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("%w: no folder of caches: %w", ErrNoDex, err)

@@ -41,7 +41,7 @@ type path struct {
 	healed chan struct{} // closed when others work again
 }
 
-// New makes a link to the host and port of a URL, which is closed with the test.
+// NewLink makes a link to the host and port of a URL, which is closed with the test.
 func NewLink(t testing.TB, address string) *Link {
 	t.Helper()
 	u, err := url.Parse(address)

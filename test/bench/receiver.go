@@ -53,7 +53,7 @@ func receive(context.Context, []string) error {
 	}
 	var r mailroom
 	server := &http.Server{Handler: &r, ReadHeaderTimeout: time.Minute}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	go func() { _ = server.Serve(l) }() // until this process ends
 	answers := gob.NewEncoder(os.Stdout)
 	if err := answers.Encode(l.Addr().String()); err != nil {

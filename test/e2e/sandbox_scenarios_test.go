@@ -102,7 +102,6 @@ type watch struct {
 	id, scenario string
 	script       script
 	seen         []*answer // of the delivery, each differing from the one before
-	events       *answer
 }
 
 func (w *watch) step(a *answer) int {

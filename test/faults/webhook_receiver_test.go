@@ -79,12 +79,6 @@ func thinks(long time.Duration) script {
 	}
 }
 
-// hangs never answers.
-func hangs(r *http.Request) int {
-	<-r.Context().Done()
-	return 0
-}
-
 func newReceiver(t *testing.T, app *sender, s script) *receiver {
 	t.Helper()
 	r := &receiver{app: app, parcels: map[string]*parcel{}, strange: map[string]int{}}

@@ -217,7 +217,7 @@ func (b *pgBatch) addKeys(t *pgTry, of []int) error {
 		gathered(b, of, func(e *entry) string { return e.Key.Key }),
 		gathered(b, of, func(e *entry) []byte { return e.Key.Fingerprint[:] }),
 		uuids(b, of, func(e *entry) rowID { return claim(e) }),
-		gathered(b, of, func(e *entry) int32 { return int32(e.Key.Answer.Status) }),
+		gathered(b, of, func(e *entry) int32 { return int32Of(e.Key.Answer.Status) }),
 		gathered(b, of, func(e *entry) string { return e.Key.Answer.Location }),
 		gathered(b, of, func(e *entry) []byte { return e.Key.Answer.Body }),
 		gathered(b, of, func(e *entry) time.Time { return e.Key.CreatedAt }),
@@ -258,7 +258,7 @@ func (b *pgBatch) addItems(t *pgTry, of []int) error {
 		return slices.Collect(maps.Values(left)), nil
 	}
 	t.add(step{what: "record items of a bulk", statement: storeItems, read: recorded},
-		gathered(b, of, func(e *entry) int32 { return int32(e.Bulk.Item.Index) }),
+		gathered(b, of, func(e *entry) int32 { return int32Of(e.Bulk.Item.Index) }),
 		gathered(b, of, func(e *entry) bool { return e.Bulk.Item.Created }),
 		gathered(b, of, func(e *entry) []byte { return e.Bulk.Item.Result }),
 		uuidOf(first.row.BusinessID), uuidOf(first.row.ApplicationID), first.row.Environment,
@@ -369,7 +369,7 @@ func (b *pgBatch) addEvents(t *pgTry, of []int) error {
 		uuids(b, of, func(e *entry) rowID { return e.row.ApplicationID }),
 		gathered(b, of, func(e *entry) string { return e.row.Environment }),
 		uuids(b, of, func(e *entry) rowID { return e.row.ID }),
-		gathered(b, of, func(e *entry) int32 { return int32(e.Event.Sequence) }),
+		gathered(b, of, func(e *entry) int32 { return int32Of(e.Event.Sequence) }),
 		gathered(b, of, func(e *entry) string { return string(e.Event.Type) }),
 		gathered(b, of, func(e *entry) time.Time { return e.Event.OccurredAt }),
 	}

@@ -74,6 +74,7 @@ func (a *API) run(r route, c *call) (reply, error) {
 		a.readQuery,
 		a.readKey,
 		a.readBody, // 413, 415, 400
+		a.confirm,  // 401: the key was revoked while the body came
 		a.checkFieldScopes,
 		a.enterList, // 429: lists in flight
 	} {
@@ -129,6 +130,14 @@ func (a *API) credentials(c *call) access.Credentials {
 	credentials := access.Credentials{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
 	credentials.Key, credentials.Malformed = web.Bearer(c.Request.Header)
 	return credentials
+}
+
+// confirm runs after the body, which may have come slowly.
+func (a *API) confirm(_ route, c *call) error {
+	if c.Request.ContentLength == 0 {
+		return nil
+	}
+	return a.Admission.Confirm(c.Request.Context(), a.credentials(c))
 }
 
 // enterBulk runs before the body is read: excess requests cost no more than their headers. A

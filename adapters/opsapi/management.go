@@ -149,6 +149,11 @@ func (m *Management) run(r route, c *call) (rep reply, err error) {
 	if err != nil {
 		return rep, err
 	}
+	if !r.open && c.Request.ContentLength != 0 { // a body may have come slowly
+		if err := m.identify(c, r.kinds); err != nil {
+			return rep, err
+		}
+	}
 	return r.handle(m, c)
 }
 

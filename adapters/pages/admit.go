@@ -24,10 +24,7 @@ func (s *Site) admit(c *Call, r Route) error {
 	if err := readOnly(c, r); err != nil {
 		return err
 	}
-	allows := c.Principal.Allows(r.Act(c), s.o.Clock.Now())
-	if r.Credentials && domain.HasCode(allows, domain.CodeSignInTooOld) {
-		allows = s.o.Access.MayChange(c.Ctx(), c.Principal)
-	}
+	allows := s.allows(c, r)
 	tooOld := domain.HasCode(allows, domain.CodeSignInTooOld)
 	if allows != nil && !tooOld && (!post || c.large()) {
 		return allows
@@ -41,11 +38,18 @@ func (s *Site) admit(c *Call, r Route) error {
 	if err := s.takeForm(c); err != nil {
 		return err
 	}
+	// A form may come slowly. Whoever was put out meanwhile sends no more of them.
+	if err := s.identify(c); err != nil {
+		return err
+	}
+	if allows = s.allows(c, r); allows != nil && !domain.HasCode(allows, domain.CodeSignInTooOld) {
+		return allows
+	}
 	if s.refuseOther(c, r) {
 		return ErrAnswered
 	}
-	if !tooOld {
-		return allows
+	if allows == nil {
+		return nil
 	}
 	if r.AsksItself {
 		return nil
@@ -59,6 +63,15 @@ func (s *Site) admit(c *Call, r Route) error {
 		return s.askAgain(c, StatusOf(err), err)
 	}
 	return err
+}
+
+// allows returns nil where the role of the person includes the act of the route.
+func (s *Site) allows(c *Call, r Route) error {
+	allows := c.Principal.Allows(r.Act(c), s.o.Clock.Now())
+	if r.Credentials && domain.HasCode(allows, domain.CodeSignInTooOld) {
+		return s.o.Access.MayChange(c.Ctx(), c.Principal)
+	}
+	return allows
 }
 
 // identify fills in the person of the session.

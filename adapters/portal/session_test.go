@@ -2,6 +2,7 @@ package portal_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -388,5 +389,40 @@ func TestWhoReadsTooManyPagesIsToldToWait(t *testing.T) {
 	}
 	if p := r.post("/signout", nil); p.status != http.StatusOK {
 		t.Errorf("signing out: %d", p.status)
+	}
+}
+
+// held is a body that the client sends when the server asks for it: after it was let in.
+type held struct {
+	io.Reader
+	before func()
+}
+
+func (h *held) Read(p []byte) (int, error) {
+	if h.before != nil {
+		h.before()
+		h.before = nil
+	}
+	return h.Reader.Read(p)
+}
+
+func TestAFormWhoseSenderSignedOutBeforeItsEndChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	owner := s.signedIn(t, s.house, domain.RoleOwner)
+	form := url.Values{"email": {"late@adom.example"}, "name": {"Late"}, "role": {"owner"}}.Encode()
+	body := &held{strings.NewReader(form), func() { owner.post("/signout", nil) }}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, owner.url+"/people", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.ContentLength = int64(len(form))
+	req.Header.Set("Expect", "100-continue")
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if p := owner.do(req); p.status != http.StatusUnauthorized || strings.Contains(p.body, "is invited") {
+		t.Errorf("%d\n%s", p.status, p.body)
+	}
+	if p := s.signedIn(t, s.house, domain.RoleOwner).get("/people"); strings.Contains(p.body, "late@adom.example") {
+		t.Error("the form was carried out")
 	}
 }

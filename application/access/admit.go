@@ -107,6 +107,13 @@ func (a *Admission) Admit(ctx context.Context, c Credentials) (Grant, error) {
 	return grant, nil
 }
 
+// Confirm returns nil while the key of an admitted request still works. A body may come
+// slowly, and whoever holds a key that was revoked meanwhile changes nothing with it.
+func (a *Admission) Confirm(ctx context.Context, c Credentials) error {
+	_, _, err := a.identify(ctx, c)
+	return err
+}
+
 // of adds the credential of the refused key to a refusal.
 func (g Grant) of(c domain.Credential) Grant {
 	if c.Key.ID != "" {

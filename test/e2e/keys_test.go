@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -74,6 +75,46 @@ func TestARevokedKeyStops(t *testing.T) {
 		next.get("/api-key").is(200)
 		s.command(t, "key", "revoke", old.id) // again: nothing new
 		c.get("/api-key").refused(401, "API_KEY_REVOKED")
+	})
+}
+
+// lateBody is sent when the server asks for it, which is after it has let the request in.
+type lateBody struct {
+	io.ReadCloser
+	before func()
+}
+
+func (b *lateBody) Read(p []byte) (int, error) {
+	if b.before != nil {
+		b.before()
+		b.before = nil
+	}
+	return b.ReadCloser.Read(p)
+}
+
+func TestABodyThatEndsAfterItsKeyWasRevokedChangesNothing(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		app := s.newApp(t, s.commonBusiness(t))
+		other := s.newClient(t, sandbox, s.newKey(t, app, sandbox, "all").secret)
+		revoked := s.newKey(t, app, sandbox, "all")
+		c := other.withKey(revoked.secret)
+		req := c.request("POST", "/webhook-endpoints", map[string]any{"url": "http://127.0.0.1:9/late"}, idem("a-late-endpoint"))
+		req.Header.Set("Expect", "100-continue")
+		req.Body = &lateBody{req.Body, func() {
+			s.command(t, "key", "revoke", revoked.id)
+			other.withKey(revoked.secret).soon(t, 401, "API_KEY_REVOKED")
+		}}
+		res, err := c.http.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if res.StatusCode != 401 {
+			t.Errorf("a webhook endpoint with a revoked key: %d", res.StatusCode)
+		}
+		if a := other.get("/webhook-endpoints").is(200); strings.Contains(string(a.body), "/late") {
+			t.Errorf("it was made: %s", a.body)
+		}
 	})
 }
 

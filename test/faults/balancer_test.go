@@ -151,7 +151,9 @@ func (b *balancer) pass(r *http.Request, body []byte) (*http.Response, error) {
 		case err != nil && r.Context().Err() == nil:
 			b.fail("cut off: " + plainly(err))
 		case err == nil && res.StatusCode >= http.StatusInternalServerError:
-			b.fail(fmt.Sprintf("%s %s was answered %d", r.Method, r.URL.Path, res.StatusCode))
+			answer, _ := io.ReadAll(res.Body)
+			res.Body = io.NopCloser(bytes.NewReader(answer))
+			b.fail(fmt.Sprintf("%s %s was answered %d %s", r.Method, r.URL.Path, res.StatusCode, answer))
 		}
 		return res, err
 	}

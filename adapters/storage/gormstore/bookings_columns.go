@@ -9,14 +9,14 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// columns stores many rows of a table by one statement on Postgres, whatever their number:
-// each parameter is a column of them, an array. So the statement has one text and one plan.
+// columns inserts any number of rows into a table on Postgres. Each parameter is an array, one
+// column of the rows. So the statement has one text and one plan.
 type columns struct {
 	statement string
 	gather    []func(rows reflect.Value) any
 }
 
-// columnsOf prepares INSERT INTO a table. It panics where a field has no array, which is a
+// columnsOf prepares the INSERT of a table; end is appended to it. It panics where a field has no array, which is a
 // mistake in the row type.
 func columnsOf(t table, end string) columns {
 	var c columns
@@ -34,7 +34,7 @@ func columnsOf(t table, end string) columns {
 	return c
 }
 
-// values are the parameters for a slice of rows.
+// values returns the parameters for a slice of rows.
 func (c columns) values(rows any) []any {
 	of, values := reflect.ValueOf(rows), make([]any, len(c.gather))
 	for i, gather := range c.gather {
@@ -43,13 +43,13 @@ func (c columns) values(rows any) []any {
 	return values
 }
 
-// array is how a column of fields of one type is sent.
+// array collects a column of fields of one type.
 type array struct {
 	sqlType string
 	gather  func(rows reflect.Value, field int) any
 }
 
-// sentAs is the array of fields of type T, each of which is sent as a P.
+// sentAs returns the array of fields of type T. Each field is sent as a P.
 func sentAs[T, P any](sqlType string, as func(T) P) array {
 	return array{sqlType, func(rows reflect.Value, field int) any {
 		all := make([]P, rows.Len())

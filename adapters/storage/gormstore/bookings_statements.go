@@ -62,9 +62,8 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 	})
 }
 
-// genericPlans is for a transaction. A plan for the one ID that a statement looks for
-// looks cheaper than a plan for any number, so that Postgres would make one for each
-// booking.
+// genericPlans makes Postgres use one plan for a statement until the transaction ends. By
+// itself it would plan each booking anew: a plan for one ID looks cheaper to it.
 const genericPlans = "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"
 
 // step is one statement of a batch.
@@ -149,14 +148,14 @@ func discarded(rows pgx.Rows) ([]int, error) {
 	return nil, nil
 }
 
-// pgTry is one try to store a batch: the statements that are sent together.
+// pgTry collects the statements that are sent together in one try to store a batch.
 type pgTry struct {
 	session
 	ctx   context.Context //nolint:containedctx // of this try alone
 	steps []step
 }
 
-// add takes a statement with its values.
+// add appends a statement with its values.
 func (t *pgTry) add(s step, values ...any) {
 	s.values = values
 	t.steps = append(t.steps, s)

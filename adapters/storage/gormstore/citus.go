@@ -109,7 +109,7 @@ func (c *pgConn) beginCarrying(ctx context.Context) (driver.Tx, error) {
 	return carriedTx{ctx: ctx, conn: c.pgx()}, nil
 }
 
-// carriedTx is a transaction that beginCarrying began.
+// carriedTx ends a transaction that beginCarrying began.
 type carriedTx struct {
 	ctx  context.Context //nolint:containedctx // driver.Tx is not given one when it ends
 	conn *pgx.Conn

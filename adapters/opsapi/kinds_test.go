@@ -64,6 +64,45 @@ func TestEachKindOfTokenOpensItsRoutesAndNoOther(t *testing.T) {
 	}
 }
 
+// lateBody is sent when the server asks for it, which is after it has let the request in.
+type lateBody struct {
+	io.Reader
+	before func()
+}
+
+func (b *lateBody) Read(p []byte) (int, error) {
+	if b.before != nil {
+		b.before()
+		b.before = nil
+	}
+	return b.Reader.Read(p)
+}
+
+func TestABodyThatEndsAfterItsTokenWasRevokedChangesNothing(t *testing.T) {
+	t.Parallel()
+	d := newScene(t)
+	const body = `{"name":"Late"}`
+	req, err := http.NewRequest("POST", d.server.URL+"/ops/v1/businesses", &lateBody{strings.NewReader(body), func() {
+		if _, err := d.tenants.RevokeOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, d.id); err != nil {
+			t.Error(err)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.ContentLength = int64(len(body))
+	req.Header = http.Header{"Expect": {"100-continue"}, "Content-Type": {"application/json"}, "Authorization": {"Bearer " + d.token}}
+	res, err := d.server.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	made, err := d.Store.Read().Tenancy.Businesses(t.Context())
+	if res.StatusCode != http.StatusUnauthorized || err != nil || len(made) > 0 {
+		t.Errorf("%d, and there are %d businesses (%v)", res.StatusCode, len(made), err)
+	}
+}
+
 // A dispatch system whose token is too weak does not lock its address out.
 func TestATokenOfAnotherKindIsNoFailedAuthentication(t *testing.T) {
 	t.Parallel()

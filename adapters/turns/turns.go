@@ -1,7 +1,7 @@
-// Package turns gives out places of which there are few, such as processors for password hashes
-// and connections for lists. While all are taken, groups take turns, and within a group its
-// members: whoever sends many requests waits behind the first request of everybody else. It works
-// within one process.
+// Package turns gives out places of which there are few, such as processors for password
+// hashes, connections for lists and attempts at a host. While all are taken, groups take turns,
+// and within a group its members: whoever sends many requests waits behind the first request of
+// everybody else. It works within one process.
 package turns
 
 import (

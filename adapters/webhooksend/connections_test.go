@@ -15,13 +15,6 @@ import (
 	"waybill/domain"
 )
 
-// hosts returns at how many hosts an owner has attempts in flight.
-func hosts(s *Sender) int {
-	s.permits.mu.Lock()
-	defer s.permits.mu.Unlock()
-	return len(s.permits.hosts)
-}
-
 // counting runs a receiver and counts the connections to it: all, and the open ones.
 func counting(t *testing.T, h http.HandlerFunc) (url string, all, open *atomic.Int64) {
 	t.Helper()
@@ -67,8 +60,8 @@ func TestConnectionsAreKeptUntilTheSenderIsClosed(t *testing.T) {
 	}
 	sends.Wait()
 	// A connection may become free while another is made.
-	if all.Load() > 64 || hosts(s) != 0 {
-		t.Errorf("%d connections for 1,600 webhooks; attempts at %d hosts are left", all.Load(), hosts(s))
+	if all.Load() > 64 || !s.attempts.Idle() {
+		t.Errorf("%d connections for 1,600 webhooks; no attempt is left: %t", all.Load(), s.attempts.Idle())
 	}
 	s.Close()
 	until(t, "after Close connections stay open", func() bool { return open.Load() == 0 })
@@ -154,7 +147,7 @@ func TestOneHostHasSoManyAttemptsAtOnce(t *testing.T) {
 	}
 	cancel() // callers that leave are not held, and make room
 	sends.Wait()
-	if hosts(s) != 0 {
-		t.Errorf("attempts at %d hosts are left", hosts(s))
+	if !s.attempts.Idle() {
+		t.Error("an attempt is left")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"waybill/adapters/turns"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -32,8 +34,11 @@ const (
 	// connections are kept and not made anew.
 	idlePerHost = 64
 	idleInAll   = 512
-	maxHeaders  = 16 << 10 // informational responses included
-	maxAnswer   = 16 << 10 // of the body
+	// attemptsPerHost is as much as all endpoints of one application may have in flight at a
+	// host. Each owner of webhooks has so many: customers may share a host.
+	attemptsPerHost = 256
+	maxHeaders      = 16 << 10 // informational responses included
+	maxAnswer       = 16 << 10 // of the body
 )
 
 // resumable is how many TLS sessions are cached. Resuming one saves most of a handshake.
@@ -53,8 +58,9 @@ type Sender struct {
 	dialer  *dialer
 	keeping *http.Transport // keeps connections
 	fresh   *http.Transport // makes one for each request, where a kept one was closed
-	permits permits
 	limits  limits
+
+	attempts *turns.Turns // in flight, by host and owner
 }
 
 // New creates a sender. Close it after use.
@@ -81,7 +87,7 @@ func newSender(o Options, l limits) *Sender {
 	}
 	fresh := keeping.Clone()
 	fresh.DisableKeepAlives = true
-	return &Sender{limits: l, dialer: d, keeping: keeping, fresh: fresh}
+	return &Sender{limits: l, dialer: d, keeping: keeping, fresh: fresh, attempts: turns.New(math.MaxInt, attemptsPerHost)}
 }
 
 // Close closes the connections that are kept open. A Send in flight continues.
@@ -102,11 +108,11 @@ func (s *Sender) send(ctx context.Context, m ports.WebhookMessage) domain.Webhoo
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.limits.attempt)
 	defer cancel()
-	leave, err := s.permits.enter(ctx, hostOfOwner{strings.ToLower(to.Host), m.Owner})
-	if err != nil {
-		return domain.WebhookResult{Error: classOf(err, false)}
+	attempt := strings.ToLower(to.Host) + " " + m.Owner
+	if s.attempts.Take(ctx, attempt, "") != nil {
+		return domain.WebhookResult{Error: domain.ErrorTimeoutConnect}
 	}
-	defer leave()
+	defer s.attempts.Give(attempt)
 	r, stale := post(ctx, s.keeping, to, m)
 	if stale {
 		r, _ = post(ctx, s.fresh, to, m)

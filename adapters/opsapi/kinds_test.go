@@ -11,6 +11,7 @@ import (
 
 	"waybill/adapters/opsapi"
 	"waybill/domain"
+	"waybill/test/stage"
 )
 
 // opens states a second time what a kind may call, by a rule of its own.
@@ -64,25 +65,11 @@ func TestEachKindOfTokenOpensItsRoutesAndNoOther(t *testing.T) {
 	}
 }
 
-// lateBody is sent when the server asks for it, which is after it has let the request in.
-type lateBody struct {
-	io.Reader
-	before func()
-}
-
-func (b *lateBody) Read(p []byte) (int, error) {
-	if b.before != nil {
-		b.before()
-		b.before = nil
-	}
-	return b.Reader.Read(p)
-}
-
 func TestABodyThatEndsAfterItsTokenWasRevokedChangesNothing(t *testing.T) {
 	t.Parallel()
 	d := newScene(t)
 	const body = `{"name":"Late"}`
-	req, err := http.NewRequest("POST", d.server.URL+"/ops/v1/businesses", &lateBody{strings.NewReader(body), func() {
+	req, err := http.NewRequest("POST", d.server.URL+"/ops/v1/businesses", &stage.LateBody{Reader: strings.NewReader(body), Before: func() {
 		if _, err := d.tenants.RevokeOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, d.id); err != nil {
 			t.Error(err)
 		}

@@ -2,7 +2,6 @@ package portal_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +11,7 @@ import (
 
 	"waybill/application/people"
 	"waybill/domain"
+	"waybill/test/stage"
 )
 
 func (s *scene) link(t *testing.T, h house, role domain.Role) people.Issued {
@@ -392,26 +392,12 @@ func TestWhoReadsTooManyPagesIsToldToWait(t *testing.T) {
 	}
 }
 
-// held is a body that the client sends when the server asks for it: after it was let in.
-type held struct {
-	io.Reader
-	before func()
-}
-
-func (h *held) Read(p []byte) (int, error) {
-	if h.before != nil {
-		h.before()
-		h.before = nil
-	}
-	return h.Reader.Read(p)
-}
-
 func TestAFormWhoseSenderSignedOutBeforeItsEndChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	owner := s.signedIn(t, s.house, domain.RoleOwner)
 	form := url.Values{"email": {"late@adom.example"}, "name": {"Late"}, "role": {"owner"}}.Encode()
-	body := &held{strings.NewReader(form), func() { owner.post("/signout", nil) }}
+	body := &stage.LateBody{Reader: strings.NewReader(form), Before: func() { owner.post("/signout", nil) }}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, owner.url+"/people", body)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waybill/domain"
+	"waybill/test/stage"
 )
 
 // unknownKey has the right form and opens nothing.
@@ -78,20 +79,6 @@ func TestARevokedKeyStops(t *testing.T) {
 	})
 }
 
-// lateBody is sent when the server asks for it, which is after it has let the request in.
-type lateBody struct {
-	io.ReadCloser
-	before func()
-}
-
-func (b *lateBody) Read(p []byte) (int, error) {
-	if b.before != nil {
-		b.before()
-		b.before = nil
-	}
-	return b.ReadCloser.Read(p)
-}
-
 func TestABodyThatEndsAfterItsKeyWasRevokedChangesNothing(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		app := s.newApp(t, s.commonBusiness(t))
@@ -100,10 +87,10 @@ func TestABodyThatEndsAfterItsKeyWasRevokedChangesNothing(t *testing.T) {
 		c := other.withKey(revoked.secret)
 		req := c.request("POST", "/webhook-endpoints", map[string]any{"url": "http://127.0.0.1:9/late"}, idem("a-late-endpoint"))
 		req.Header.Set("Expect", "100-continue")
-		req.Body = &lateBody{req.Body, func() {
+		req.Body = io.NopCloser(&stage.LateBody{Reader: req.Body, Before: func() {
 			s.command(t, "key", "revoke", revoked.id)
 			other.withKey(revoked.secret).soon(t, 401, "API_KEY_REVOKED")
-		}}
+		}})
 		res, err := c.http.Do(req)
 		if err != nil {
 			t.Fatal(err)

@@ -28,6 +28,9 @@ type MailOutbox interface {
 	// links come first. Businesses take turns: each gets its oldest mail before another one gets
 	// its second.
 	Lease(ctx context.Context, l MailLease) ([]domain.Mail, error)
+	// DropToNobody drops sign-in links that are pending and due and whose address no person has, up
+	// to limit, and returns their number.
+	DropToNobody(ctx context.Context, now time.Time, limit int) (int, error)
 	// Settle stores the result of a leased mail: State, DueAt, SettledAt and LastError. It deletes
 	// the email address of a mail that is no longer pending. It returns domain.ErrNotFound where
 	// another sender has leased or settled the mail since.

@@ -17,6 +17,8 @@ import (
 const (
 	// atOnce is how many mails are sent at a time, each of another business.
 	atOnce = 4
+	// droppedAtOnce is how many links to addresses of nobody are dropped in one statement.
+	droppedAtOnce = 1000
 	// lookAgain is how long Send waits for the end of a mail before it returns.
 	lookAgain = time.Second
 	// leaseFor is how long a sender has a mail: longer than storing the link, sending
@@ -110,6 +112,9 @@ func (s *MailSender) start(ctx context.Context) (atWork int, err error) {
 	defer s.mu.Unlock()
 	if free := atOnce - len(s.busy); free > 0 {
 		now := s.clock.Now()
+		if err := s.dropToNobody(ctx, now); err != nil {
+			return len(s.busy), err
+		}
 		leased, err := s.outbox.Lease(ctx, ports.MailLease{Now: now, Until: now.Add(leaseFor), Limit: free, OfOne: 1,
 			Busy: slices.Collect(maps.Keys(s.busy)), Served: slices.Collect(maps.Keys(s.served))})
 		if err != nil {
@@ -130,6 +135,21 @@ func (s *MailSender) start(ctx context.Context) (atWork int, err error) {
 		}
 	}
 	return len(s.busy), nil
+}
+
+// dropToNobody drops the links that were asked for by addresses of nobody, many at a time. Anyone
+// can ask for thousands, which must not take the places of mails that reach somebody.
+func (s *MailSender) dropToNobody(ctx context.Context, now time.Time) error {
+	for n := droppedAtOnce; n == droppedAtOnce; {
+		var err error
+		if n, err = s.outbox.DropToNobody(ctx, now, droppedAtOnce); err != nil {
+			return err
+		}
+		for range n {
+			s.observe(domain.MailSignInLink, MailDropped)
+		}
+	}
+	return nil
 }
 
 // end gives the place of a business back.

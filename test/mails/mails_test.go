@@ -410,6 +410,33 @@ func TestALinkThatIsAskedForGoesToPersonsAlone(t *testing.T) {
 	}
 }
 
+// settles counts the mails that took a place of the sender.
+type settles struct {
+	ports.MailOutbox
+	n int
+}
+
+func (s *settles) Settle(ctx context.Context, m domain.Mail) error {
+	s.n++
+	return s.MailOutbox.Settle(ctx, m)
+}
+
+func TestLinksToNobodyTakeNoPlaceOfTheSender(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	outbox := &settles{MailOutbox: s.Store.Mails()}
+	s.sender = people.NewMailSender(s.Store, outbox, s.post, s.post, s.Clock, s.IDs, people.MailSites{}, s.observed, slog.New(slog.DiscardHandler))
+	for range 20 {
+		if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, "nobody@example.com"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run(t)
+	if outbox.n != 0 || len(s.outcomes) != 20 || s.outcomes[19] != people.MailDropped {
+		t.Errorf("%d took a place; %v", outbox.n, s.outcomes)
+	}
+}
+
 func TestAnInvitationThatIsAskedForAgainNamesWhoInvited(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

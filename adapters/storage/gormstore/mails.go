@@ -138,25 +138,24 @@ func (s mails) recipients(ctx context.Context, n domain.Notice) ([]domain.ID, er
 	return all(rows, func(r *rowID) domain.ID { return r.as(domain.PrefixPerson) }), s.dialect.failed("look for those to tell", err)
 }
 
-// mailsConsidered bounds the work of a lease where very many mails are due.
-const mailsConsidered = 1000
-
 func (s mails) Lease(ctx context.Context, l ports.MailLease) ([]domain.Mail, error) {
 	lock := ""
 	if s.dialect.locksRows {
 		lock = " FOR UPDATE OF m SKIP LOCKED"
 	}
 	now, busy, served := instantOf(l.Now), s.among(l.Busy), s.among(l.Served)
-	// A mail is judged again where it is locked: another sender may have leased it meanwhile.
+	// All that are due are ranked before any is left out: very many of one business push none of
+	// another one aside. A mail is judged again where it is locked: another sender may have leased
+	// it meanwhile.
 	var rows []mailRow
 	err := s.with(ctx).Raw("WITH due AS (SELECT id, business_id, due_at, CASE kind WHEN 'sign_in_link' THEN 0 ELSE 1 END AS class,"+
-		" "+served+" AS served FROM mails WHERE state = 'waiting' AND due_at <= ? AND "+busy+" = 0 ORDER BY class, due_at, id LIMIT ?),"+
+		" "+served+" AS served FROM mails WHERE state = 'waiting' AND due_at <= ? AND "+busy+" = 0),"+
 		" ranked AS (SELECT id, due_at, class, served, row_number() OVER (PARTITION BY business_id ORDER BY class, due_at, id) AS turn FROM due),"+
 		" chosen AS (SELECT m.id FROM mails m JOIN ranked r ON r.id = m.id WHERE r.turn <= ? AND m.state = 'waiting' AND m.due_at <= ?"+
 		" ORDER BY r.class, CASE r.class WHEN 0 THEN 0 ELSE r.served END, r.turn, r.due_at, r.id LIMIT ?"+lock+")"+
 		" UPDATE mails SET attempts = attempts + 1, due_at = ? WHERE id IN (SELECT id FROM chosen) RETURNING "+mailTable.list(),
-		s.dialect.idList(withoutCompany(l.Served)), now, s.dialect.idList(withoutCompany(l.Busy)), mailsConsidered,
-		cmp.Or(l.OfOne, mailsConsidered), now, l.Limit, instantOf(l.Until)).Scan(&rows).Error
+		s.dialect.idList(withoutCompany(l.Served)), now, s.dialect.idList(withoutCompany(l.Busy)),
+		cmp.Or(l.OfOne, l.Limit), now, l.Limit, instantOf(l.Until)).Scan(&rows).Error
 	if err != nil {
 		return nil, s.dialect.failed("lease mails", err)
 	}
@@ -184,6 +183,18 @@ func (s mails) among(businesses []domain.ID) string {
 // withoutCompany leaves out the delivery company, which has no ID.
 func withoutCompany(all []domain.ID) []domain.ID {
 	return slices.DeleteFunc(slices.Clone(all), func(id domain.ID) bool { return id == "" })
+}
+
+func (s mails) DropToNobody(ctx context.Context, now time.Time, limit int) (int, error) {
+	lock := ""
+	if s.dialect.locksRows {
+		lock = " FOR UPDATE OF m SKIP LOCKED"
+	}
+	at := instantOf(now)
+	result := s.with(ctx).Exec("UPDATE mails SET state = 'dropped', due_at = ?, settled_at = ?, email = NULL WHERE id IN"+
+		" (SELECT m.id FROM mails m WHERE m.state = 'waiting' AND m.due_at <= ? AND m.kind = 'sign_in_link' AND m.email IS NOT NULL"+
+		" AND NOT EXISTS (SELECT 1 FROM persons p WHERE p.email = m.email) ORDER BY m.due_at LIMIT ?"+lock+")", at, at, at, limit)
+	return int(result.RowsAffected), s.dialect.failed("drop mails to nobody", result.Error)
 }
 
 func (s mails) Settle(ctx context.Context, m domain.Mail) error {

@@ -189,6 +189,31 @@ func testMails(t *testing.T, b ports.Database) {
 		drop(t, b)
 	})
 
+	t.Run("many links of one come after the first of another one, and those to nobody are dropped at once", func(t *testing.T) {
+		many, one := sample.ID(domain.PrefixBusiness), sample.ID(domain.PrefixBusiness)
+		member := addMember(t, b, newTenant(t, b).BusinessID, domain.RoleOwner, true, domain.PersonActive)
+		of := func(business domain.ID, to domain.Email, after time.Duration) domain.Notice {
+			return aNotice(func(n *domain.Notice) {
+				n.Kind, n.BusinessID, n.PersonID, n.Email, n.At = domain.MailSignInLink, business, "", to, sample.Now.Add(after)
+			})
+		}
+		var all []domain.Notice
+		for range 1500 {
+			all = append(all, of(many, "nobody@example.com", 0))
+		}
+		real := of(one, must(b.Read().Persons.Get(t.Context(), member))(t).Email, time.Second)
+		tell(t, b, append(all, real)...)
+		due := sample.Now.Add(time.Minute)
+		first := must(b.Mails().Lease(t.Context(), ports.MailLease{Now: due, Until: due, Limit: 2, OfOne: 1}))(t)
+		wantEqual(t, "the second business", nth(t, first, 1).BusinessID, one)
+		for _, want := range []int{1000, 500, 0} {
+			wantEqual(t, "dropped", must(b.Mails().DropToNobody(t.Context(), due, 1000))(t), want)
+		}
+		left := drop(t, b)
+		wantEqual(t, "left", len(left), 1)
+		wantEqual(t, "to", left[0].Email, real.Email)
+	})
+
 	t.Run("of senders at once each gets other mails", func(t *testing.T) {
 		for range 40 {
 			tell(t, b, aNotice())

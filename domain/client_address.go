@@ -6,6 +6,9 @@ import "net/netip"
 // a household or an office, which chooses all addresses below them.
 const clientNetwork = 56
 
+// clientGroup is how many bits of an IPv6 address providers assign to a larger customer.
+const clientGroup = 48
+
 // ClientAddress returns the name under which failures, misses and streams of a client are counted
 // at every listener: the address as text, or for IPv6 its network. For a text that is no address it
 // returns "unknown".
@@ -19,6 +22,17 @@ func ClientAddress(text string) string {
 		return network.String()
 	}
 	return ip.String()
+}
+
+// ClientGroup returns the name under which the clients of one network take turns: the first 24 bits
+// of an IPv4 address, and 48 of IPv6, which providers assign to one customer. address is a result
+// of ClientAddress.
+func ClientGroup(address string) string {
+	if network, err := netip.ParsePrefix(address); err == nil {
+		wider, _ := network.Addr().Prefix(clientGroup)
+		return wider.String()
+	}
+	return ClientNetwork(address)
 }
 
 // ClientNetwork returns the part of a refused client's address that may be stored: the first 24

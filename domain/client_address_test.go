@@ -30,3 +30,14 @@ func TestOfAClientThatIsTurnedAwayItsNetworkMayBeKept(t *testing.T) {
 		}
 	}
 }
+
+func TestClientsOfOneNetworkAreAGroup(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"192.0.2.231": "192.0.2.0/24", "2001:db8:1:2ff:ffff::1": "2001:db8:1::/48", "": "unknown",
+	} {
+		if got := domain.ClientGroup(domain.ClientAddress(text)); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

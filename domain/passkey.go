@@ -62,12 +62,12 @@ type CeremonyPurpose string
 // The purposes.
 const (
 	CeremonyAdd     CeremonyPurpose = "add"     // adds a passkey
-	CeremonySignIn  CeremonyPurpose = "sign_in" // signs in a person who is not known yet
+	CeremonySignIn  CeremonyPurpose = "sign_in" // signs in a person who is not known yet; stored once it was answered
 	CeremonyConfirm CeremonyPurpose = "confirm" // the person of a running session signs in again
 )
 
-// Ceremony is a challenge for a browser. It can be answered once, right or wrong, within
-// CeremonyLifetime.
+// Ceremony is a challenge for a browser. It can be answered once within CeremonyLifetime. Wrong
+// answers count, apart from those of a sign-in, whose challenge is not stored before.
 type Ceremony struct {
 	ID        ID
 	Purpose   CeremonyPurpose

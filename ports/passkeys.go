@@ -60,8 +60,10 @@ type PasskeyStore interface {
 	RemoveAll(ctx context.Context, person domain.ID) (int, error)
 }
 
-// CeremonyStore stores challenges until they are answered.
+// CeremonyStore stores challenges until they are answered, and those of sign-ins by passkey once
+// they are answered.
 type CeremonyStore interface {
+	// Insert returns ErrIDTaken where the ID exists.
 	Insert(ctx context.Context, c domain.Ceremony) error
 	// Take returns a challenge and deletes it. Of concurrent callers one gets it, and the others
 	// get domain.ErrNotFound.

@@ -9,16 +9,16 @@ import (
 // succeed in a moment.
 var ErrPasswordsBusy = errors.New("too many passwords are being checked")
 
-// Caller identifies for whom a password is hashed, so that callers share the turns. Both fields may
-// be unproven.
+// Caller identifies for whom a password is hashed, so that callers share the turns.
 type Caller struct {
-	Line   string // the address of the client, or the business of a session; empty: a session of the staff
-	Person string // the claimed person
+	Known  bool   // a session, or a browser in which the person has signed in before
+	Line   string // the business of who is known, empty for the staff; the network of a stranger
+	Member string // the person who is known; the address of a stranger
 }
 
 // Passwords hashes and verifies passwords. Both cost processor and memory on purpose, so only a
 // limited number run at a time. The others wait for their turn: lines take turns, and so do the
-// persons of one line.
+// members of one line. Who is known waits for no stranger.
 type Passwords interface {
 	// Hash returns what is stored of a password. Two hashes of one password differ.
 	Hash(ctx context.Context, c Caller, password string) (string, error)

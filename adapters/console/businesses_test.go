@@ -95,7 +95,7 @@ func init() {
 func (s *scene) newPortal(t *testing.T, at string) *portal.Portal {
 	t.Helper()
 	party := must[*passkeys.Party](t)(passkeys.New(at))
-	return portal.New(portal.UseCases{Access: s.access, Passkeys: people.NewPasskeys(s.access, party),
+	return portal.New(portal.UseCases{Access: s.access, Passkeys: people.NewPasskeys(s.access, party, stage.Digester{}),
 		Directory: s.directory, Tenants: s.tenants, Audit: s.audit,
 		Requests: monitoring.NewRequests(s.Store, s.Clock), Handling: deliveries.NewHandling(s.Store, s.Clock, s.IDs, stage.Renderer{}),
 		PickupLocations: directory.NewPickupLocations(s.Store, nil, s.Clock, s.IDs), Endpoints: webhooks.NewEndpoints(s.Store,

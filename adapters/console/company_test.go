@@ -20,6 +20,7 @@ import (
 	"waybill/ports"
 	"waybill/test/backend"
 	"waybill/test/browser"
+	"waybill/test/stage"
 )
 
 // nowhere is a provider that sends everybody to one address and vouches for no one, or is gone.
@@ -84,7 +85,7 @@ func withDex(t *testing.T) (*scene, *backend.Dex) {
 	})
 	s := newScene(t)
 	party := must[*passkeys.Party](t)(passkeys.New(at))
-	u := console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party)}
+	u := console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party, stage.Digester{})}
 	for _, add := range equip {
 		add(t, s, &u)
 	}
@@ -226,7 +227,7 @@ func TestAConsoleWithoutAProviderOffersNone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	party := must[*passkeys.Party](t)(passkeys.New("http://localhost:1"))
-	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party),
+	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party, stage.Digester{}),
 		Company: people.NewCompany(s.access, nil, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil))})
 	for path, want := range map[string]int{"/signin": 200, "/signin/oidc": 404, "/signin/oidc/callback": 404} {
@@ -269,7 +270,7 @@ func TestAClientThatTheProviderRefusesIsAnErrorWithARemedy(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	party := must[*passkeys.Party](t)(passkeys.New("http://localhost:1"))
-	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party),
+	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party, stage.Digester{}),
 		Company: people.NewCompany(s.access, closed{}, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil))})
 	w, asked := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://localhost:1/console/signin/oidc", http.NoBody)

@@ -160,7 +160,7 @@ func (s *scene) serve(t *testing.T) string {
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	at := "http://localhost:" + port // browsers refuse passkeys at a number
 	party := must[*passkeys.Party](t)(passkeys.New(at))
-	u := console.UseCases{Access: access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(access, party)}
+	u := console.UseCases{Access: access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(access, party, stage.Digester{})}
 	for _, add := range equip {
 		add(t, s, &u)
 	}

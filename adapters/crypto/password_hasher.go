@@ -43,7 +43,8 @@ type PasswordParameters struct {
 type PasswordHasher struct {
 	parameters PasswordParameters
 	patience   time.Duration
-	turns      *turns.Turns
+	known      *turns.Turns // of callers who are known
+	strangers  *turns.Turns
 }
 
 // NewPasswordHasher returns a hasher with the parameters of the package comment.
@@ -51,11 +52,12 @@ func NewPasswordHasher() *PasswordHasher {
 	return newHasher(PasswordParameters{Memory: 19 * 1024, Passes: 2, Parallelism: 1}, atOnce(runtime.GOMAXPROCS(0)), 5*time.Second)
 }
 
-// atOnce returns how many hashes run at a time on so many processors.
+// atOnce returns how many hashes of strangers run at a time on so many processors, and as many of
+// callers who are known.
 func atOnce(processors int) int { return min(2, max(1, processors/2)) }
 
 func newHasher(p PasswordParameters, places int, patience time.Duration) *PasswordHasher {
-	return &PasswordHasher{parameters: p, patience: patience, turns: turns.New(places, places)}
+	return &PasswordHasher{parameters: p, patience: patience, known: turns.New(places, places), strangers: turns.New(places, places)}
 }
 
 // Hash hashes a password with a new salt.
@@ -93,10 +95,14 @@ func (h *PasswordHasher) Verify(ctx context.Context, c ports.Caller, hash, passw
 func (h *PasswordHasher) derive(ctx context.Context, c ports.Caller, password string, salt []byte, p PasswordParameters, size uint32) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.patience, ports.ErrPasswordsBusy)
 	defer cancel()
-	if err := h.turns.Take(ctx, c.Line, c.Person); err != nil {
+	places := h.strangers
+	if c.Known {
+		places = h.known
+	}
+	if err := places.Take(ctx, c.Line, c.Member); err != nil {
 		return nil, err
 	}
-	defer h.turns.Give(c.Line)
+	defer places.Give(c.Line)
 	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, p.Passes, p.Memory, p.Parallelism, size), nil
 }
 

@@ -69,7 +69,7 @@ func TestHashesLeaveHalfOfTheProcessorsToOthers(t *testing.T) {
 func TestMoreThanTheFirstTwoWaitAndThenGiveUp(t *testing.T) {
 	t.Parallel()
 	h := newHasher(PasswordParameters{Memory: 64, Passes: 1, Parallelism: 1}, 2, 20*time.Millisecond)
-	hold := func() { _ = h.turns.Take(t.Context(), "", "") }
+	hold := func() { _ = h.strangers.Take(t.Context(), "", "") }
 	hold()
 	if _, err := h.Hash(t.Context(), ports.Caller{}, "one place is left"); err != nil {
 		t.Error(err)
@@ -78,19 +78,22 @@ func TestMoreThanTheFirstTwoWaitAndThenGiveUp(t *testing.T) {
 	if _, err := h.Hash(t.Context(), ports.Caller{}, "none is"); !errors.Is(err, ports.ErrPasswordsBusy) {
 		t.Errorf("%v", err)
 	}
+	if _, err := h.Hash(t.Context(), ports.Caller{Known: true, Line: "biz_1"}, "who is known waits for no stranger"); err != nil {
+		t.Error(err)
+	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	if _, _, err := h.Verify(gone, ports.Caller{}, "", "the caller has gone"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	h.turns.Give("")
-	h.turns.Give("")
+	h.strangers.Give("")
+	h.strangers.Give("")
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() { _, _ = h.Hash(t.Context(), ports.Caller{}, "at once") })
 	}
 	wg.Wait()
-	if !h.turns.Idle() {
+	if !h.strangers.Idle() {
 		t.Error("a place is held, or somebody waits")
 	}
 }

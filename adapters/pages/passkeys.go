@@ -46,7 +46,7 @@ func refusedPasskey(err error) bool {
 }
 
 func (s *Site) askToSignInByPasskey(c *Call) error {
-	prompt, err := s.o.Passkeys.AskToSignIn(c.Ctx(), c.Browser(), s.o.Site)
+	prompt, err := s.o.Passkeys.AskToSignIn()
 	return s.prompt(c, prompt, err)
 }
 

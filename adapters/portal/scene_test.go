@@ -212,7 +212,7 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	at := "http://" + net.JoinHostPort(host, port)
 	party := must[*passkeys.Party](t)(passkeys.New(at))
-	u := portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
+	u := portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party, stage.Digester{}), Directory: s.directory,
 		Tenants: s.tenants, Audit: s.audit, Requests: monitoring.NewRequests(s.storage, s.Clock),
 		Handling:  deliveries.NewHandling(s.storage, s.Clock, s.IDs, stage.Renderer{}),
 		Endpoints: s.endpoints(), Readiness: monitoring.NewReadiness(s.storage, s.Clock)}

@@ -33,6 +33,9 @@ type Company struct {
 	rules    domain.RoleRules
 }
 
+// departuresPerAddress bounds the rows that an anonymous caller can make.
+var departuresPerAddress = domain.RateLimit{Limit: 300, Window: 15 * time.Minute}
+
 // NewCompany makes the use cases of an identity provider, or of none.
 func NewCompany(a *Access, p ports.IdentityProvider, r domain.RoleRules) *Company {
 	return &Company{access: a, provider: p, rules: r}
@@ -62,7 +65,7 @@ type Returned struct {
 
 // BeginSignIn sends a browser away to sign in.
 func (c *Company) BeginSignIn(ctx context.Context, b Browser) (Departure, error) {
-	allowance, err := c.access.limiter.Take(ctx, ports.Bucket{Scope: "company_sign_in", Name: b.Address, Limit: challengesPerAddress})
+	allowance, err := c.access.limiter.Take(ctx, ports.Bucket{Scope: "company_sign_in", Name: b.Address, Limit: departuresPerAddress})
 	if err != nil {
 		return Departure{}, domain.Internal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +18,13 @@ var (
 	// has signed in before.
 	guessesAtPerson = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
 	// guessesFromEverywhere and guessesFromAddress are for passwords: at one person from all
-	// addresses, and at all persons from one address. Browsers in which the person has signed in
-	// have a count from everywhere of their own, and none of an address.
+	// addresses, and at all persons from one address. Beyond the latter each person has only
+	// guessesInCrowd left there: no more may be lost, since all people of an office have one
+	// address. Browsers in which the person has signed in have a count from everywhere of their
+	// own, and none of an address.
 	guessesFromEverywhere = domain.RateLimit{Limit: 100, Window: time.Hour}
 	guessesFromAddress    = domain.RateLimit{Limit: 100, Window: 15 * time.Minute}
+	guessesInCrowd        = domain.RateLimit{Limit: 2, Window: 15 * time.Minute}
 	// confirmsOfSession and confirmsOfPerson are for what is entered within a session.
 	confirmsOfSession = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
 	confirmsOfPerson  = domain.RateLimit{Limit: 50, Window: time.Hour}
@@ -33,92 +37,121 @@ var (
 	signInsPerPerson = domain.RateLimit{Limit: 20, Window: time.Hour}
 	linksPerPerson   = domain.RateLimit{Limit: 5, Window: 15 * time.Minute} // by email: a mailbox is not to be filled
 	linksPerAddress  = domain.RateLimit{Limit: 30, Window: 15 * time.Minute}
+	linksInCrowd     = domain.RateLimit{Limit: 1, Window: 15 * time.Minute} // of a person, where the address is beyond that
 )
 
-// attempt charges the buckets before it is tried to sign in, and gives back what was
-// charged unless that was refused: so the failures are no more than the limits,
-// however many try at once.
-func (a *Access) attempt(ctx context.Context, try func() error, buckets ...ports.Bucket) error {
-	if err := a.charge(ctx, buckets...); err != nil {
+// attempts are the buckets that an attempt to sign in counts against.
+type attempts struct {
+	buckets []ports.Bucket
+	// crowd is the bucket of an address, behind which there may be an office. While it is full,
+	// instead counts in its place, of one person there.
+	crowd, instead ports.Bucket
+	known          bool // it is a browser in which the person has signed in
+}
+
+// attempt counts an attempt before it is made, and takes it back unless the guess was wrong. So
+// there are never more wrong guesses than the limits allow, however many arrive at once.
+func (a *Access) attempt(ctx context.Context, counted attempts, try func() error) error {
+	charged, err := a.charge(ctx, counted)
+	if err != nil {
 		return err
 	}
-	err := try()
+	err = try()
 	for _, guess := range []string{domain.CodeSignInRefused, domain.CodePasskeyRefused, domain.CodeCeremonyOver} {
 		if domain.HasCode(err, guess) {
 			return err
 		}
 	}
 	// Where that fails it stays an attempt: the session is made.
-	_ = a.limiter.GiveBack(context.WithoutCancel(ctx), buckets...)
+	_ = a.limiter.GiveBack(context.WithoutCancel(ctx), charged...)
 	return err
 }
 
-// charge counts against the buckets, or answers TOO_MANY_SIGN_INS.
-func (a *Access) charge(ctx context.Context, buckets ...ports.Bucket) error {
-	allowance, err := a.limiter.Take(ctx, buckets...)
+// charge counts an attempt and returns the buckets that it took, or TOO_MANY_SIGN_INS.
+func (a *Access) charge(ctx context.Context, counted attempts) ([]ports.Bucket, error) {
+	charged := counted.buckets
+	if counted.crowd.Scope != "" {
+		charged = append(slices.Clone(charged), counted.crowd)
+	}
+	allowance, err := a.limiter.Take(ctx, charged...)
+	if err == nil && !allowance.Admitted && allowance.Scope == counted.crowd.Scope {
+		charged = append(slices.Clone(counted.buckets), counted.instead)
+		allowance, err = a.limiter.Take(ctx, charged...)
+	}
 	if err != nil {
-		return domain.Internal(err)
+		return nil, domain.Internal(err)
 	}
 	if !allowance.Admitted {
-		return tooManySignIns(allowance)
+		return nil, tooManySignIns(allowance)
 	}
-	return nil
+	return charged, nil
 }
 
 func tooManySignIns(a ports.Allowance) *domain.Error {
 	return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: a.RetryAfter,
-		Message: "Too many attempts to sign in. Wait a few minutes; links that were sent before still work then."}
+		Message: "Too many attempts to sign in. Wait a few minutes, or use a passkey or a sign-in link."}
 }
 
 // at returns the name of a bucket at a site. Each site has buckets of its own: anybody may try at
 // one what only the people of the other could succeed with, and must not lock them out there.
 func at(site domain.Site, name string) string { return string(site) + " " + name }
 
-// passwordGuesses are the buckets of a sign-in by password. email counts whether there is
+// passwordGuesses returns the buckets of a sign-in by password. email counts whether there is
 // such a person or not.
-func (a *Access) passwordGuesses(ctx context.Context, b Browser, site domain.Site, person domain.ID, email string) ([]ports.Bucket, error) {
+func (a *Access) passwordGuesses(ctx context.Context, b Browser, site domain.Site, person domain.ID, email string) (attempts, error) {
 	known, err := a.known(ctx, b, person)
 	email = at(site, digestOf(email))
 	if err != nil || known {
 		// All browsers of the person have a bound too: who was shown a link of the person, such
 		// as an owner who invited them, may have made some.
-		return []ports.Bucket{
+		return attempts{known: known, buckets: []ports.Bucket{
 			{Scope: "password", Name: email + " " + digestOf(b.Mark), Limit: guessesAtPerson},
 			{Scope: "password_browsers", Name: email, Limit: guessesFromEverywhere},
-		}, err
+		}}, err
 	}
-	return []ports.Bucket{
-		{Scope: "password", Name: email + " " + b.Address, Limit: guessesAtPerson},
-		{Scope: "password_person", Name: email, Limit: guessesFromEverywhere},
-		{Scope: "password_address", Name: at(site, b.Address), Limit: guessesFromAddress},
+	here := email + " " + b.Address
+	return attempts{
+		buckets: []ports.Bucket{
+			{Scope: "password", Name: here, Limit: guessesAtPerson},
+			{Scope: "password_person", Name: email, Limit: guessesFromEverywhere},
+		},
+		crowd:   ports.Bucket{Scope: "password_address", Name: at(site, b.Address), Limit: guessesFromAddress},
+		instead: ports.Bucket{Scope: "password_crowd", Name: here, Limit: guessesInCrowd},
 	}, nil
 }
 
-// passkeyGuesses are the buckets of a sign-in by passkey. The answer of a browser names the
+// passkeyGuesses returns the buckets of a sign-in by passkey. The answer of a browser names the
 // person, and until its signature is checked anybody may have written it. A signature cannot
-// be guessed, so that no bucket is for all addresses.
-func (a *Access) passkeyGuesses(ctx context.Context, b Browser, site domain.Site, claimed domain.ID) ([]ports.Bucket, error) {
+// be guessed, so that no bucket is for all addresses, or for all persons of one.
+func (a *Access) passkeyGuesses(ctx context.Context, b Browser, site domain.Site, claimed domain.ID) (attempts, error) {
 	if _, err := domain.ParseID(domain.PrefixPerson, string(claimed)); err != nil {
 		claimed = ""
 	}
 	known, err := a.known(ctx, b, claimed)
-	if err != nil || known {
-		return []ports.Bucket{
-			{Scope: "passkey", Name: at(site, string(claimed)+" "+digestOf(b.Mark)), Limit: guessesAtPerson},
-		}, err
+	from := b.Address
+	if known {
+		from = digestOf(b.Mark)
 	}
-	return []ports.Bucket{
-		{Scope: "passkey", Name: at(site, string(claimed)+" "+b.Address), Limit: guessesAtPerson},
-		{Scope: "passkey_address", Name: at(site, b.Address), Limit: challengesPerAddress},
-	}, nil
+	return attempts{known: known, buckets: []ports.Bucket{
+		{Scope: "passkey", Name: at(site, string(claimed)+" "+from), Limit: guessesAtPerson},
+	}}, err
 }
 
-// confirmGuesses are the buckets of confirming within a session.
-func confirmGuesses(p domain.Principal) []ports.Bucket {
-	return []ports.Bucket{
+// confirmGuesses returns the buckets of confirming within a session.
+func confirmGuesses(p domain.Principal) attempts {
+	return attempts{buckets: []ports.Bucket{
 		{Scope: "confirm_session", Name: string(p.Session.ID), Limit: confirmsOfSession},
 		{Scope: "confirm_person", Name: at(p.Site(), string(p.Person.ID)), Limit: confirmsOfPerson},
+	}}
+}
+
+// hashing returns in which turn a password is hashed. Neither strangers nor other people of a
+// network hold up a browser that is known to be the person's.
+func (a attempts) hashing(b Browser, person, business domain.ID) ports.Caller {
+	if a.known {
+		return ports.Caller{Known: true, Line: string(business), Member: string(person)}
 	}
+	return ports.Caller{Line: domain.ClientGroup(b.Address), Member: b.Address}
 }
 
 // known reports whether a person has signed in by the browser before.
@@ -136,7 +169,8 @@ func (a *Access) unknownLink(ctx context.Context, b Browser, err error) error {
 	if b.Foreign || !domain.HasCode(err, domain.CodeLinkUnknown) {
 		return err
 	}
-	if limited := a.charge(ctx, ports.Bucket{Scope: "unknown_link", Name: b.Address, Limit: unknownLinks}); limited != nil {
+	bucket := ports.Bucket{Scope: "unknown_link", Name: b.Address, Limit: unknownLinks}
+	if _, limited := a.charge(ctx, attempts{buckets: []ports.Bucket{bucket}}); limited != nil {
 		return limited
 	}
 	return err

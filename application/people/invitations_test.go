@@ -128,7 +128,7 @@ func TestAcceptingTakesTheSignInOfTheAccountAndChangesNothingOfIt(t *testing.T) 
 			stranger := newDevice()
 			add(t, k, s.enter(t, s.other, "stranger@example.com", domain.RoleOwner).Principal, stranger)
 			answer := func(d *stage.Device) (people.Entered, error) {
-				prompt, err := k.AskToSignIn(t.Context(), browser, domain.Portal)
+				prompt, err := k.AskToSignIn()
 				wantCode(t, "ask", err, "")
 				return k.Accept(t.Context(), browser, secret, prompt.Ceremony, d.Use(t, prompt.Options))
 			}

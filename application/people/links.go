@@ -177,8 +177,7 @@ func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, passwo
 	if err != nil {
 		return entered, err
 	}
-	named := namedBy(person.Email, "")
-	buckets, err := a.passwordGuesses(ctx, b, link.Site(), person.ID, named)
+	counted, err := a.passwordGuesses(ctx, b, link.Site(), person.ID, namedBy(person.Email, ""))
 	if err != nil {
 		return entered, err
 	}
@@ -188,18 +187,18 @@ func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, passwo
 		}
 		return nil
 	}
-	err = a.attempt(ctx, func() error {
+	err = a.attempt(ctx, counted, func() error {
 		if err := a.maySignIn(ctx, link.Site(), person.ID); err != nil {
 			return err
 		}
-		if _, err := a.verify(ctx, ports.Caller{Line: b.Address, Person: named}, person.PasswordHash, password); err != nil {
+		if _, err := a.verify(ctx, counted.hashing(b, person.ID, link.BusinessID), person.PasswordHash, password); err != nil {
 			return err
 		}
 		return a.succeed(ctx, signedIn(bySelf, link.Site(), person.ID), func() error {
 			entered, err = a.enter(ctx, b, link, &proof{method: domain.SignInByPassword, holds: holds})
 			return err
 		})
-	}, buckets...)
+	})
 	return entered, refusedLink(link, err)
 }
 
@@ -236,8 +235,8 @@ func (a *Access) SendAcceptLink(ctx context.Context, b Browser, secret string) e
 	if !takesSignIn {
 		return domain.LinkUsed()
 	}
-	return a.mailLink(ctx, b, link.Site(), domain.Notice{Kind: domain.MailSignInLink, PersonID: link.PersonID, BusinessID: link.BusinessID},
-		m.Person.Email)
+	return a.mailLink(ctx, b, link.Site(), m.Person.ID, m.Person.Email,
+		domain.Notice{Kind: domain.MailSignInLink, PersonID: link.PersonID, BusinessID: link.BusinessID})
 }
 
 // accept makes the membership of a locked person one that was accepted just now. An account
@@ -289,28 +288,39 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 	if err != nil {
 		return err
 	}
-	_, member, err := a.candidate(ctx, site, folded, false)
+	person, member, err := a.candidate(ctx, site, folded, false)
 	if err != nil {
 		return err
 	}
-	return a.mailLink(ctx, b, site, domain.Notice{
+	return a.mailLink(ctx, b, site, person.ID, folded, domain.Notice{
 		Kind: domain.MailSignInLink, Email: folded, BusinessID: member.BusinessID, Facts: map[string]string{domain.FactSite: string(site)},
-	}, folded)
+	})
 }
 
 // mailLink queues a mail with a link to a site that was asked for by anybody.
-func (a *Access) mailLink(ctx context.Context, b Browser, site domain.Site, n domain.Notice, to domain.Email) error {
+func (a *Access) mailLink(ctx context.Context, b Browser, site domain.Site, person domain.ID, to domain.Email, n domain.Notice) error {
 	// The charge is not given back: any request may fill a mailbox. It is of the exact address:
 	// another one of the same mailbox is another person, or nobody, and must not hold this one up.
-	allowance, err := a.limiter.Take(ctx,
-		ports.Bucket{Scope: "link_address", Name: at(site, b.Address), Limit: linksPerAddress},
-		ports.Bucket{Scope: "link_person", Name: at(site, digestOf(string(to))), Limit: linksPerPerson})
+	known, err := a.known(ctx, b, person)
 	if err != nil {
-		return domain.Internal(err)
+		return err
 	}
-	if !allowance.Admitted {
-		return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: allowance.RetryAfter,
-			Message: "Too many links were asked for. Wait a few minutes, and look for those that were sent: spam folders take some."}
+	name := at(site, digestOf(string(to)))
+	counted := attempts{
+		buckets: []ports.Bucket{{Scope: "link_person", Name: name, Limit: linksPerPerson}},
+		crowd:   ports.Bucket{Scope: "link_address", Name: at(site, b.Address), Limit: linksPerAddress},
+		instead: ports.Bucket{Scope: "link_crowd", Name: name + " " + b.Address, Limit: linksInCrowd},
+	}
+	if known {
+		counted = attempts{buckets: []ports.Bucket{{Scope: "link_browser", Name: name + " " + digestOf(b.Mark), Limit: linksPerPerson}}}
+	}
+	_, err = a.charge(ctx, counted)
+	var limited *domain.Error
+	if errors.As(err, &limited) && limited.Code == domain.CodeTooManySignIns {
+		limited.Message = "Too many links were asked for. Wait a few minutes, and look for those that were sent: spam folders take some."
+	}
+	if err != nil {
+		return err
 	}
 	n.Cause, n.At = a.ids.ID(domain.PrefixLink), a.clock.Now()
 	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Mails.Tell(ctx, n) })

@@ -139,3 +139,21 @@ func TestSignInLinksAreCountedByAddress(t *testing.T) {
 	wantCode(t, "one more", s.SendLink(t.Context(), browser, domain.Portal, "ama@example.com"), domain.CodeTooManySignIns)
 	wantCode(t, "another address", s.SendLink(t.Context(), browser, domain.Portal, "kofi@example.com"), "")
 }
+
+// An office has one address.
+func TestLinksThatOneAsksForShutNobodyElseOut(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	office := people.Browser{Address: "office"}
+	for i := range 40 {
+		wantCode(t, "of nobody", s.SendLink(t.Context(), office, domain.Portal, fmt.Sprintf("x%d@example.com", i)), "")
+	}
+	wantCode(t, "one for each person", s.SendLink(t.Context(), office, domain.Portal, "ama@example.com"), "")
+	wantCode(t, "and no more", s.SendLink(t.Context(), office, domain.Portal, "ama@example.com"), domain.CodeTooManySignIns)
+	office.Mark = ama.Mark
+	for range 5 {
+		wantCode(t, "in a browser of Ama's", s.SendLink(t.Context(), office, domain.Portal, "ama@example.com"), "")
+	}
+	wantCode(t, "and no more", s.SendLink(t.Context(), office, domain.Portal, "ama@example.com"), domain.CodeTooManySignIns)
+}

@@ -2,27 +2,31 @@ package people
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
-	"time"
 
 	"waybill/domain"
 	"waybill/ports"
 )
 
-// challengesPerAddress bounds the rows that an anonymous caller can make: any caller gets
-// a challenge. An office has one address.
-var challengesPerAddress = domain.RateLimit{Limit: 300, Window: 15 * time.Minute}
-
-// Passkeys are the ways in by a key that a device of a person keeps. Each takes two
-// calls: a challenge for the browser, and its answer. A challenge is stored until it is
-// answered, and right or wrong it is answered once.
+// Passkeys lets people in by a key that a device of theirs keeps. Each use takes two calls: one
+// for a challenge, and one with the browser's answer.
+//
+// A challenge within a session is stored until it is answered, and right or wrong it is answered
+// once. Anybody may ask for the challenge of a sign-in, so it is not stored: it follows from its
+// ID and the pepper of the server. It has no limit by address either, with which one person could
+// shut out a whole office. The ID is stored when the sign-in succeeds, so that no answer lets in
+// twice.
 type Passkeys struct {
 	access *Access
 	party  ports.Passkeys
+	digest ports.KeyDigester
 }
 
 // NewPasskeys makes the use cases of passkeys.
-func NewPasskeys(a *Access, p ports.Passkeys) *Passkeys { return &Passkeys{access: a, party: p} }
+func NewPasskeys(a *Access, p ports.Passkeys, d ports.KeyDigester) *Passkeys {
+	return &Passkeys{access: a, party: p, digest: d}
+}
 
 // Prompt is what a browser is asked.
 type Prompt struct {
@@ -202,29 +206,58 @@ func (k *Passkeys) change(ctx context.Context, p domain.Principal, requestID str
 	})
 }
 
-// AskToSignIn begins a sign-in at a site without naming a person: the device names one.
-func (k *Passkeys) AskToSignIn(ctx context.Context, b Browser, site domain.Site) (Prompt, error) {
-	allowance, err := k.access.limiter.Take(ctx,
-		ports.Bucket{Scope: "passkey_challenge", Name: at(site, b.Address), Limit: challengesPerAddress})
-	if err != nil {
-		return Prompt{}, domain.Internal(err)
+// AskToSignIn begins a sign-in without naming a person: the device names one.
+func (k *Passkeys) AskToSignIn() (Prompt, error) {
+	// The time in the ID is that of the clock which judges the answer, maybe in another process.
+	var id [16]byte
+	binary.BigEndian.PutUint64(id[:], uint64(k.access.clock.Now().UnixMilli())<<16) //nolint:gosec // after 1970
+	random := k.access.ids.SigningSecret()
+	copy(id[6:], random[:])
+	ceremony := domain.MakeID(domain.PrefixCeremony, id)
+	options, err := k.party.RequestOptions(k.digest.Digest(challengeOf(ceremony)), nil)
+	return Prompt{Ceremony: ceremony, Options: options}, err
+}
+
+// challengeOf returns the text whose digest is the challenge of a sign-in.
+func challengeOf(id domain.ID) string { return "waybill sign-in by passkey " + string(id) }
+
+// signInCeremony returns a ceremony of a sign-in as it is stored when it was answered, or
+// CEREMONY_OVER.
+func (k *Passkeys) signInCeremony(id domain.ID) (domain.Ceremony, error) {
+	id, err := domain.ParseID(domain.PrefixCeremony, string(id))
+	made := id.MadeAt()
+	c := domain.Ceremony{ID: id, Purpose: domain.CeremonySignIn, CreatedAt: made, ExpiresAt: made.Add(domain.CeremonyLifetime)}
+	if err != nil || !c.Open(domain.CeremonySignIn, "", k.access.clock.Now()) {
+		return c, domain.CeremonyOver()
 	}
-	if !allowance.Admitted {
-		return Prompt{}, tooManySignIns(allowance)
+	c.Challenge = k.digest.Digest(challengeOf(id))
+	return c, nil
+}
+
+// spend stores that a challenge of a sign-in was answered, or returns CEREMONY_OVER where it was
+// before.
+func spend(ctx context.Context, tx ports.Stores, c domain.Ceremony) error {
+	err := tx.Ceremonies.Insert(ctx, c)
+	if errors.Is(err, ports.ErrIDTaken) {
+		return domain.CeremonyOver()
 	}
-	return k.ask(ctx, domain.CeremonySignIn, "", func(challenge [32]byte) ([]byte, error) { return k.party.RequestOptions(challenge, nil) })
+	return err
 }
 
 // SignIn lets a person in by the answer to AskToSignIn, to the business joined first.
 // Unknown, removed, disabled, not of this site and signed wrongly are one answer.
 func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id domain.ID, answer []byte) (entered Entered, err error) {
 	_, claimed, _ := k.party.Names(answer) // an unreadable answer is refused below
-	buckets, err := k.access.passkeyGuesses(ctx, b, site, claimed)
+	counted, err := k.access.passkeyGuesses(ctx, b, site, claimed)
 	if err != nil {
 		return entered, err
 	}
-	err = k.access.attempt(ctx, func() error {
-		used, count, err := k.verify(ctx, domain.CeremonySignIn, "", id, answer)
+	err = k.access.attempt(ctx, counted, func() error {
+		ceremony, err := k.signInCeremony(id)
+		if err != nil {
+			return err
+		}
+		used, count, err := k.verify(ctx, ceremony, answer)
 		if err != nil {
 			return err
 		}
@@ -255,6 +288,9 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 			if err != nil {
 				return domain.AuditRecord{}, err
 			}
+			if err := spend(ctx, tx, ceremony); err != nil {
+				return domain.AuditRecord{}, err
+			}
 			if err := k.count(ctx, tx, used, count); err != nil {
 				return domain.AuditRecord{}, err
 			}
@@ -263,7 +299,7 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		}
 		return k.access.succeed(ctx, signedIn(bySelf, site, person.ID), func() error { return k.access.log.Change(ctx, by, change) })
-	}, buckets...)
+	})
 	return entered, refusedTo(claimed, err)
 }
 
@@ -275,12 +311,16 @@ func (k *Passkeys) Accept(ctx context.Context, b Browser, secret string, id doma
 		return entered, err
 	}
 	_, claimed, _ := k.party.Names(answer) // an unreadable answer is refused below
-	buckets, err := k.access.passkeyGuesses(ctx, b, link.Site(), claimed)
+	counted, err := k.access.passkeyGuesses(ctx, b, link.Site(), claimed)
 	if err != nil {
 		return entered, err
 	}
-	err = k.access.attempt(ctx, func() error {
-		used, count, err := k.verify(ctx, domain.CeremonySignIn, "", id, answer)
+	err = k.access.attempt(ctx, counted, func() error {
+		ceremony, err := k.signInCeremony(id)
+		if err != nil {
+			return err
+		}
+		used, count, err := k.verify(ctx, ceremony, answer)
 		if err != nil {
 			return err
 		}
@@ -288,13 +328,16 @@ func (k *Passkeys) Accept(ctx context.Context, b Browser, secret string, id doma
 			return domain.PasskeyRefused(errors.New("the passkey is of another account than the one that was invited"))
 		}
 		holds := func(ctx context.Context, tx ports.Stores, _ domain.Person) error {
+			if err := spend(ctx, tx, ceremony); err != nil {
+				return err
+			}
 			return k.count(ctx, tx, used, count)
 		}
 		return k.access.succeed(ctx, signedIn(bySelf, link.Site(), used.PersonID), func() error {
 			entered, err = k.access.enter(ctx, b, link, &proof{method: domain.SignInByPasskey, holds: holds})
 			return err
 		})
-	}, buckets...)
+	})
 	if claimed == link.PersonID {
 		return entered, refusedLink(link, err)
 	}
@@ -324,8 +367,12 @@ func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Pri
 	if err := p.OwnSignIn(); err != nil {
 		return err
 	}
-	return k.access.attempt(ctx, func() error {
-		used, count, err := k.verify(ctx, domain.CeremonyConfirm, p.Session.ID, id, answer)
+	return k.access.attempt(ctx, confirmGuesses(p), func() error {
+		ceremony, err := k.answered(ctx, domain.CeremonyConfirm, p.Session.ID, id)
+		if err != nil {
+			return err
+		}
+		used, count, err := k.verify(ctx, ceremony, answer)
 		if err != nil {
 			return err
 		}
@@ -345,34 +392,33 @@ func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Pri
 		return k.access.succeed(ctx, signedIn(confirmed, p.Site(), p.Person.ID), func() error {
 			return k.access.log.Change(ctx, p.Actor(b.RequestID), change)
 		})
-	}, confirmGuesses(p)...)
+	})
 }
 
-// verify spends the challenge and finds the passkey that answered it, with the count of
-// uses in the answer.
-func (k *Passkeys) verify(
-	ctx context.Context, purpose domain.CeremonyPurpose, session, id domain.ID, answer []byte,
-) (domain.Passkey, uint32, error) {
-	ceremony, err := k.answered(ctx, purpose, session, id)
-	if err != nil {
-		return domain.Passkey{}, 0, err
-	}
+// verify finds the passkey that answered a challenge, with the count of uses in the answer. The
+// challenge of a sign-in may have been given under a previous pepper.
+func (k *Passkeys) verify(ctx context.Context, c domain.Ceremony, answer []byte) (used domain.Passkey, count uint32, err error) {
 	credentialID, _, err := k.party.Names(answer)
 	if err != nil {
-		return domain.Passkey{}, 0, domain.PasskeyRefused(err)
+		return used, 0, domain.PasskeyRefused(err)
 	}
-	found, err := k.access.storage.Read().Passkeys.FindByCredential(ctx, credentialID)
+	used, err = k.access.storage.Read().Passkeys.FindByCredential(ctx, credentialID)
 	if errors.Is(err, domain.ErrNotFound) {
-		return found, 0, domain.PasskeyRefused(err)
+		return used, 0, domain.PasskeyRefused(err)
 	}
 	if err != nil {
-		return found, 0, err
+		return used, 0, err
 	}
-	count, err := k.party.Verify(ceremony.Challenge, answer, found)
-	if errors.Is(err, ports.ErrPasskeyRefused) {
-		err = domain.PasskeyRefused(err)
+	challenges := [][32]byte{c.Challenge}
+	if c.Purpose == domain.CeremonySignIn {
+		challenges = append(challenges, k.digest.Previous(challengeOf(c.ID))...)
 	}
-	return found, count, err
+	for _, challenge := range challenges {
+		if count, err = k.party.Verify(challenge, answer, used); !errors.Is(err, ports.ErrPasskeyRefused) {
+			return used, count, err
+		}
+	}
+	return used, 0, domain.PasskeyRefused(err)
 }
 
 // count keeps the use. A count that has not grown is that of a copy of the key; a

@@ -18,15 +18,15 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 	if err != nil {
 		return entered, err
 	}
-	buckets, err := a.passwordGuesses(ctx, b, site, person.ID, namedBy(folded, email))
+	counted, err := a.passwordGuesses(ctx, b, site, person.ID, namedBy(folded, email))
 	if err != nil {
 		return entered, err
 	}
-	err = a.attempt(ctx, func() error {
+	err = a.attempt(ctx, counted, func() error {
 		if err := a.maySignIn(ctx, site, person.ID); err != nil {
 			return err
 		}
-		caller := ports.Caller{Line: b.Address, Person: namedBy(folded, email)}
+		caller := counted.hashing(b, person.ID, member.BusinessID)
 		outdated, err := a.verify(ctx, caller, person.PasswordHash, password)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		}
 		return a.succeed(ctx, signedIn(bySelf, site, person.ID), func() error { return a.log.Change(ctx, by, change) })
-	}, buckets...)
+	})
 	return entered, refusedTo(person.ID, err)
 }
 
@@ -152,12 +152,12 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 	if err := p.OwnSignIn(); err != nil {
 		return err
 	}
-	return a.attempt(ctx, func() error {
+	return a.attempt(ctx, confirmGuesses(p), func() error {
 		person, err := a.storage.Read().Persons.Get(ctx, p.Person.ID)
 		if err != nil {
 			return err
 		}
-		if _, err := a.verify(ctx, ports.Caller{Line: string(p.Session.BusinessID), Person: string(person.ID)}, person.PasswordHash, password); err != nil {
+		if _, err := a.verify(ctx, hashingOf(p), person.PasswordHash, password); err != nil {
 			return err
 		}
 		change := func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
@@ -165,7 +165,12 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, a.clock.Now())
 		}
 		return a.succeed(ctx, signedIn(confirmed, p.Site(), p.Person.ID), func() error { return a.log.Change(ctx, p.Actor(b.RequestID), change) })
-	}, confirmGuesses(p)...)
+	})
+}
+
+// hashingOf returns in which turn a password of a session is hashed.
+func hashingOf(p domain.Principal) ports.Caller {
+	return ports.Caller{Known: true, Line: string(p.Session.BusinessID), Member: string(p.Person.ID)}
 }
 
 // mayChange answers nil where a session may set a password or add a passkey: after a fresh
@@ -205,7 +210,7 @@ func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID,
 	if err := domain.CheckPassword(password, p.Person); err != nil {
 		return err
 	}
-	hash, err := a.passwords.Hash(ctx, ports.Caller{Line: string(p.Session.BusinessID), Person: string(p.Person.ID)}, password)
+	hash, err := a.passwords.Hash(ctx, hashingOf(p), password)
 	if errors.Is(err, ports.ErrPasswordsBusy) {
 		return passwordsBusy(err)
 	}

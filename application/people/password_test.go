@@ -58,19 +58,28 @@ func TestASignInByPasswordTellsNothingOfWhyItIsRefused(t *testing.T) {
 	}
 }
 
-// People of one business who set passwords make nobody of another one wait.
-func TestAPasswordOfASessionWaitsInTheLineOfItsBusiness(t *testing.T) {
+// People of one business who set passwords make nobody of another one wait, and strangers nobody
+// who is known.
+func TestAPasswordWaitsInTheLineOfItsBusinessOrNetwork(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
 	s.setPassword(t, ama.Principal)
-	if line := s.hasher.line.Load(); line != string(s.mine) {
-		t.Errorf("a new password waits in the line %q", line)
+	known := ports.Caller{Known: true, Line: string(s.mine), Member: string(ama.Person.ID)}
+	waits := func(what string, want ports.Caller) {
+		t.Helper()
+		if got := s.hasher.caller.Swap(ports.Caller{}); got != want {
+			t.Errorf("%s waits as %+v, want %+v", what, got, want)
+		}
 	}
-	s.hasher.line.Store("")
+	waits("a new password", known)
 	wantCode(t, "confirm", s.Confirm(t.Context(), browser, ama.Principal, password), "")
-	if line := s.hasher.line.Load(); line != string(s.mine) {
-		t.Errorf("a confirmation waits in the line %q", line)
+	waits("a confirmation", known)
+	for _, b := range []people.Browser{{Address: "2001:db8:1:100::/56", Mark: ama.Mark}, {Address: "2001:db8:1:100::/56"}} {
+		_, err := s.SignIn(t.Context(), b, domain.Portal, "ama@example.com", password)
+		wantCode(t, "sign in", err, "")
+		waits("a sign-in", known)
+		known = ports.Caller{Line: "2001:db8:1::/48", Member: b.Address}
 	}
 }
 
@@ -145,14 +154,17 @@ func TestNobodyGuessesFromManyAddressesOrAtManyPersons(t *testing.T) {
 	for i := range 100 {
 		s.guess(t, people.Browser{Address: "sprayer"}, fmt.Sprintf("p%d@example.com", i), 1, domain.CodeSignInRefused)
 	}
+	// What those failures lock is nobody else at that address; only fewer guesses are left there.
+	for _, mark := range []string{"", kofi.Mark} {
+		if _, err := s.SignIn(t.Context(), people.Browser{Address: "sprayer", Mark: mark}, domain.Portal, "kofi@example.com", password); err != nil {
+			t.Errorf("Kofi at that address, with the mark %q: %v", mark, err)
+		}
+	}
+	s.guess(t, people.Browser{Address: "sprayer"}, "yaa@example.com", 2, domain.CodeSignInRefused)
 	before := s.hasher.work.Load()
 	s.guess(t, people.Browser{Address: "sprayer"}, "yaa@example.com", 1, domain.CodeTooManySignIns)
 	if s.hasher.work.Load() != before {
 		t.Error("a guess that was refused was hashed")
-	}
-	if _, err := s.SignIn(t.Context(), people.Browser{Address: "sprayer", Mark: kofi.Mark}, domain.Portal, "kofi@example.com",
-		password); err != nil {
-		t.Errorf("Kofi, in a browser of his at that address: %v", err)
 	}
 }
 
@@ -306,8 +318,7 @@ func TestAttemptsAtOneSiteLockNobodyOutOfTheOther(t *testing.T) {
 		try  func(people.Browser, domain.Site) error
 		code string // of the first one at the console
 	}{
-		"a link":      {func(b people.Browser, at domain.Site) error { return s.SendLink(t.Context(), b, at, email) }, ""},
-		"a challenge": {func(b people.Browser, at domain.Site) error { _, err := k.AskToSignIn(t.Context(), b, at); return err }, ""},
+		"a link": {func(b people.Browser, at domain.Site) error { return s.SendLink(t.Context(), b, at, email) }, ""},
 		"a passkey": {func(b people.Browser, at domain.Site) error {
 			_, err := k.SignIn(t.Context(), b, at, s.stage.IDs.ID(domain.PrefixCeremony), claim)
 			return err

@@ -21,18 +21,18 @@ type hasher struct {
 	made    string // what hashes begin with; another beginning is outdated
 	verdict error
 	work    atomic.Int64
-	line    atomic.Value // of the last caller
+	caller  atomic.Value // the last one
 }
 
 func (h *hasher) Hash(_ context.Context, c ports.Caller, password string) (string, error) {
 	h.work.Add(1)
-	h.line.Store(c.Line)
+	h.caller.Store(c)
 	return h.made + password, h.verdict
 }
 
 func (h *hasher) Verify(_ context.Context, c ports.Caller, hash, password string) (matches, outdated bool, err error) {
 	h.work.Add(1)
-	h.line.Store(c.Line)
+	h.caller.Store(c)
 	return hash != "" && hash[1:] == password, hash != "" && hash[:1] != h.made, h.verdict
 }
 

@@ -53,13 +53,13 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 
 // newConsole returns the site of the staff, which is on the operations listener.
 func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
-	n ports.Normalizer, m *pages.Metrics, log *slog.Logger) (*console.Console, error) {
+	digest ports.KeyDigester, n ports.Normalizer, m *pages.Metrics, log *slog.Logger) (*console.Console, error) {
 	streets, err := newStreets(c)
 	if err != nil {
 		return nil, err
 	}
 	party, err := passkeys.New(urls.Console)
-	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party), newCompany(u.Access, c, urls, clock)
+	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party, digest), newCompany(u.Access, c, urls, clock)
 	return console.New(u, console.Options{BaseURL: urls.Console, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
 		Mails: c.MailsAreRead(), Identifiers: ids, Customer: o.Mounted(console.BusinessAt), PortalBaseURL: urls.Portal,
 		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n, API: o.API(), Streets: streets, Metrics: m}), err

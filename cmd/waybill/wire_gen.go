@@ -243,7 +243,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	peoplePasskeys := people.NewPasskeys(peopleAccess, passkeys)
+	peoplePasskeys := people.NewPasskeys(peopleAccess, passkeys, keyDigester)
 	handling := deliveries.NewHandling(portsStorage, clockDatabase, identifiers, eventRenderer)
 	readiness := monitoring.NewReadiness(portsStorage, clockDatabase)
 	portalUseCases := portal.UseCases{
@@ -261,7 +261,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	pagesMetrics := pages.NewMetrics(registry)
 	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clockDatabase, identifiers, normalizer, proxyWatch, mainConnectionBounds, pagesMetrics, log)
-	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clockDatabase, identifiers, normalizer, pagesMetrics, log)
+	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clockDatabase, identifiers, keyDigester, normalizer, pagesMetrics, log)
 	if err != nil {
 		cleanup8()
 		cleanup7()

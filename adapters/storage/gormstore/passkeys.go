@@ -87,7 +87,7 @@ func (s passkeys) RemoveAll(ctx context.Context, person domain.ID) (int, error) 
 type ceremonies struct{ session }
 
 func (s ceremonies) Insert(ctx context.Context, c domain.Ceremony) error {
-	return s.dialect.failed("insert a challenge", ceremonyTable.insertInto(ctx, s.with(ctx), newCeremonyRow(c), "").Error)
+	return s.dialect.inserted("passkey_ceremonies", "insert a challenge", ceremonyTable.insertInto(ctx, s.with(ctx), newCeremonyRow(c), "").Error)
 }
 
 func (s ceremonies) Take(ctx context.Context, id domain.ID) (domain.Ceremony, error) {

@@ -45,6 +45,7 @@ var sqliteConstraints = map[string]string{
 	"applications.id, applications.business_id": "applications_tenant_key",
 	"pickup_locations.id":                       "pickup_locations_pkey",
 	"webhook_endpoints.id":                      "webhook_endpoints_pkey",
+	"passkey_ceremonies.id":                     "passkey_ceremonies_pkey",
 	"deliveries.application_id, deliveries.environment, deliveries.external_id": externalIDKey,
 }
 

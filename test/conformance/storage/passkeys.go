@@ -192,6 +192,13 @@ func testCeremonies(t *testing.T, b ports.Database) {
 		}
 	})
 
+	t.Run("a challenge is stored once", func(t *testing.T) {
+		c := newCeremony()
+		insert(c)
+		err := b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error { return tx.Ceremonies.Insert(ctx, c) })
+		wantError(t, "a second time", err, ports.ErrIDTaken)
+	})
+
 	t.Run("there are challenges of each purpose", func(t *testing.T) {
 		for _, purpose := range []domain.CeremonyPurpose{domain.CeremonyAdd, domain.CeremonySignIn, domain.CeremonyConfirm,
 			domain.CeremonyOIDCSignIn, domain.CeremonyOIDCConfirm, domain.CeremonyOIDCConnect} {

@@ -24,6 +24,10 @@ type AuditActor struct {
 	// OneBusiness is set for a person in a session that an operator's link opened. It is not
 	// stored.
 	OneBusiness bool
+	// Session and Role are set for a person in a session. audit.Log refuses changes once the session
+	// has ended or the person has another role. They are not stored.
+	Session ID
+	Role    Role
 }
 
 // Kind derives the kind from the ID and the business.

@@ -152,7 +152,7 @@ func (p Principal) Allows(a Act, now time.Time) error {
 // Actor returns the person as the audit log names them.
 func (p Principal) Actor(requestID string) AuditActor {
 	return AuditActor{ID: p.Person.ID, Name: p.Person.Name, BusinessID: p.Session.BusinessID, RequestID: requestID,
-		OneBusiness: p.Session.OneBusiness}
+		OneBusiness: p.Session.OneBusiness, Session: p.Session.ID, Role: p.Role}
 }
 
 // OwnSignIn returns nil, or OWN_SIGN_IN_NEEDED where an operator's link opened the session. It

@@ -5,7 +5,8 @@
 // The actor is a parameter and not a value of the context: leaving it out does not compile. A
 // person acts on behalf of one business. A change of anything else is rolled back and returns
 // domain.ErrNotFound. So a page that forgets to check the owner of a record changes nothing of
-// another customer. A refused action, and one that changes nothing, leaves no row. But
+// another customer. The transaction begins with another look at the session and role of a person:
+// whoever was put out since the request was admitted changes nothing. A refused action, and one that changes nothing, leaves no row. But
 // people.Refusals stores refused attempts of persons, joined, since anybody can fail and the log is
 // kept forever. Some changes also send mails, in the same transaction: domain.AuditNotice says
 // which. Customers' own calls are not in the log: their deliveries have timelines, and their
@@ -14,6 +15,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -37,6 +39,9 @@ func New(s ports.Storage, c ports.Clock, ids ports.Identifiers) *Log {
 func (l *Log) Change(ctx context.Context, by domain.AuditActor, fn func(ctx context.Context, tx ports.Stores) (domain.AuditRecord,
 	error)) error {
 	return l.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		if err := l.stillMay(ctx, tx, by); err != nil {
+			return err
+		}
 		record, err := fn(ctx, tx)
 		if err != nil || record.Action == "" {
 			return err
@@ -53,6 +58,20 @@ func (l *Log) Change(ctx context.Context, by domain.AuditActor, fn func(ctx cont
 		}
 		return nil
 	})
+}
+
+// stillMay returns SESSION_ENDED where the session of the actor has ended, shows another business or
+// has another role since the request was admitted.
+func (l *Log) stillMay(ctx context.Context, tx ports.Stores, by domain.AuditActor) error {
+	if by.Session == "" {
+		return nil
+	}
+	now, err := tx.Sessions.Get(ctx, by.Session)
+	if errors.Is(err, domain.ErrNotFound) ||
+		err == nil && (!now.Session.Live(l.clock.Now()) || now.Session.BusinessID != by.BusinessID || now.Role != by.Role) {
+		return domain.SessionEnded()
+	}
+	return err
 }
 
 // Entries returns up to Limit+1 entries, newest first.

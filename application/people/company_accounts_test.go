@@ -149,7 +149,7 @@ func TestAPersonConnectsTheAccountInASessionOfTheirOwn(t *testing.T) {
 	if got := s.mustCompany(t); got.Person.ID != ama.Person.ID || got.Role != domain.RoleDispatcher {
 		t.Errorf("%+v", got.Principal)
 	}
-	s.in(t, "the older session", ama)
+	ama.Principal = s.in(t, "the older session", ama) // with another role
 
 	left := begin(ama.Principal)
 	if err := s.SignOut(t.Context(), ama.Principal, "req_9"); err != nil {

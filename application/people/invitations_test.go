@@ -97,11 +97,12 @@ func TestAPersonIsCalledAsTheInvitationThatWasAcceptedSaysAndChangesIt(t *testin
 	_, err = s.Enter(t.Context(), browser, first.Secret)
 	wantCode(t, "the other invitation, which still works with a sign-in", err, domain.CodeOwnSignInToAccept)
 	wantCode(t, "it is accepted in the session", s.AcceptHere(t.Context(), browser, entered.Principal, first.Secret), "")
-	if p := s.in(t, "the session goes on", entered); p.Session.BusinessID != s.mine || p.Person.Name != "Ama Mensah" {
+	p := s.in(t, "the session goes on", entered)
+	if p.Session.BusinessID != s.mine || p.Person.Name != "Ama Mensah" {
 		t.Errorf("%+v", p)
 	}
 
-	wantCode(t, "rename", s.Rename(t.Context(), entered.Principal, "req_3", ` Ama O. Mensah\ `), "")
+	wantCode(t, "rename", s.Rename(t.Context(), p, "req_3", ` Ama O. Mensah\ `), "")
 	if p := s.in(t, "renamed", entered); p.Person.Name != `Ama O. Mensah\` || s.names(t, s.mine)["ceo@example.com"] != p.Person.Name {
 		t.Errorf("%+v", p.Person)
 	}

@@ -125,3 +125,40 @@ func TestAFailureOfTheDatabaseRefusesEverySession(t *testing.T) {
 		t.Errorf("%v: a database that is gone must not look like a wrong password", err)
 	}
 }
+
+// A request is admitted first and changes something later; the person may be put out in between.
+func TestWhoIsPutOutMeanwhileChangesNothing(t *testing.T) {
+	t.Parallel()
+	for what, putOut := range map[string]func(t *testing.T, s *scene, p domain.Principal) error{
+		"signed out": func(t *testing.T, s *scene, p domain.Principal) error {
+			return s.EndSession(t.Context(), p, "", p.Session.ID)
+		},
+		"disabled": func(t *testing.T, s *scene, p domain.Principal) error {
+			_, err := s.SetDisabled(t.Context(), command, p.Person.ID, true)
+			return err
+		},
+		"removed": func(t *testing.T, s *scene, p domain.Principal) error {
+			_, err := s.Remove(t.Context(), command, s.mine, p.Person.ID)
+			return err
+		},
+		"demoted": func(t *testing.T, s *scene, p domain.Principal) error {
+			_, err := s.SetRole(t.Context(), command, s.mine, p.Person.ID, "viewer")
+			return err
+		},
+		"idle for too long": func(_ *testing.T, s *scene, _ domain.Principal) error {
+			s.stage.Clock.GoOn(domain.SessionLifetime)
+			return nil
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+			kofi := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
+			yaa := s.enter(t, s.mine, "yaa@example.com", domain.RoleViewer)
+			wantCode(t, what, putOut(t, s, kofi.Principal), "")
+			_, err := s.SetRole(t.Context(), kofi.Actor(""), s.mine, yaa.Person.ID, "owner")
+			wantCode(t, "a change after that", err, domain.CodeSessionEnded)
+		})
+	}
+}

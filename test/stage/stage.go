@@ -190,7 +190,8 @@ func openStore(t *testing.T) (store *gormstore.Store, path string) {
 	if err := os.WriteFile(path, empty, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	store, err = gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
+	// A list waits for longer than the second of the product: a busy machine may need it.
+	store, err = gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{ListTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

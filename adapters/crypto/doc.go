@@ -31,12 +31,12 @@
 // small machine away from deliveries, and each password here has at least twelve characters and
 // is not a common one.
 //
-// At most two hashes run at a time in a process, 38 MiB in all, and only one on a machine with
-// fewer than four processors. So a flood of sign-ins takes half of a machine away from
-// deliveries and not all of it. Others wait for up to five seconds and then get
-// ports.ErrPasswordsBusy. Client addresses and, within sessions, businesses take turns, and so
-// do the persons of each. A flood delays itself, and another caller only by one hash of each
-// address and business that takes part.
+// At most two hashes of strangers run at a time in a process, 38 MiB in all, and only one on a
+// machine with fewer than four processors. So a flood of sign-ins takes half of a machine away
+// from deliveries and not all of it. As many run for callers who are known by a session or by
+// their browser: they wait for no flood of strangers. Others wait for up to five seconds and then
+// get ports.ErrPasswordsBusy. Networks of strangers and businesses of known callers take turns,
+// and so do the addresses and persons of each.
 //
 // # Secrets of webhooks
 //

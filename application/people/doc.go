@@ -51,11 +51,13 @@
 //   - Failures at a person count at one address. In a browser in which the person has
 //     signed in before they count for that browser, so that nobody at the same address locks
 //     it out. Passwords and passkeys are counted apart.
-//   - Passwords also have a bound for one person from all addresses (a botnet), and one for
-//     all persons from one address (password spraying). Where one of these is full, new
-//     browsers wait: those of that person, or those at that address. Browsers in which the
-//     person has signed in before, passkeys and links still let in. Email addresses that
-//     nobody has are counted alike.
+//   - Passwords also have a bound for one person from all addresses (a botnet). Where it is
+//     full, new browsers of that person wait. Browsers in which the person has signed in
+//     before, passkeys and links still let in.
+//   - Passwords and links have a bound for all persons from one address (password spraying).
+//     An office has one address, so nobody is shut out where that is full: each person there
+//     has two passwords and one link left. Email addresses that nobody has are counted alike.
+//   - The challenge of a passkey has no bound, since nothing is stored for it: see Passkeys.
 //   - Confirming within a session counts for the session and its person. Nobody without a
 //     session of the person has a part in it.
 //   - Links that do not exist are counted by address, for both sites together, and only where
@@ -64,7 +66,8 @@
 //   - Sign-ins that succeed are bounded by person, so that nobody with one account keeps the
 //     processor and the tables busy. Sign-in links are counted apart from the other ways:
 //     others can make links for a person.
-//   - Passwords are checked one or two at a time, and addresses take turns: ports.Passwords.
+//   - Passwords are checked one or two at a time, and networks take turns. Sessions and browsers
+//     in which the person has signed in have turns of their own: ports.Passwords.
 //
 // The counters are those of ports.RateLimiter, which bounds their memory. Their names hold
 // digests, and no email addresses.

@@ -69,6 +69,22 @@ func ParseID(p Prefix, s string) (ID, error) {
 	return ID(s), nil
 }
 
+// ParseFormID reads the ID that was drawn with a form, and returns the ID of the record that the
+// form makes when this person sends it for this business. The same form makes one record, however
+// often it is sent. Nobody can choose the ID: all but the time is a digest. It returns ErrNotFound
+// for anything else, and for an ID of the future.
+func ParseFormID(p Prefix, drawn string, person, business ID, now time.Time) (ID, error) {
+	id, err := ParseID(p, drawn)
+	if err != nil {
+		return "", err
+	}
+	if id.MadeAt().After(now.Add(time.Minute)) { // clocks of processes differ a little
+		return "", ErrNotFound
+	}
+	own := digestID(p, drawn, string(person), string(business)).Hex()
+	return ID(string(p) + id.Hex()[:12] + "7" + own[13:16] + "8" + own[17:]), nil // a UUIDv7, as others
+}
+
 // MadeAt returns the time in the ID, to the millisecond, or the zero time for a text that is no ID.
 func (id ID) MadeAt() time.Time {
 	if len(id.Hex()) != 32 {

@@ -267,14 +267,8 @@ func (p *Console) moveBulk(c *call) error {
 		return p.bulkPage(c, http.StatusUnprocessableEntity, nil, nil)
 	}
 	id := p.OnceSent(c, domain.PrefixMoveRun)
-	key := "console-" + string(id)
-	_, _, err := p.Moves.Advance(c.Ctx(), bulk.MoveOrders{Run: id, Key: key, By: c.Actor(), Items: orders, Patience: bulkPatience})
+	_, _, err := p.Moves.Advance(c.Ctx(), bulk.MoveOrders{Run: id, Key: "console-" + string(id), By: c.Actor(), Items: orders, Patience: bulkPatience})
 	p.Board.Moved()
-	if domain.HasCode(err, domain.CodeIdempotencyConflict) {
-		if run, unread := p.Moves.Run(c.Ctx(), id); unread == nil && run.Key != key { // begun by a program
-			return c.Lead(runsAt + "/" + string(id))
-		}
-	}
 	var e *domain.Error
 	switch {
 	case domain.HasCode(err, domain.CodeIdempotencyConflict):

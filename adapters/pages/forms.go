@@ -9,23 +9,28 @@ import (
 	"waybill/domain"
 )
 
-// OnceSent is the ID that a form brings for what it makes, so that it is made once; one
-// that is drawn now where it brings none.
-func (s *Site) OnceSent(c *Call, prefix domain.Prefix) domain.ID {
-	id, err := domain.ParseID(prefix, c.Form.Get("once"))
-	if err != nil {
-		id = s.o.Identifiers.ID(prefix)
-	}
-	return id
+// WholeOnce returns the ID of the record that the form makes, so that it is made once; false: the
+// form brings nothing to make it from.
+func (s *Site) WholeOnce(c *Call, prefix domain.Prefix) (domain.ID, bool) {
+	id, err := domain.ParseFormID(prefix, c.Form.Get("once"), c.Principal.Person.ID, c.Business(), s.o.Clock.Now())
+	return id, err == nil
 }
 
-// OnceShown is the ID that a form gets: that of the form that was sent, unless it is spent,
-// as with a conflict.
-func (s *Site) OnceShown(c *Call, prefix domain.Prefix, status int) string {
-	if status == http.StatusConflict {
-		return string(s.o.Identifiers.ID(prefix))
+// OnceSent is WholeOnce with an ID that is drawn now for a form that brings nothing.
+func (s *Site) OnceSent(c *Call, prefix domain.Prefix) domain.ID {
+	if id, whole := s.WholeOnce(c, prefix); whole {
+		return id
 	}
-	return string(s.OnceSent(c, prefix))
+	return s.o.Identifiers.ID(prefix)
+}
+
+// OnceShown returns what a form gets for the ID of its record: that of the form that was sent,
+// unless it is spent, as with a conflict.
+func (s *Site) OnceShown(c *Call, prefix domain.Prefix, status int) string {
+	if _, whole := s.WholeOnce(c, prefix); whole && status != http.StatusConflict {
+		return c.Form.Get("once")
+	}
+	return string(s.o.Identifiers.ID(prefix))
 }
 
 // VersionSent is as of which change of a record its form was made.

@@ -31,31 +31,24 @@ func TestASecretEndsWhenTheListSaysAndNeverByAnotherNumber(t *testing.T) {
 	}
 }
 
-func TestAFormWithAnIDThatIsTakenIsAnsweredAsOneThatWasSentWhoseEverItIs(t *testing.T) {
+func TestAFormCannotChooseTheIDOfItsRecord(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	r := s.signedIn(t, s.house, domain.RoleDeveloper)
-	answers := map[string]bool{}
-	for whose, once := range map[string]domain.ID{"one of the API": s.house.endpoint.ID, "another business's": s.other.endpoint.ID} {
-		form := newEndpointForm(s, s.house)
-		form.Set("once", string(once))
-		p := r.post("/webhooks", form)
-		_, told, _ := strings.Cut(p.body, "No second endpoint was made")
-		told, _, _ = strings.Cut(told, "</div>")
-		answers[told] = true
-		if p.status != http.StatusConflict || told == "" {
-			t.Errorf("%s: %d\n%s", whose, p.status, p.body)
-		}
-	}
 	owner := s.signedIn(t, s.house, domain.RoleOwner)
 	form := newKey(s, s.house)
-	form.Set("once", string(s.other.key[domain.Sandbox].ID))
-	if p := owner.post(s.house.keysPath(domain.Sandbox), form); p.status != http.StatusConflict ||
-		!strings.Contains(p.body, "No second key was made") {
-		t.Errorf("the key of another business: %d", p.status)
+	for what, once := range map[string]domain.ID{"its own": s.IDs.ID(domain.PrefixAPIKey), "another key's": s.other.key[domain.Sandbox].ID} {
+		form.Set("once", string(once))
+		made := s.made(t, domain.RoleOwner, form)
+		if p := owner.post(s.house.keysPath(domain.Sandbox), form); p.status != http.StatusOK || made == once {
+			t.Errorf("%s: %d", what, p.status)
+		}
+		if _, err := s.tenants.Key(t.Context(), made); err != nil {
+			t.Errorf("%s: the key has another ID: %v", what, err)
+		}
 	}
-	if len(answers) != 1 {
-		t.Errorf("the answers differ: %v", answers)
+	form.Set("once", string(domain.PrefixAPIKey)+"ffffffffffff70008000000000000000") // of the future
+	if p := owner.post(s.house.keysPath(domain.Sandbox), form); p.status != http.StatusUnprocessableEntity {
+		t.Errorf("an ID of the future: %d", p.status)
 	}
 }
 
@@ -90,14 +83,10 @@ func TestAFormThatIsSentFiveTimesMakesOneThing(t *testing.T) {
 		if got := fmt.Sprint(statuses); got != "[200 409 409 409 409]" || count() != 1 {
 			t.Errorf("%s: %s, and %d were made", at, got, count())
 		}
-		// The form below the conflict makes another one; an ID of others makes none.
+		// The form below the conflict makes another one.
 		_, form = r.post(action, form).form(t, "Create")
-		form.Set("once", string(s.other.app.ID))
-		if at != "/apps" {
-			form.Set("once", string(s.other.pickup[domain.Sandbox]))
-		}
-		if p := r.post(action, form); p.status != http.StatusConflict || count() != 1 {
-			t.Errorf("%s: the ID of another business: %d", at, p.status)
+		if p := r.post(action, form); p.status != http.StatusOK || count() != 2 {
+			t.Errorf("%s: the next form: %d", at, p.status)
 		}
 	}
 }

@@ -127,13 +127,9 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	v := keysView{
-		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), Once: p.drawKeyID(), Told: p.toldOfKeys(), PastMost: domain.MaxPastKeysListed,
+		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), Once: p.OnceShown(c, domain.PrefixAPIKey, status), Told: p.toldOfKeys(), PastMost: domain.MaxPastKeysListed,
 		BaseURL: map[domain.Environment]string{domain.Live: p.options.LiveBaseURL, domain.Sandbox: p.options.SandboxBaseURL}[e],
 		Tabs:    pages.Tabs{Label: "Environment"}, Scopes: scopesField(c), ExpiresIn: expiresField(c),
-	}
-	// With a conflict the one that was sent is spent.
-	if formIsWhole(c) && status != http.StatusConflict {
-		v.Once = c.Form.Get("once")
 	}
 	for _, other := range []struct {
 		e    domain.Environment
@@ -274,7 +270,8 @@ func (p *Portal) createKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	if !formIsWhole(c) {
+	once, whole := p.WholeOnce(c, domain.PrefixAPIKey)
+	if !whole {
 		return p.incompleteKeyForm(c)
 	}
 	scopes, lifetime, err := newKeyForm(c)
@@ -284,17 +281,11 @@ func (p *Portal) createKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	key, err := p.Tenants.IssueKeyOnce(c.Ctx(), c.Actor(), domain.ID(c.Form.Get("once")), app.ID, e, scopes, lifetime)
+	key, err := p.Tenants.IssueKeyOnce(c.Ctx(), c.Actor(), once, app.ID, e, scopes, lifetime)
 	if err != nil {
 		return p.keyConflict(c, err)
 	}
 	return p.showNewKey(c, app, key, nil)
-}
-
-// formIsWhole reports whether the form brings the ID of the key that it is to make.
-func formIsWhole(c *call) bool {
-	_, err := domain.ParseID(domain.PrefixAPIKey, c.Form.Get("once"))
-	return err == nil
 }
 
 // incompleteKeyForm shows the list with a form that is whole.
@@ -413,10 +404,11 @@ func (p *Portal) rotateKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	if !formIsWhole(c) {
+	once, whole := p.WholeOnce(c, domain.PrefixAPIKey)
+	if !whole {
 		return p.incompleteKeyForm(c)
 	}
-	key, err := p.Tenants.RotateKeyOnce(c.Ctx(), c.Actor(), domain.ID(v.Key.ID), domain.ID(c.Form.Get("once")))
+	key, err := p.Tenants.RotateKeyOnce(c.Ctx(), c.Actor(), domain.ID(v.Key.ID), once)
 	if err != nil {
 		return p.keyConflict(c, err)
 	}

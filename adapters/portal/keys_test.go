@@ -44,7 +44,7 @@ func TestAKeyIsInOneAnswerAndNowhereElse(t *testing.T) {
 	}
 	made := keys[len(keys)-1]
 	if len(made.Scopes) != 2 || made.ExpiresAt == nil || made.ExpiresAt.Sub(made.CreatedAt) != 30*24*time.Hour ||
-		string(made.ID) != form.Get("once") {
+		made.ID != s.made(t, domain.RoleOwner, form) {
 		t.Errorf("%+v", made)
 	}
 	for _, path := range []string{"/", "/apps", list, "/audit", "/people", "/account", list + "/" + string(made.ID) + "/revoke"} {
@@ -145,11 +145,11 @@ func TestRotateKeepsScopesAndLifetimeAndTheOldKeyUntilItIsRevoked(t *testing.T) 
 	action, form := r.get(list).form(t, "Create")
 	form["scopes"], form["expires_in"] = []string{"quotes:read"}, []string{"90d"}
 	r.post(action, form)
-	short := domain.ID(form.Get("once"))
+	short := s.made(t, domain.RoleOwner, form)
 	s.wait(5 * time.Minute)
 	action, form = r.get(list+"/"+string(short)+"/rotate").form(t, "Rotate")
 	rotated := r.post(action, form)
-	successor := must[domain.APIKey](t)(s.tenants.Key(t.Context(), domain.ID(form.Get("once"))))
+	successor := must[domain.APIKey](t)(s.tenants.Key(t.Context(), s.made(t, domain.RoleOwner, form)))
 	if rotated.secret() == "" || len(successor.Scopes) != 1 || successor.ExpiresAt == nil ||
 		successor.ExpiresAt.Sub(successor.CreatedAt) != 90*24*time.Hour {
 		t.Errorf("%d: %+v", rotated.status, successor)
@@ -284,7 +284,7 @@ func TestAKeyThatWasReplacedTellsOfCallsSinceThen(t *testing.T) {
 	ask := list + "/" + string(old.ID)
 	action, form := r.get(ask+"/rotate").form(t, "Rotate")
 	r.post(action, form)
-	successor := must[domain.APIKey](t)(s.tenants.Key(t.Context(), domain.ID(form.Get("once"))))
+	successor := must[domain.APIKey](t)(s.tenants.Key(t.Context(), s.made(t, domain.RoleOwner, form)))
 	if text := row(); !strings.Contains(text, "replaced by …"+successor.LastFour) {
 		t.Errorf("after the rotation:\n%s", text)
 	}

@@ -162,6 +162,12 @@ func table(*scene, house) url.Values {
 	return url.Values{"csv": {"name,address,active\nMain depot,1 Depot Road,false\nRidge,1 Ring Road,\n"}}
 }
 
+// made is the ID of the key that a form makes when the person of the role sends it.
+func (s *scene) made(t *testing.T, role domain.Role, form url.Values) domain.ID {
+	t.Helper()
+	return must[domain.ID](t)(domain.ParseFormID(domain.PrefixAPIKey, form.Get("once"), s.house.people[role].ID, s.house.business.ID, s.Clock.Now()))
+}
+
 func newKey(s *scene, _ house) url.Values {
 	return url.Values{"once": {string(s.IDs.ID(domain.PrefixAPIKey))}, "scopes": {"quotes:read"}}
 }

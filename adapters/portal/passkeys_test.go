@@ -99,7 +99,7 @@ func TestAFormSurvivesAPasskeyInPlace(t *testing.T) {
 	if made.status != http.StatusOK || made.secret() == "" {
 		t.Fatalf("%d\n%s", made.status, made.body)
 	}
-	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), domain.ID(form.Get("once")))); len(k.Scopes) != 1 {
+	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), s.made(t, domain.RoleOwner, form))); len(k.Scopes) != 1 {
 		t.Errorf("the form did not survive: %v", k.Scopes)
 	}
 }

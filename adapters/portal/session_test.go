@@ -212,7 +212,7 @@ func TestWhatTakesAFreshSignInAsksForThePasswordAndGoesOn(t *testing.T) {
 	if made.status != http.StatusOK || made.secret() == "" {
 		t.Fatalf("%d\n%s", made.status, made.body)
 	}
-	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), domain.ID(form.Get("once")))); len(k.Scopes) != 2 {
+	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), s.made(t, domain.RoleOwner, form))); len(k.Scopes) != 2 {
 		t.Errorf("the form did not survive: %v", k.Scopes)
 	}
 	// The sandbox takes no recent sign-in.

@@ -171,10 +171,7 @@ func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
 		}
 	}
 	v.Full = len(v.Endpoints) >= domain.MaxWebhookEndpoints
-	v.Once = string(p.options.Identifiers.ID(domain.PrefixWebhookEndpoint))
-	if once := c.Form.Get("once"); once != "" && status != http.StatusConflict { // with a conflict the one that was sent is spent
-		v.Once = once
-	}
+	v.Once = p.OnceShown(c, domain.PrefixWebhookEndpoint, status)
 	v.URL, v.EventTypes, v.Description = endpointFields(c, domain.WebhookEndpoint{EventTypes: []string{domain.DeliveryEvents}})
 	v.Bench = ownPages(c)
 	return p.Show(c, status, "webhooks", "Webhooks", v)
@@ -233,15 +230,15 @@ func (p *Portal) createEndpoint(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := domain.ParseID(domain.PrefixWebhookEndpoint, c.Form.Get("once")); err != nil {
-		c.Form.Del("once")
+	once, whole := p.WholeOnce(c, domain.PrefixWebhookEndpoint)
+	if !whole {
 		return p.endpointsPage(c, http.StatusUnprocessableEntity, &pages.Notice{Tone: "bad", Title: "No endpoint was made",
 			Lines: []string{"The form was incomplete: a part that its page puts in did not arrive. Send it once more from here."}})
 	}
 	form, err := endpointForm(c)
 	var made webhooks.Secret
 	if err == nil {
-		made, err = p.Endpoints.Create(c.Ctx(), c.Actor(), domain.ID(c.Form.Get("once")), t, form)
+		made, err = p.Endpoints.Create(c.Ctx(), c.Actor(), once, t, form)
 	}
 	switch {
 	case domain.HasCode(err, domain.CodeWebhookEndpointLimit):

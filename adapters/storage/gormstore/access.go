@@ -13,8 +13,8 @@ import (
 	"waybill/ports"
 )
 
-// pgAccess selects who this is, in which schema, and how many connections there may be; -1:
-// any number. The isolation is that of a statement by itself, which a pooler leaves to the role.
+// pgAccess selects the role, its schema and the limits of connections; -1 means no limit. It reads
+// the isolation of a statement outside a transaction, which a pooler leaves to the role.
 const pgAccess = `SELECT current_user AS role, COALESCE(current_schema(), '') AS schema, current_setting('transaction_isolation') AS isolation,
 	CASE WHEN r.rolsuper THEN -1 ELSE r.rolconnlimit END AS of_role, d.datname AS database,
 	CASE WHEN r.rolsuper THEN -1 ELSE d.datconnlimit END AS of_database,
@@ -22,9 +22,9 @@ const pgAccess = `SELECT current_user AS role, COALESCE(current_schema(), '') AS
 		- COALESCE(current_setting('reserved_connections', true), '0')::integer AS of_server
 FROM pg_roles r, pg_database d WHERE r.rolname = session_user AND d.datname = current_database()`
 
-// pgMissing selects the rights on tables, views and sequences that a server needs and the role
-// lacks. Rows go into partitions by the rights on the whole table. What another owner has in
-// the schema is none of ours.
+// pgMissing selects the privileges on tables, views and sequences that a server needs and the role
+// lacks. Inserts into partitions use the privileges on the whole table. It ignores relations of
+// other owners in the schema.
 const pgMissing = `SELECT string_agg(w.privilege, ', ' ORDER BY w.n) || ' ON ' || c.relname
 FROM pg_class c
 JOIN pg_class ours ON ours.oid = to_regclass('` + versionTable + `') AND ours.relowner = c.relowner AND ours.relnamespace = c.relnamespace
@@ -34,13 +34,13 @@ WHERE c.relkind IN ('r', 'p', 'v', 'S') AND NOT c.relispartition AND c.relname <
 	AND NOT CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, w.privilege) ELSE has_table_privilege(c.oid, w.privilege) END
 GROUP BY c.relname ORDER BY c.relname`
 
-// pgMakesRoom tells whether the role may make partitions of the request log, which takes the
-// rights of the owner of the tables; null: there are none yet.
+// pgMakesRoom reports whether the role may create partitions of the request log, for which it needs
+// the privileges of the owner of the tables. It returns NULL where there are no tables yet.
 const pgMakesRoom = `SELECT bool_and(pg_has_role(relowner, 'USAGE')) AND has_schema_privilege(current_schema(), 'CREATE')
 FROM pg_class WHERE oid IN (to_regclass('` + requestSuccesses + `'), to_regclass('` + requestFailures + `'), to_regclass('` + usageMinutes +
 	`'), to_regclass('` + usageHours + `'))`
 
-// Access is what the database lets the role of its URL do.
+// Access reports what the database allows the role of its URL to do; nothing on SQLite.
 func (s *Store) Access(ctx context.Context) (a ports.StorageAccess, err error) {
 	if s.dialect.dialect != goose.DialectPostgres {
 		return a, nil
@@ -78,7 +78,7 @@ func (s *Store) Access(ctx context.Context) (a ports.StorageAccess, err error) {
 	return a, err
 }
 
-// roomUntil is when the partitions of the request log end.
+// roomUntil returns the first time at which a table of the request log has no partition.
 func (s *Store) roomUntil(ctx context.Context) (until time.Time, err error) {
 	sn := session{db: s.read.WithContext(ctx), dialect: s.dialect}
 	for _, table := range requestTables {
@@ -86,7 +86,7 @@ func (s *Store) roomUntil(ctx context.Context) (until time.Time, err error) {
 		if err != nil {
 			return until, err
 		}
-		end := time.Now().UTC().Truncate(day) // no room at all
+		end := time.Now().UTC().Truncate(day) // no partition at all
 		if len(there) > 0 {
 			end = there[len(there)-1].day.Add(day)
 		}
@@ -97,13 +97,13 @@ func (s *Store) roomUntil(ctx context.Context) (until time.Time, err error) {
 	return until, nil
 }
 
-// daysPrepared is for how many days ahead PrepareRequests makes partitions: for a month, since
-// each is a table that every list of the request log looks at.
+// daysPrepared limits for how many days ahead PrepareRequests creates partitions. A month is
+// enough: each is a table that every list of the request log reads.
 const daysPrepared = 31
 
-// PrepareRequests makes room in the request log of a Postgres for daysPrepared, as its owner: the
-// role of the servers may not be allowed to. It drops partitions of the past that are empty, which
-// such a role leaves behind. A role that is not allowed to either makes nothing.
+// PrepareRequests creates partitions of the request log on Postgres for daysPrepared days, as their
+// owner: the role of the servers may lack that privilege. It drops empty partitions of the past,
+// which such a role leaves behind. If its own role lacks the privilege, it changes nothing.
 func PrepareRequests(ctx context.Context, url string) error {
 	return withProvider(ctx, url, func(e *dialect, db *sql.DB, _ *goose.Provider) error {
 		if e.dialect != goose.DialectPostgres {
@@ -126,7 +126,7 @@ func PrepareRequests(ctx context.Context, url string) error {
 	})
 }
 
-// dropEmptyPartitions drops those of days for which nothing is written any more.
+// dropEmptyPartitions drops empty partitions of days for which nothing is written any more.
 func (s *Store) dropEmptyPartitions(ctx context.Context) error {
 	sn := session{db: s.write.WithContext(ctx), dialect: s.dialect}
 	for _, table := range requestTables {
@@ -153,8 +153,8 @@ func (s *Store) dropEmptyPartitions(ctx context.Context) error {
 	return nil
 }
 
-// emptyPartition deletes the rows of a day where the role may not drop the table of it, by ten
-// minutes at a time.
+// emptyPartition deletes the rows of a day, ten minutes at a time, where the role may not drop the
+// partition.
 func (s *Store) emptyPartition(ctx context.Context, p partition) error {
 	column, bound := "id", func(t time.Time) any { return firstIDAt(t) }
 	table := strings.TrimSuffix(p.name, "_"+p.day.Format(dayFormat))

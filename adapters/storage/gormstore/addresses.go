@@ -53,8 +53,8 @@ func (s recipients) Addresses(ctx context.Context, t domain.Tenant, recipient do
 	return all(rows, (*addressRow).domain), s.dialect.failed("list addresses", err)
 }
 
-// AddAddress holds the recipient's row while it looks and counts, so that of
-// two the second sees what the first did.
+// AddAddress locks the recipient's row before it searches and counts. So the second of two calls
+// sees what the first stored.
 func (s recipients) AddAddress(ctx context.Context, t domain.Tenant, a domain.Address) (domain.Address, bool, error) {
 	key, err := lookup(domain.PrefixRecipient, a.RecipientID)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s recipients) AddAddress(ctx context.Context, t domain.Tenant, a domain.Ad
 	return a, true, nil
 }
 
-// countAddress makes room for one more address, or refuses where there is none.
+// countAddress counts one more address of a recipient, or returns TooManyAddresses.
 func (s recipients) countAddress(ctx context.Context, t domain.Tenant, recipient rowID) error {
 	result := s.with(ctx).Exec("UPDATE recipients SET address_count = address_count + 1"+
 		" WHERE id = ? AND business_id = ? AND environment = ? AND address_count < ?",

@@ -11,14 +11,13 @@ import (
 	"waybill/ports"
 )
 
-// Names of constraints that tell one refusal from another.
+// The names of constraints show which value was taken.
 const (
 	referenceKey  = "deliveries_reference_key"
 	externalIDKey = "deliveries_external_id_key"
 )
 
-// Book stores a created delivery together with others that come at the same
-// time, or by itself: in one transaction in any case.
+// Book stores a new delivery in one transaction, alone or with others that arrive at the same time.
 func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 	ctx, cancel := context.WithTimeout(ctx, ports.BookingBudget-leastToEnd)
 	defer cancel()
@@ -34,9 +33,9 @@ func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 	return s.booked(ctx, w, func(b booking) error { return b.store(ctx, e) })
 }
 
-// BookRun stores the first bookings in one transaction, and returns how many: up
-// to one that is malformed, needs a row that counts as held, or claims the same
-// key, external ID or recipient as an earlier one.
+// BookRun stores the first bookings in one transaction and returns how many. It stops at a booking
+// that is malformed, needs a row that counts as held, or claims the same key, external ID or
+// recipient as an earlier one.
 func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, ports.BookingBudget-leastToEnd)
 	defer cancel()
@@ -55,7 +54,7 @@ func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, 
 	return s.dialect.storeRun(ctx, s, run)
 }
 
-// entry is a booking on its way into the tables.
+// entry holds a booking on its way into the tables.
 type entry struct {
 	ports.BookingWrite
 	row deliveryRow
@@ -69,20 +68,20 @@ func newEntry(w ports.BookingWrite) (*entry, error) {
 	return &entry{BookingWrite: w, row: row}, err
 }
 
-// booked runs the work in one transaction.
+// booked runs work in one transaction.
 func (s *Store) booked(ctx context.Context, w ports.BookingWrite, work func(booking) error) error {
 	return s.transactOn(ctx, s.held(w), func(sn session) error {
 		return work(booking{session: sn, tenant: w.Delivery.Tenant})
 	})
 }
 
-// booking is the work of one transaction of Book.
+// booking holds the session and the tenant of one transaction of Book.
 type booking struct {
 	session
 	tenant domain.Tenant
 }
 
-// store takes the parts of a booking one after the other.
+// store stores the parts of a booking one after the other.
 func (b booking) store(ctx context.Context, e *entry) error {
 	for _, p := range parts {
 		if !p.needed(e) {
@@ -130,8 +129,8 @@ func (b booking) fillName(ctx context.Context, e *entry) error {
 	return recipients{b.session}.fillName(ctx, b.tenant, e.Recipient)
 }
 
-// firstRecipientRow is the row of a new recipient. The address is counted here,
-// where it costs no statement.
+// firstRecipientRow returns the row of a new recipient. It counts the address here, where that
+// costs no statement.
 func firstRecipientRow(w ports.BookingWrite) recipientRow {
 	row := newRecipientRow(w.Delivery.Tenant, w.Recipient)
 	if w.NewAddress {
@@ -140,8 +139,8 @@ func firstRecipientRow(w ports.BookingWrite) recipientRow {
 	return row
 }
 
-// countAddress refuses an address beyond the limit, unless another request has
-// just added this very one: then the booking is made again with it.
+// countAddress refuses an address beyond the limit. If another request has just added the same
+// address, it returns ErrDirectoryChanged, so that the booking is retried with that one.
 func (b booking) countAddress(ctx context.Context, e *entry) error {
 	if err := b.reachRecipient(e); err != nil {
 		return err
@@ -188,7 +187,8 @@ func (b booking) insertEvent(ctx context.Context, e *entry) error {
 	return b.addEvent(ctx, b.tenant, e.Event)
 }
 
-// inserted turns an insert that met an existing record into its error.
+// inserted returns the error of an insert, which is ErrDirectoryChanged if it met an existing
+// record.
 func (b booking) inserted(what string, result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrDirectoryChanged

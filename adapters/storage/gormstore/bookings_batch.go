@@ -11,26 +11,25 @@ import (
 	"waybill/ports"
 )
 
-// A commit costs the same whether it holds one booking or sixty-four, and so does the
-// way to the database and back. Bookings that arrive during a commit are therefore stored
-// by the next one, all in one transaction (a group commit).
+// A commit costs the same whether it holds one booking or sixty-four, and so does a round trip to
+// the database. So the bookings that arrive during a commit are stored by the next one, all in one
+// transaction (a group commit).
 //
-// Batching changes nothing but speed. A booking that cannot be stored is left out of
-// its batch and tried by itself, which gives its error. Two bookings that claim the
-// same thing are not in one batch.
+// Batching changes nothing but speed. A booking that cannot be stored is removed from its batch and
+// stored alone, which returns its error. Two bookings that claim the same value are not in one
+// batch.
 
 const (
-	// mostWaited is how long a booking may wait for its batch, and batchBudget how long
-	// that may take. Together with the end of a COMMIT that was begun in time they
-	// are ports.BookingBudget.
+	// mostWaited limits how long a booking waits for its batch, and batchBudget how long the batch
+	// takes. With the end of a COMMIT that began in time they add up to ports.BookingBudget.
 	mostWaited  = time.Second
 	batchBudget = ports.BookingBudget - mostWaited - leastToEnd
 	mostBooked  = 64 // in one transaction
 )
 
-// bookingBatches are the rules of batches of bookings; writers is how many are stored
-// at a time. Two small batches cost more than a large one: a second writer pays where
-// half a batch waits, or where batches are small anyway.
+// bookingBatches returns the options of batches of bookings; writers limits how many are stored at
+// a time. Two small batches cost more than a large one. So a second writer pays off where half a
+// batch waits, or where batches are small anyway.
 func bookingBatches(writers int) batch.Options {
 	return batch.Options{
 		Size:     mostBooked,
@@ -40,8 +39,7 @@ func bookingBatches(writers int) batch.Options {
 		Few:      4,
 		Budget:   batchBudget,
 		MaxWait:  mostWaited,
-		// Where the writers hang on dead connections, a booking takes another one by
-		// itself.
+		// Where the writers hang on dead connections, a booking uses another connection alone.
 		Stall: time.Second,
 		Once:  true,
 	}
@@ -56,9 +54,9 @@ func newBookings(store func(ctx context.Context, entries []*entry) []error, writ
 	return b
 }
 
-// bookTogether stores a booking in a batch. batch.ErrAlone tells that it has to be
-// stored by itself. Once its batch is under way, the outcome is told even where ctx is
-// cancelled meanwhile; when the deadline of ctx passes, it is unknown.
+// bookTogether stores a booking in a batch. It returns batch.ErrAlone where the booking must be
+// stored alone. Once its batch has begun, it returns the outcome even if ctx is cancelled. If the
+// deadline of ctx passes, the outcome is unknown.
 func (s *Store) bookTogether(ctx context.Context, e *entry) error {
 	err := s.bookings.Do(ctx, e)
 	switch {
@@ -76,7 +74,7 @@ func notBooked(ctx context.Context) error {
 	return fmt.Errorf("not booked: %w", whyEnded(ctx))
 }
 
-// claims is the values in a batch that may exist only once.
+// claims holds the values in a batch that must be unique.
 type claims map[claim]struct{}
 
 type claim struct {
@@ -86,7 +84,7 @@ type claim struct {
 	value string
 }
 
-// add adds the claims of a booking, or none of them if one is taken.
+// add adds the claims of a booking. It adds none and returns false if one is taken.
 func (c claims) add(w ports.BookingWrite) bool {
 	t, all := w.Delivery.Tenant, make([]claim, 0, 4)
 	if w.Key.Key != "" {

@@ -16,8 +16,8 @@ type columns struct {
 	gather    []func(rows reflect.Value) any
 }
 
-// columnsOf prepares the INSERT of a table; end is appended to it. It panics where a field has no array, which is a
-// mistake in the row type.
+// columnsOf prepares the INSERT of a table and appends end to it. It panics where a field has no
+// array, which is a mistake in the row type.
 func columnsOf(t table, end string) columns {
 	var c columns
 	names, arrays := make([]string, len(t.fields)), make([]string, len(t.fields))

@@ -6,27 +6,26 @@ import (
 	"strings"
 )
 
-// part is one kind of row that a booking stores.
+// part describes one kind of row that a booking stores.
 type part struct {
 	name   string
 	needed func(*entry) bool
-	// order is that in which a batch takes the rows of this part, so that no two batches
-	// wait for each other.
+	// order sorts the rows of this part in a batch, so that no two batches wait for each other.
 	order func(a, b *entry) int
 
 	alone func(b booking, ctx context.Context, e *entry) error
-	// together stores the part of these entries of a batch, in their order.
+	// together stores this part of the given entries of a batch, in their order.
 	together func(b *pgBatch, t *pgTry, of []int) error
 }
 
-// parts decide what a booking stores, and in which order: alike for one that is stored
-// by itself, on either database, and for a batch on Postgres.
+// parts lists what a booking stores, and in which order. A booking stored alone, on either
+// database, and a batch on Postgres use the same list.
 //
-// First of all the key, or the lease of the bulk: of two requests with one key the second
-// waits here, and must not meet the first's external_id before it learns whose that was.
-// Simulations are counted before any row that others may wait for: many starts queue
-// there. A recipient that exists and does not change is left to the foreign key of the
-// delivery, which includes the tenant.
+// The key, or the lease of the bulk, comes first. The second of two requests with one key waits
+// here. It must not meet the first's external_id before it learns whose that was. Simulations are
+// counted before any row that others may wait for, since many starts queue there. A recipient that
+// exists and does not change is checked by the foreign key of the delivery, which includes the
+// tenant.
 //
 //nolint:gochecknoglobals // a table
 var parts = []part{
@@ -44,8 +43,8 @@ var parts = []part{
 	{"event", always, byExternalID, booking.insertEvent, (*pgBatch).addEvents},
 }
 
-// Where another booking stored the same recipient or address first: its row stays, and
-// the booking is made again with it.
+// If another booking stored the same recipient or address first, its row stays, and the booking is
+// retried with it.
 const (
 	onKnownRecipient = " ON CONFLICT (business_id, environment, phone_number) DO NOTHING"
 	onKnownAddress   = " ON CONFLICT DO NOTHING"
@@ -69,8 +68,7 @@ func byPhone(a, b *entry) int {
 		cmp.Compare(a.Recipient.PhoneNumber, b.Recipient.PhoneNumber))
 }
 
-// byExternalID is the order of the values that other bookings may claim at the
-// same moment.
+// byExternalID sorts by the values that other bookings may claim at the same moment.
 func byExternalID(a, b *entry) int {
 	return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment),
 		strings.Compare(a.Delivery.ExternalID, b.Delivery.ExternalID))

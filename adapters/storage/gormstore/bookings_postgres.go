@@ -11,12 +11,11 @@ import (
 	"waybill/ports"
 )
 
-// storeBatchOnPostgres stores bookings by one statement per table, all of which go to
-// the server at once. Where one of the bookings fails the transaction is rolled back,
-// and another one stores the others. The booking that waits for a row of another
-// transaction is searched for in one half of the businesses and then in the other.
-// After a failure that names no booking, such as a refused value or a lost connection,
-// each is stored by itself.
+// storeBatchOnPostgres stores bookings by one statement per table and sends all statements at once.
+// If one of the bookings fails, it rolls back and stores the others in another transaction. It
+// finds a booking that waits for a row of another transaction by storing one half of the businesses
+// and then the other. After a failure that names no booking, such as a refused value or a lost
+// connection, each is stored alone.
 func storeBatchOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
 	outcomes := make([]error, len(entries))
 	all := make([]int, len(entries))
@@ -27,7 +26,7 @@ func storeBatchOnPostgres(ctx context.Context, s *Store, entries []*entry) []err
 	return outcomes
 }
 
-// storeSome stores the entries that are left, and tells the outcome of each.
+// storeSome stores the entries that are left, and sets the outcome of each.
 func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*entry, left []int, outcomes []error) {
 	for len(left) > 0 {
 		b := &pgBatch{entries: make([]*entry, len(left))}
@@ -73,8 +72,8 @@ func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*en
 	}
 }
 
-// halves are the entries of one half of the businesses and of the other, which is
-// empty where there is only one.
+// halves splits the entries by business into two halves. The second is empty if there is only one
+// business.
 func halves(entries []*entry, of []int) (half, other []int) {
 	seen := map[rowID]int{}
 	for _, e := range of {
@@ -98,7 +97,7 @@ func (s *Store) storeOnce(ctx context.Context, wait time.Duration, b *pgBatch) e
 	return s.repeat(ctx, n, func(sn session) error { return b.store(ctx, sn) })
 }
 
-// storeRunOnPostgres stores fewer where one of them fails.
+// storeRunOnPostgres stores bookings up to the first one that fails.
 func storeRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, error) {
 	for len(entries) > 0 {
 		b := &pgBatch{entries: entries}
@@ -114,16 +113,15 @@ func storeRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, e
 	return 0, nil
 }
 
-// errIncomplete tells that some bookings of a batch were not stored.
+// errIncomplete means that some bookings of a batch were not stored.
 var errIncomplete = errors.New("a batch is incomplete")
 
-// aboutRows tells a failure of the rows or their locks from a failure of the
-// database.
+// aboutRows reports whether a failure is about rows or their locks, not about the database.
 func aboutRows(err error) bool {
 	return isPg(err, pgForeignKeyViolation, pgUniqueViolation, pgCheckViolation, pgLockNotAvailable, pgDeadlockDetected,
 		pgSerializationFailure)
 }
 
-// statementGone tells that the session has lost its prepared statements, or that
-// the tables have changed.
+// statementGone reports whether the session has lost its prepared statements, or the tables have
+// changed.
 func statementGone(err error) bool { return isPg(err, pgStatementUnknown, pgPlanOutdated) }

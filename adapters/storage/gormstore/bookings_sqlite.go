@@ -10,8 +10,8 @@ import (
 	"waybill/ports"
 )
 
-// storeBatchOnSQLite stores one booking after the other: the cost of a commit here is the
-// wait for the disk, and that is shared.
+// storeBatchOnSQLite stores one booking after the other. A commit on SQLite costs the wait for the
+// disk, which the whole batch shares.
 func storeBatchOnSQLite(ctx context.Context, s *Store, entries []*entry) []error {
 	var outcomes []error
 	err := s.bookOnSQLite(ctx, func(sn session, book bookOne) error {
@@ -33,7 +33,7 @@ func storeBatchOnSQLite(ctx context.Context, s *Store, entries []*entry) []error
 	return batch.Same(len(entries), err)
 }
 
-// storeRunOnSQLite ends with the first refusal.
+// storeRunOnSQLite stores bookings up to the first refusal.
 func storeRunOnSQLite(ctx context.Context, s *Store, entries []*entry) (n int, err error) {
 	err = s.bookOnSQLite(ctx, func(sn session, book bookOne) error {
 		n = 0
@@ -56,18 +56,17 @@ func storeRunOnSQLite(ctx context.Context, s *Store, entries []*entry) (n int, e
 	return n, nil
 }
 
-// bookOne stores a booking. It tells a refusal, which leaves nothing behind, from a
-// failure.
+// bookOne stores a booking. It separates a refusal, which leaves nothing behind, from a failure.
 type bookOne func(sn session, e *entry) (refusal, err error)
 
-// errRefused tells that a booking was refused where it leaves something behind.
+// errRefused means that a booking was refused after it may have left something behind.
 var errRefused = errors.New("a booking was refused")
 
-// bookOnSQLite runs the work in one transaction. Few bookings are refused, and a savepoint
-// before each would have SQLite copy every page that it changes, and write what it has
-// of the index of texts. So there are none, unless one is refused: then the work is done
-// again with them. A booking is not cancelled, which would cost a goroutine for each
-// statement: the batch is, between two of them.
+// bookOnSQLite runs the work in one transaction, without savepoints, since few bookings are
+// refused. A savepoint before each booking would make SQLite copy every page that it changes and
+// write its pending full-text index. If one is refused, the work runs again with savepoints. No
+// booking is cancelled, which would cost a goroutine for each statement. The batch is cancelled
+// between two bookings.
 func (s *Store) bookOnSQLite(ctx context.Context, work func(session, bookOne) error) error {
 	steady := context.WithoutCancel(ctx)
 	err := s.transact(ctx, func(sn session) error {
@@ -90,8 +89,8 @@ func (s *Store) bookOnSQLite(ctx context.Context, work func(session, bookOne) er
 	})
 }
 
-// bookBehindSavepoint tells a refusal, which leaves nothing behind, from a
-// failure, which may have ended the transaction.
+// bookBehindSavepoint stores a booking after a savepoint. It separates a refusal, which leaves
+// nothing behind, from a failure, which may have ended the transaction.
 func (s session) bookBehindSavepoint(ctx context.Context, e *entry) (refusal, err error) {
 	if err := s.with(ctx).Exec("SAVEPOINT booking").Error; err != nil {
 		return nil, fmt.Errorf("begin a booking: %w", err)
@@ -113,7 +112,7 @@ func (s session) bookBehindSavepoint(ctx context.Context, e *entry) (refusal, er
 	return refusal, nil
 }
 
-// refused tells what Book may answer, from failures of the database.
+// refused reports whether Book may return the error as a refusal, not as a failure of the database.
 func refused(err error) bool {
 	var e *domain.Error
 	if errors.As(err, &e) {

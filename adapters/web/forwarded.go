@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/web/server"
 )
 
 const forwardedFor = "X-Forwarded-For"
@@ -16,39 +18,9 @@ func readForwardedFor(c *gin.Context) {
 	if len(lines) == 0 {
 		return
 	}
-	if known := forwardedAddresses(lines); len(known) > 0 {
-		c.Request.Header[forwardedFor] = []string{strings.Join(known, ",")}
+	if known := server.ForwardedAddresses(lines); len(known) > 0 {
+		c.Request.Header[forwardedFor] = []string{strings.Join(Each(known, netip.Addr.String), ",")}
 	} else {
 		delete(c.Request.Header, forwardedFor)
 	}
-}
-
-// forwardedAddresses returns the addresses after the last invalid entry, such as unknown. Each
-// proxy appends to the list, so those are newer.
-func forwardedAddresses(lines []string) (known []string) {
-	for entry := range strings.SplitSeq(strings.Join(lines, ","), ",") {
-		if entry = strings.TrimSpace(entry); entry == "" {
-			continue
-		}
-		if address, ok := forwardedAddress(entry); ok {
-			known = append(known, address.String())
-		} else {
-			known = nil
-		}
-	}
-	return known
-}
-
-// forwardedAddress reads one entry: an address, optionally with a port or a zone, and with or
-// without quotes and brackets.
-func forwardedAddress(entry string) (netip.Addr, bool) {
-	entry = strings.Trim(entry, `"`)
-	if with, err := netip.ParseAddrPort(entry); err == nil {
-		return with.Addr().Unmap().WithZone(""), true
-	}
-	if inside, ok := strings.CutPrefix(entry, "["); ok {
-		entry = strings.TrimSuffix(inside, "]")
-	}
-	address, err := netip.ParseAddr(entry)
-	return address.Unmap().WithZone(""), err == nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,7 +57,7 @@ func (w *ProxyWatch) Around(next http.Handler) http.Handler {
 func (w *ProxyWatch) look(r *http.Request) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	address := peer.Addr().Unmap().WithZone("")
-	if err != nil || slices.ContainsFunc(w.trusted, func(p netip.Prefix) bool { return p.Contains(address) }) {
+	if err != nil || contained(w.trusted, address) {
 		return
 	}
 	w.seen.Inc()
@@ -73,4 +74,38 @@ func (w *ProxyWatch) look(r *http.Request) {
 			"to its network",
 			"client_network", domain.ClientNetwork(address.String()))
 	}
+}
+
+func contained(networks []netip.Prefix, address netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(address) })
+}
+
+// ForwardedAddresses returns the addresses in the lines of X-Forwarded-For after the last invalid
+// entry, such as unknown. Each proxy appends to the list, so those are newer.
+func ForwardedAddresses(lines []string) (known []netip.Addr) {
+	for entry := range strings.SplitSeq(strings.Join(lines, ","), ",") {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		if address, ok := forwardedAddress(entry); ok {
+			known = append(known, address)
+		} else {
+			known = nil
+		}
+	}
+	return known
+}
+
+// forwardedAddress reads one entry: an address, optionally with a port or a zone, and with or
+// without quotes and brackets.
+func forwardedAddress(entry string) (netip.Addr, bool) {
+	entry = strings.Trim(entry, `"`)
+	if with, err := netip.ParseAddrPort(entry); err == nil {
+		return with.Addr().Unmap().WithZone(""), true
+	}
+	if inside, ok := strings.CutPrefix(entry, "["); ok {
+		entry = strings.TrimSuffix(inside, "]")
+	}
+	address, err := netip.ParseAddr(entry)
+	return address.Unmap().WithZone(""), err == nil
 }

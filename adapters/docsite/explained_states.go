@@ -127,6 +127,8 @@ var stateErrors = []explanation{
 			"Another change of the same record has not ended yet: an import of many, or one that was cut off and ends by itself within seconds.",
 			"A page of a list, a search or the feed would take the database more than a second: ask for less, such as a shorter time or " +
 				"another filter.",
+			"Too many requests, of your address or of all, are sending their bodies slowly. This one was not read: send each body at once, " +
+				"and fewer at a time.",
 		},
 		todo: []string{
 			"Wait as long as `Retry-After` says, then send the same request again. With its `Idempotency-Key` you get the answer of the first one " +

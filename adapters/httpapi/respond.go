@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"waybill/adapters/web"
+	"waybill/adapters/web/server"
 	"waybill/application/idempotency"
 	"waybill/domain"
 )
@@ -99,7 +100,7 @@ func (a *API) fail(c *call, err error) {
 	e := web.ErrorOf(err)
 	forced := errors.Is(err, errForced) // the client asked for it, so it is not a failure
 	switch {
-	case forced, errors.Is(err, errStopping): // nothing is broken
+	case forced, errors.Is(err, errStopping), errors.Is(err, server.ErrBodiesArriving): // nothing is broken
 	case e.Kind == domain.KindInternal:
 		a.Log.ErrorContext(c.Request.Context(), "request failed", c.requestID.LogAttr(),
 			"route", c.FullPath(), "application_id", string(c.tenant.ApplicationID), "error", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/adapters/web"
+	"waybill/adapters/web/server"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -67,8 +68,8 @@ func (a *API) refuse(c *call, err error) {
 		e = &domain.Error{Kind: domain.KindUnavailable, RetryAfter: goneFor,
 			Message: "The database took too long; nothing was changed. Send the same request again in a few seconds, or less at once."}
 	default:
-		if e = web.ErrorOf(err); e.Kind != domain.KindUnavailable {
-			break
+		if e = web.ErrorOf(err); e.Kind != domain.KindUnavailable || errors.Is(err, server.ErrBodiesArriving) {
+			break // no dependency failed; the server counts bodies that it refuses
 		}
 		a.unavailable(c, err)
 		switch {

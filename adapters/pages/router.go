@@ -17,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"waybill/adapters/web"
+	"waybill/adapters/web/server"
 	"waybill/domain"
 )
 
@@ -160,7 +161,14 @@ func (c *Call) large() bool {
 // takeForm reads the form of a call, or answers that it cannot be read.
 func (s *Site) takeForm(c *Call) error {
 	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, c.mostForm)
-	if err := c.readForm(); err != nil || !readable(c.Request.PostForm) {
+	err := c.readForm()
+	if errors.Is(err, server.ErrBodiesArriving) {
+		c.Header("Retry-After", "1")
+		s.Notice(c, http.StatusServiceUnavailable, Notice{Tone: "bad", Title: "The form could not be taken at the moment",
+			Lines: []string{"Too many forms are being sent. Nothing was changed; send it again in a few seconds."}})
+		return ErrAnswered
+	}
+	if err != nil || !readable(c.Request.PostForm) {
 		s.Notice(c, http.StatusBadRequest, Notice{Tone: "bad", Title: "The form could not be read",
 			Lines: []string{"Open the page again and send it once more."}})
 		return ErrAnswered

@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
+	"waybill/adapters/web/server"
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/test/stage"
@@ -297,6 +299,20 @@ func TestABrowserThatHasLeftIsNoFailureOfOurs(t *testing.T) {
 	s.processes[0].portal.Handler().ServeHTTP(w, req)
 	if w.Code != http.StatusServiceUnavailable || w.Body.Len() > 0 || s.log.String() != "" {
 		t.Errorf("%d %q, and the log has %s", w.Code, w.Body, s.log.String())
+	}
+}
+
+func TestAFormThatHasNoPlaceToArriveIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for _, kind := range []string{"application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/signin", iotest.ErrReader(server.ErrBodiesArriving))
+		req.Header.Set("Content-Type", kind)
+		w := httptest.NewRecorder()
+		s.processes[0].portal.Handler().ServeHTTP(w, req)
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "send it again") {
+			t.Errorf("%s: %d %v\n%s", kind, w.Code, w.Header(), w.Body)
+		}
 	}
 }
 

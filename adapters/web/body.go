@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"waybill/adapters/web/server"
 	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
@@ -85,6 +87,10 @@ func readAll(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error)
 	switch {
 	case errors.As(err, &over):
 		return nil, tooLarge(most)
+	case errors.Is(err, server.ErrBodiesArriving):
+		return nil, &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Second, Err: err,
+			Message: "Too many requests are sending their bodies at the moment, so this one was not read. Nothing was changed; " +
+				"send the same request again in a few seconds."}
 	case err != nil:
 		e := malformed("The body did not arrive whole. Send the request again.", nil)
 		e.Err = err

@@ -6,7 +6,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
+	"time"
 
+	"waybill/adapters/web/server"
 	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
@@ -101,6 +104,19 @@ func TestATextIsReadAsItIs(t *testing.T) {
 	_, err = ReadText(httptest.NewRecorder(), posted(t, table, "Content-Type", "text/csv", "Content-Encoding", "gzip"), "text/csv", 64)
 	if got := codeOf(err); got != CodeUnsupportedMediaType {
 		t.Fatalf("codeOf(err): %q, want UNSUPPORTED_MEDIA_TYPE", got)
+	}
+}
+
+func TestABodyThatHasNoPlaceToArriveIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", iotest.ErrReader(server.ErrBodiesArriving))
+	r.Header.Set("Content-Type", "text/csv")
+	_, asJSON := Body{Most: 64}.Read(httptest.NewRecorder(), r)
+	_, asText := ReadText(httptest.NewRecorder(), r, "text/csv", 64)
+	for _, err := range []error{asJSON, asText} {
+		if e := ErrorOf(err); Status(e.Kind) != http.StatusServiceUnavailable || e.Code != domain.CodeServiceUnavailable || e.RetryAfter != time.Second {
+			t.Errorf("%v, want SERVICE_UNAVAILABLE for a second", err)
+		}
 	}
 }
 

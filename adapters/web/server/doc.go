@@ -16,14 +16,20 @@
 //     move the queue into the kernel.
 //   - One network (/56 of IPv6) holds at most half of the connections. That does not apply to
 //     trusted proxies, behind which all clients have one address, nor to this machine.
+//   - A proxy that passes bodies on as they come holds a connection for as long as one drips.
+//     So bodies that are arriving have half as many places as there are connections, and those
+//     of one client address (X-Forwarded-For) a thirty-second, at least 16. A body that finds
+//     none is not read. One that has arrived already needs its place for microseconds.
+//   - A response does not wait for a body that its handler did not read to the end. What has
+//     not arrived within a quarter of a second is not read, and the connection is closed.
 //   - A server that shuts down answers the requests that have reached it. Closing a listener
 //     makes the kernel reset the connections that wait to be accepted, and net/http drops a
 //     request that it reads after its Shutdown was called. So Shutdown first accepts until
 //     none waits, and waits until a handler has each request that arrived. A default delay of
 //     one second was rejected: requests at its end would be lost anyway, and each restart
 //     would take longer.
-//   - Discarding has a limit too. Beyond it a connection is closed as if this package did not
-//     exist: its response may be lost, and nothing else is.
+//   - Discarding has a limit too, at most a quarter of the connections. Beyond it a connection
+//     is closed as if this package did not exist: its response may be lost, and nothing else is.
 //
 // # Process
 //

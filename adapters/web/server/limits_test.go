@@ -158,39 +158,129 @@ func TestOneNetworkHoldsHalfOfThePlaces(t *testing.T) {
 	}
 }
 
+// The server reads bodies here, of which those of one client may arrive 16 at a time, and 32 in
+// all. Each slow one has begun to arrive, as the handler has read of it.
+func TestBodiesThatDripTakeAShareOfTheConnections(t *testing.T) {
+	t.Parallel()
+	const most, each = 64, 16
+	begun := make(chan struct{})
+	registry := prometheus.NewRegistry()
+	address := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			return
+		}
+		_, err := io.ReadFull(r.Body, make([]byte, 1))
+		if err == nil {
+			if r.Header.Get("Slow") != "" {
+				begun <- struct{}{}
+			}
+			_, err = io.ReadAll(r.Body)
+		}
+		if errors.Is(err, server.ErrBodiesArriving) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}), server.Options{Name: "portal", Most: most, Metrics: server.NewMetrics(registry),
+		Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}})
+	send := func(request string) net.Conn {
+		c := dial(t, address)
+		_, _ = io.WriteString(c, request)
+		return c
+	}
+	slow := func(client string) net.Conn {
+		c := send("POST / HTTP/1.1\r\nHost: x\r\nSlow: yes\r\nX-Forwarded-For: " + client + "\r\nContent-Length: 2\r\n\r\na")
+		select {
+		case <-begun:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("a body of %s got no place", client)
+		}
+		return c
+	}
+	statusOf := func(c net.Conn) int {
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode
+	}
+	status := func(method, client string) int {
+		return statusOf(send(method + " / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: " + client + "\r\nContent-Length: 2\r\n\r\nab"))
+	}
+	const one, other, third = "203.0.113.7", "2001:db8:1:100::7", "203.0.113.9"
+	first := slow(one)
+	for range each - 1 {
+		slow("192.0.2.1, " + one + ":4711, 10.0.0.2") // the same client, as gin sees it
+	}
+	for _, c := range []struct {
+		method, client string
+		want           int
+	}{{"POST", one, 503}, {"GET", one, 200}, {"POST", other, 200}} {
+		if got := status(c.method, c.client); got != c.want {
+			t.Errorf("%s of %s while %d of %s arrive: %d, want %d", c.method, c.client, each, one, got, c.want)
+		}
+	}
+	if refused := counted(t, registry, "waybill_bodies_refused_total"); refused["portal"] != 1 {
+		t.Errorf("refused %v, want 1", refused)
+	}
+	var cut net.Conn
+	for n := range each {
+		cut = slow(fmt.Sprintf("2001:db8:1:1%02d::7", n)) // the same network
+	}
+	if got := status("POST", third); got != 503 {
+		t.Errorf("with half as many bodies as connections: %d, want 503", got)
+	}
+	_, _ = io.WriteString(first, "b")
+	if got := statusOf(first); got != 200 {
+		t.Errorf("a slow body that ends is answered %d", got)
+	}
+	slow(third)
+	_ = cut.Close()
+	for until := time.Now().Add(20 * time.Second); status("POST", third) != 200; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the place of a body that was cut off is not given back")
+		}
+	}
+}
+
 // When all discards are in use, the next refused connection is closed at once.
 func TestThrowingAwayIsBoundedInAll(t *testing.T) {
 	t.Parallel()
-	const most = 256
-	address := listen(t, refuse(401), server.Options{})
-	refused := func() net.Conn {
-		c := dial(t, address)
-		_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 100000000\r\n\r\n")
-		_, _ = io.Copy(io.Discard, c) // up to the end of the answer
-		return c
-	}
-	// One is discarded for two seconds, so that some of so many exceed the limit, even if a
-	// client is slow to arrive.
-	for until := time.Now().Add(20 * time.Second); ; {
-		cut := 0
-		var held []net.Conn
-		for range most + 100 {
-			held = append(held, refused())
-		}
-		for _, c := range held {
-			_, first := c.Write([]byte("more")) // what is closed answers this with a reset
-			time.Sleep(100 * time.Microsecond)
-			if _, err := c.Write([]byte("more")); first != nil || err != nil {
-				cut++
+	for name, c := range map[string]struct{ connections, refused int }{
+		"without a limit":                        {0, 356},
+		"where a quarter of the connections may": {80, 70},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := listen(t, refuse(401), server.Options{Most: c.connections})
+			refused := func() net.Conn {
+				c := dial(t, address)
+				_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 100000000\r\n\r\n")
+				_, _ = io.Copy(io.Discard, c) // up to the end of the answer
+				return c
 			}
-			_ = c.Close()
-		}
-		if cut > 0 {
-			return
-		}
-		if time.Now().After(until) {
-			t.Fatalf("all of %d at a time are listened to", most+100)
-		}
+			// One is discarded for two seconds, so that some of so many exceed the limit, even if
+			// a client is slow to arrive.
+			for until := time.Now().Add(20 * time.Second); ; {
+				cut := 0
+				var held []net.Conn
+				for range c.refused {
+					held = append(held, refused())
+				}
+				for _, c := range held {
+					_, first := c.Write([]byte("more")) // what is closed answers this with a reset
+					time.Sleep(100 * time.Microsecond)
+					if _, err := c.Write([]byte("more")); first != nil || err != nil {
+						cut++
+					}
+					_ = c.Close()
+				}
+				if cut > 0 {
+					return
+				}
+				if time.Now().After(until) {
+					t.Fatalf("all of %d at a time are listened to", c.refused)
+				}
+			}
+		})
 	}
 }
 

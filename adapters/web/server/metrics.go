@@ -6,14 +6,17 @@ import "github.com/prometheus/client_golang/prometheus"
 type Metrics struct {
 	registry prometheus.Registerer
 	refusals *prometheus.CounterVec
+	bodies   *prometheus.CounterVec // refused
 }
 
 // NewMetrics registers the metrics. The listeners of one process share them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{registry: r, refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_connections_refused_total", Help: "Connections closed at once because the listener or the client's network had too many.",
+	}, []string{"listener"}), bodies: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "waybill_bodies_refused_total", Help: "Request bodies not read because too many of the listener or the client were arriving.",
 	}, []string{"listener"})}
-	r.MustRegister(m.refusals)
+	r.MustRegister(m.refusals, m.bodies)
 	return m
 }
 
@@ -22,6 +25,7 @@ func (m *Metrics) show(listener string, inUse func() int) {
 		return
 	}
 	m.refusals.WithLabelValues(listener)
+	m.bodies.WithLabelValues(listener)
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_connections", Help: "Open connections of the listener.",
 		ConstLabels: prometheus.Labels{"listener": listener},
@@ -31,5 +35,11 @@ func (m *Metrics) show(listener string, inUse func() int) {
 func (m *Metrics) refused(listener string) {
 	if m != nil {
 		m.refusals.WithLabelValues(listener).Inc()
+	}
+}
+
+func (m *Metrics) refusedBody(listener string) {
+	if m != nil {
+		m.bodies.WithLabelValues(listener).Inc()
 	}
 }

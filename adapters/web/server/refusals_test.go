@@ -141,19 +141,37 @@ func TestAClientThatWaitsForA100IsRefusedWithoutIt(t *testing.T) {
 	}
 }
 
-// A slow client gets discardTime, not the read timeout of the server, which is 30 seconds here.
-func TestARefusedBodyThatTricklesIsNotWaitedFor(t *testing.T) {
+// A slow client gets restTime or discardTime, not the read timeout of the server, which is 30
+// seconds here.
+func TestABodyThatTricklesAndIsNotReadIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	for name, head := range map[string]string{
-		"of a length":       "Content-Length: 1000\r\n",
-		"of a large length": "Content-Length: 1000000\r\n",
-		"in chunks":         "Transfer-Encoding: chunked\r\n",
-		"of the last one":   "Connection: close\r\nContent-Length: 1000\r\n",
-		"after a 100":       "Expect: 100-continue\r\nContent-Length: 1000\r\n",
+	for name, c := range map[string]struct {
+		head    string
+		handler http.HandlerFunc
+		status  int
+	}{
+		"of a length":       {"Content-Length: 10000\r\n", refuse(401), 401},
+		"of a large length": {"Content-Length: 1000000\r\n", refuse(401), 401},
+		"in chunks":         {"Transfer-Encoding: chunked\r\n", refuse(401), 401},
+		"of the last one":   {"Connection: close\r\nContent-Length: 10000\r\n", refuse(401), 401},
+		"after a 100":       {"Expect: 100-continue\r\nContent-Length: 10000\r\n", refuse(401), 401},
+		"of a success":      {"Content-Length: 10000\r\n", refuse(200), 200},
+		"of a success without a status": {"Content-Length: 10000\r\n", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "a")
+		}, 200},
+		"of an empty success": {"Content-Length: 10000\r\n", func(http.ResponseWriter, *http.Request) {}, 200},
+		"of a stream": {"Content-Length: 10000\r\n", func(w http.ResponseWriter, _ *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+		}, 200},
+		"that the handler closes": {"Content-Length: 10000\r\n", func(_ http.ResponseWriter, r *http.Request) { _ = r.Body.Close() }, 200},
+		"of which the handler reads the beginning": {"Content-Length: 10000\r\n", func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadFull(r.Body, make([]byte, 2))
+			w.WriteHeader(200)
+		}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := dial(t, listen(t, refuse(401), server.Options{}))
+			head, status, c := c.head, c.status, dial(t, listen(t, c.handler, server.Options{}))
 			begun := time.Now()
 			_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\n"+head+"\r\n")
 			stop := make(chan struct{})
@@ -173,8 +191,8 @@ func TestARefusedBodyThatTricklesIsNotWaitedFor(t *testing.T) {
 			}()
 			r := bufio.NewReader(c)
 			answer, err := http.ReadResponse(r, nil)
-			if err != nil || answer.StatusCode != 401 {
-				t.Fatalf("%v, %v; want 401", answer, err)
+			if err != nil || answer.StatusCode != status {
+				t.Fatalf("%v, %v; want %d", answer, err, status)
 			}
 			if took := time.Since(begun); took > 10*time.Second {
 				t.Errorf("the answer came after %s", took)
@@ -187,17 +205,19 @@ func TestARefusedBodyThatTricklesIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAConnectionStaysOpenAfterARefusalWhoseBodyIsThere(t *testing.T) {
+func TestAConnectionStaysOpenAfterAnAnswerWhoseBodyIsThere(t *testing.T) {
 	t.Parallel()
-	c := dial(t, listen(t, refuse(404), server.Options{}))
-	r := bufio.NewReader(c)
-	for range 3 {
-		_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
-		answer, err := http.ReadResponse(r, nil)
-		if err != nil || answer.StatusCode != 404 || answer.Close {
-			t.Fatalf("%v, %v; want 404, and to go on", answer, err)
+	for _, status := range []int{200, 404} {
+		c := dial(t, listen(t, refuse(status), server.Options{}))
+		r := bufio.NewReader(c)
+		for range 3 {
+			_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
+			answer, err := http.ReadResponse(r, nil)
+			if err != nil || answer.StatusCode != status || answer.Close {
+				t.Fatalf("%v, %v; want %d, and to go on", answer, err, status)
+			}
+			_, _ = io.Copy(io.Discard, answer.Body)
 		}
-		_, _ = io.Copy(io.Discard, answer.Body)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,9 +28,13 @@ const (
 	// that none is.
 	calmTime = 50 * time.Millisecond
 
-	// The limits of connections that discard at a time, of a listener and for one client.
+	// The limits of connections that discard at a time, of a listener and for one client. A
+	// listener with few connections has fewer: a quarter of them.
 	discards       = 256
 	discardsOfEach = 64
+	// bodiesOfEach is how many bodies of one client may arrive at a time at a listener with few
+	// connections.
+	bodiesOfEach = 16
 )
 
 // Options holds the limits of a listener.
@@ -47,6 +52,7 @@ type Server struct {
 	options    Options
 	connected  places
 	discarding places
+	arriving   places      // bodies of requests
 	leaving    atomic.Bool // each response is the last of its connection
 	hurried    atomic.Bool // Shutdown is out of time and waits for no connection
 
@@ -65,6 +71,10 @@ func New(server *http.Server, o Options) *Server {
 		discarding: places{most: discards, each: discardsOfEach},
 		open:       map[*conn]bool{},
 	}
+	if o.Most > 0 {
+		s.discarding.most = min(discards, max(1, o.Most/4))
+		s.arriving = places{most: max(1, o.Most/2), each: max(bodiesOfEach, o.Most/32)}
+	}
 	server.ConnState, server.ConnContext = follow, remember
 	server.IdleTimeout = cmp.Or(o.Idle, server.IdleTimeout)
 	handler := server.Handler
@@ -74,7 +84,9 @@ func New(server *http.Server, o Options) *Server {
 			w.Header().Set("Connection", "close")
 		}
 		if r.ContentLength != 0 {
-			w = &answer{ResponseWriter: w}
+			var done func()
+			w, r, done = s.withBody(w, r)
+			defer done()
 		}
 		handler.ServeHTTP(w, r)
 	})
@@ -160,29 +172,35 @@ func (s *Server) client(remote net.Addr) string {
 	if !ok {
 		return ""
 	}
-	ip := at.AddrPort().Addr().Unmap().WithZone("")
-	if ip.IsLoopback() {
+	return s.shareOf(at.AddrPort().Addr().Unmap().WithZone(""))
+}
+
+// shareOf returns the name under which an address has a share. Trusted proxies and this machine
+// have none.
+func (s *Server) shareOf(ip netip.Addr) string {
+	if ip.IsLoopback() || contained(s.options.Proxies, ip) {
 		return ""
-	}
-	for _, proxy := range s.options.Proxies {
-		if proxy.Contains(ip) {
-			return ""
-		}
 	}
 	return domain.ClientAddress(ip.String())
 }
 
-// answer writes the response to a request with a body. An error is mostly written before the
-// body is read. net/http first reads the rest of a small body, for which it then has restTime
-// instead of the time of a whole request.
-type answer struct{ http.ResponseWriter }
-
-func (a *answer) WriteHeader(status int) {
-	if status >= http.StatusBadRequest {
-		_ = http.NewResponseController(a.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
+// sender returns the address whose share the body of a request counts against, or "" for none.
+// That is the address before the trusted proxies, as gin finds it for the handlers.
+func (s *Server) sender(r *http.Request) string {
+	remote, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
 	}
-	a.ResponseWriter.WriteHeader(status)
+	peer := remote.Addr().Unmap().WithZone("")
+	if known := ForwardedAddresses(r.Header[forwardedFor]); len(known) > 0 && contained(s.options.Proxies, peer) {
+		client := known[0]
+		for _, address := range slices.Backward(known) {
+			if !contained(s.options.Proxies, address) {
+				client = address
+				break
+			}
+		}
+		return domain.ClientAddress(client.String())
+	}
+	return s.shareOf(peer)
 }
-
-func (a *answer) Flush()                      { _ = http.NewResponseController(a.ResponseWriter).Flush() }
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -8,17 +8,17 @@ import (
 	"waybill/domain"
 )
 
-// acceptView is the page of an invitation to a person who has an account.
+// acceptView holds the data of the invitation page for a person who has an account.
 type acceptView struct {
 	Notice             *Notice
 	Place, Role, Email string
-	Here               bool   // the browser has a session of the account
+	Here               bool   // the browser has a session of this account
 	At                 string // the address of the invitation
 	Pass               Field
 	Passkey            Passkey
 	Company            string // link to the company's identity provider; empty: there is none
 	Mails              bool
-	Command            string // by which the delivery company makes a sign-in link
+	Command            string // with which the delivery company creates a sign-in link
 }
 
 func (s *Site) acceptPage(c *Call, status int, m domain.Member, n *Notice) error {
@@ -44,13 +44,13 @@ func (s *Site) acceptPage(c *Call, status int, m domain.Member, n *Notice) error
 	return s.ShowPlain(c, status, "accept", "Accept the invitation", v)
 }
 
-// isHere reports whether the browser has a session of the person's own.
+// isHere reports whether the browser has the person's own session, and no view or operator's link.
 func (s *Site) isHere(c *Call, person domain.ID) bool {
 	there := &Call{Context: c.Context, site: s}
 	return s.identify(there) == nil && there.Principal.Person.ID == person && there.Principal.View == nil && there.Principal.OwnSignIn() == nil
 }
 
-// accept accepts an invitation by the sign-in of the account that was invited.
+// accept accepts an invitation after a sign-in to the invited account.
 func (s *Site) accept(c *Call, m domain.Member) error {
 	var entered people.Entered
 	var err error
@@ -84,7 +84,7 @@ func (s *Site) accept(c *Call, m domain.Member) error {
 	return c.Lead("/?done=accepted")
 }
 
-// sendAcceptLink has a sign-in link sent to the address that was invited.
+// sendAcceptLink emails a sign-in link to the invited address.
 func (s *Site) sendAcceptLink(c *Call) error {
 	if !s.o.Mails {
 		return domain.ErrNotFound

@@ -12,7 +12,7 @@ type accountView struct {
 	Person        domain.Person
 	Name          Field
 	HasPassword   bool
-	OneBusiness   bool // the link of an operator opened the session: the account is not shown
+	OneBusiness   bool // an operator's link opened the session: the account is not shown
 	Stale         bool // no password, and the sign-in is too old to set one
 	Current, Pass Field
 	Passkeys      passkeysView
@@ -28,16 +28,16 @@ type sessionView struct {
 	Here               bool
 }
 
-// Business is one of those of a person.
+// Business describes a business of the person.
 type Business struct {
 	ID, Name, Role string
-	Here           bool // shown now
+	Here           bool // the session shows this business now
 }
 
-// ShowAccount is the page of the own account.
+// ShowAccount shows the person's own account page.
 func (s *Site) ShowAccount(c *Call) error {
 	if c.Principal.View != nil {
-		return readOnly(c, Route{Method: http.MethodPost}) // the account is not the customer's, and has forms alone
+		return readOnly(c, Route{Method: http.MethodPost}) // the account is not the customer's, and the page is all forms
 	}
 	return s.accountPage(c, http.StatusOK, c.Told())
 }
@@ -123,7 +123,7 @@ func (s *Site) rename(c *Call) error {
 	err := s.o.Access.Rename(c.Ctx(), c.Principal, c.RequestID(), c.Form.Get("own_name"))
 	if c.Wrong(err) {
 		c.Faults["own_name"] = c.Faults["name"]
-		delete(c.Faults, "name") // another field of the page has that name
+		delete(c.Faults, "name") // another field of the page has this name
 		return s.accountPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"waybill/ports"
 )
 
-// admit finds out who is there and whether the role includes the act, and then waits for a
-// place and reads the form. A form that takes a younger sign-in may bring the password with it.
+// admit identifies the person and checks that the role includes the act. Then it waits for a place
+// and reads the form. A form that needs a recent sign-in may include the password.
 func (s *Site) admit(c *Call, r Route) error {
 	post := r.Method == http.MethodPost
 	switch {
@@ -33,12 +33,12 @@ func (s *Site) admit(c *Call, r Route) error {
 		return err
 	}
 	if !post {
-		return nil // the form asks for a younger sign-in when it is sent
+		return nil // the form asks for a recent sign-in when it is sent
 	}
 	if err := s.takeForm(c); err != nil {
 		return err
 	}
-	// A form may come slowly. Whoever was put out meanwhile sends no more of them.
+	// A form can arrive slowly. A person whose access ended meanwhile must not change anything.
 	if err := s.identify(c); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s *Site) admit(c *Call, r Route) error {
 	return err
 }
 
-// allows returns nil where the role of the person includes the act of the route.
+// allows returns nil if the person's role includes the act of the route.
 func (s *Site) allows(c *Call, r Route) error {
 	allows := c.Principal.Allows(r.Act(c), s.o.Clock.Now())
 	if r.Credentials && domain.HasCode(allows, domain.CodeSignInTooOld) {
@@ -74,7 +74,7 @@ func (s *Site) allows(c *Call, r Route) error {
 	return allows
 }
 
-// identify fills in the person of the session.
+// identify sets c.Principal from the session cookie or the view cookie.
 func (s *Site) identify(c *Call) (err error) {
 	if secret, viewing := s.viewCookie(c); viewing {
 		return s.identifyView(c, secret)
@@ -87,8 +87,8 @@ func (s *Site) identify(c *Call) (err error) {
 	return err
 }
 
-// postponed reports that a password or passkey was not looked at yet: the form is
-// kept for the next attempt.
+// postponed reports whether a password or passkey was not checked yet. The form is then kept for
+// the next attempt.
 func postponed(err error) bool {
 	return domain.HasCode(err, domain.CodeTooManySignIns) || errors.Is(err, ports.ErrPasswordsBusy)
 }

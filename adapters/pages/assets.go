@@ -14,49 +14,49 @@ import (
 	"sync"
 )
 
-// Policy is the Content-Security-Policy of every page: nothing from elsewhere, and
-// nothing that is written into a page could run.
+// Policy holds the Content-Security-Policy of every page. It blocks other origins and all inline
+// scripts and styles.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 //go:embed assets
 var assetFiles embed.FS
 
-// Tokens are the colours and fonts, as a sheet of CSS.
+// Tokens returns the colours and fonts as a CSS stylesheet.
 func Tokens() []byte { return read("tokens.css") }
 
-// Icon is the logo, as SVG.
+// Icon returns the logo as SVG.
 func Icon() []byte { return read("icon.svg") }
 
 func read(file string) []byte {
 	content, err := assetFiles.ReadFile("assets/" + file)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the file is embedded
 	}
 	return content
 }
 
-// libraries are files of others, compressed, with the SHA-256 of what they unpack to: dist/ of
-// the npm package maplibre-gl 6.17.0, which draws street maps. Its licence is beside them.
-// A newer version needs that, and its checksums here.
+// libraries lists compressed third-party files with the SHA-256 of their unpacked content. They
+// come from dist/ of the npm package maplibre-gl 6.17.0, which draws street maps. Its licence is in
+// the same folder. An update needs the new licence and the new checksums here.
 var libraries = map[string]string{
 	"maplibre-gl.mjs":        "e02cb08c572fd0950a75343cd558099c2a1dbbaf67f26b0c96f115431962d1ae",
 	"maplibre-gl-worker.mjs": "73d7a024a4efe1a46e49db193e18cfe33271e3ecc652ec7542c281a4ef5f0f04",
 	"maplibre-gl.css":        "a90798a1953017790e590f7e1bd35ff103a8a4263972cb47290b78adf86f8c20",
 }
 
-// kinds are the media types of assets, by the ending of their names.
+// kinds maps file extensions to media types.
 var kinds = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
 
-// asset is a file that pages load. Its name changes with its content, so that it may
-// be kept for good.
+// asset is a file that pages load. Its name changes with its content, so browsers may cache it
+// forever.
 type asset struct {
 	name, kind string
 	packed     []byte
-	content    func() []byte // unpacked
+	content    func() []byte // returns the unpacked content
 }
 
 var assets = sync.OnceValue(func() map[string]asset {
@@ -77,16 +77,16 @@ var assets = sync.OnceValue(func() map[string]asset {
 	}
 	for file, sum := range libraries {
 		packed := read(file + ".gz")
-		add(file, sum, packed, sync.OnceValue(func() []byte { return Unpack(packed) })) // hardly ever asked for
+		add(file, sum, packed, sync.OnceValue(func() []byte { return Unpack(packed) })) // rarely requested
 	}
 	return all
 })
 
-// Unpack is a file that the program carries packed by gzip, as it was.
+// Unpack returns the original content of an embedded gzip file.
 func Unpack(packed []byte) []byte {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the file is embedded
 	}
 	content, err := io.ReadAll(r)
 	if err != nil {
@@ -97,14 +97,13 @@ func Unpack(packed []byte) []byte {
 
 func packed(content []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one there is
-	_, _ = w.Write(content)                               // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(content)                               // writes to a buffer never fail
 	_ = w.Close()
 	return b.Bytes()
 }
 
-// ServeAsset answers for a file that pages load, by the name in their links, and
-// reports whether there is one.
+// ServeAsset serves an asset by the name in its link. It reports whether the asset exists.
 func ServeAsset(w http.ResponseWriter, r *http.Request, name string) bool {
 	for _, a := range assets() {
 		if a.name != name {
@@ -122,7 +121,7 @@ func ServeAsset(w http.ResponseWriter, r *http.Request, name string) bool {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(http.StatusOK)
 		if r.Method != http.MethodHead {
-			_, _ = w.Write(body) // a reader who left is no failure
+			_, _ = w.Write(body) // the client may have disconnected
 		}
 		return true
 	}

@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// ActionTexts are what was done, in words.
+// ActionTexts maps audit actions to the text that pages show.
 var ActionTexts = map[domain.Action]string{
 	domain.ActionBusinessCreate: "Business created", domain.ActionBusinessUpdate: "Business changed",
 	domain.ActionBusinessDisable: "Account switched off", domain.ActionBusinessEnable: "Account switched on",
@@ -34,14 +34,14 @@ var ActionTexts = map[domain.Action]string{
 	domain.ActionPasskeyAdd: "Passkey added", domain.ActionPasskeyRename: "Passkey renamed", domain.ActionPasskeyRemove: "Passkey removed",
 }
 
-// auditDetails are the details that are shown, in this order.
+// auditDetails lists the details that pages show, in this order.
 var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "from", "to",
 	"scenario", "reason_code", "ended", "reason", "because", "until", "outcome", "count", "since"}
 
-// constants are the details whose values are names of the API, shown in words.
+// constants lists the details whose values are API constants. Pages show them as words.
 var constants = map[string]bool{"outcome": true, "from": true, "to": true, "status": true, "reason_code": true, "scenario": true}
 
-// ActionText is what was done; the action itself where there are no words for it.
+// ActionText returns the text of an entry's action, or the action itself if it has no text.
 func ActionText(e domain.AuditEntry) string {
 	switch e.Details["enabled"] {
 	case "true":
@@ -55,7 +55,7 @@ func ActionText(e domain.AuditEntry) string {
 	return string(e.Action)
 }
 
-// AuditDetails are what is told of an entry beside the action and its record.
+// AuditDetails returns the texts that pages show after an entry's action and record.
 func AuditDetails(e domain.AuditEntry) (details []string) {
 	if overlap, err := time.ParseDuration(e.Details["overlap"]); err == nil {
 		text := "the old secret signs for " + strings.TrimPrefix(Until(overlap), "in ") + " more"
@@ -75,7 +75,7 @@ func AuditDetails(e domain.AuditEntry) (details []string) {
 	return details
 }
 
-// Until is a time from now, in words.
+// Until returns the time until a moment as text, such as "in 5 min".
 func Until(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -18,29 +18,29 @@ import (
 	"waybill/domain"
 )
 
-// Call is one request.
+// Call holds one request and its person.
 type Call struct {
 	*gin.Context
 	Principal domain.Principal
-	// Form is what was sent, or what was typed before a session was lost.
+	// Form holds what was sent, or what was typed before the session ended.
 	Form   url.Values
-	File   []byte            // of the form; nil: none
-	Faults map[string]string // of fields, by name
+	File   []byte            // the file in the form; nil: none
+	Faults map[string]string // error messages, by field name
 
 	site     *Site
-	mount    *Mount // nil: the page is the site's own
+	mount    *Mount // nil: the page belongs to the site itself
 	mostForm int64
-	open     context.Context // lasts as long as the connection, for an answer that goes on
-	resumed  bool            // Form was typed in a session that was lost
-	mark     string          // by which the browser is known again
-	leave    func()          // ends its place among the pages that are being made; nil: it has none
-	noted    bool            // the refusal that the call ends with has left its trace
+	open     context.Context // ends with the connection; for responses that stream
+	resumed  bool            // Form was typed in a session that has ended
+	mark     string          // the device cookie, which recognizes the browser
+	leave    func()          // frees its place in inFlight; nil: it has none
+	noted    bool            // the refusal of this call is already recorded
 }
 
-// maxMark is more than a mark has.
+// maxMark limits the length of a device cookie. Real ones are shorter.
 const maxMark = 64
 
-// resumedForm is the key under which a form that was kept goes with a request.
+// resumedForm is the context key of a form that was kept during a sign-in.
 type resumedForm struct{}
 
 func (s *Site) newCall(c *gin.Context) *Call {
@@ -52,18 +52,18 @@ func (s *Site) newCall(c *gin.Context) *Call {
 	return made
 }
 
-// goesOn ends the place of an answer that lasts: it is no page that is being made any more.
+// goesOn frees the place of a streaming response. It no longer counts as a page in progress.
 func (c *Call) goesOn() {
 	if c.leave != nil {
 		c.leave()
 	}
 }
 
-// Ctx ends when the page has taken too long, or its reader has left.
+// Ctx returns a context that ends when the page takes too long or the client disconnects.
 func (c *Call) Ctx() context.Context { return c.Request.Context() }
 
-// Business is the one that the session shows, or whose pages are mounted; empty at the
-// console elsewhere.
+// Business returns the ID of the business that the session shows or whose pages are mounted. It is
+// empty on the console's own pages.
 func (c *Call) Business() domain.ID {
 	if c.mount != nil {
 		return domain.ID(c.Param("business"))
@@ -71,11 +71,11 @@ func (c *Call) Business() domain.ID {
 	return c.Principal.Session.BusinessID
 }
 
-// ByStaff reports whether a page of a customer is shown to the staff, at their console.
+// ByStaff reports whether staff see this customer page at their console.
 func (c *Call) ByStaff() bool { return c.mount != nil }
 
-// FirstEnvironment is what pages are about whose address does not say it: the staff work
-// on live, where a customer's people begin in the sandbox.
+// FirstEnvironment returns the environment of pages whose address names none. Staff work on live; a
+// customer's people start in the sandbox.
 func (c *Call) FirstEnvironment() domain.Environment {
 	if c.ByStaff() {
 		return domain.Live
@@ -83,23 +83,23 @@ func (c *Call) FirstEnvironment() domain.Environment {
 	return domain.Sandbox
 }
 
-// RequestID is the name that we drew for the request.
+// RequestID returns the ID that the server generated for the request.
 func (c *Call) RequestID() string { return requestID(c.Context) }
 
-// Actor is the person as the audit log names them.
+// Actor returns the person as the audit log names them.
 func (c *Call) Actor() domain.AuditActor { return c.Principal.Actor(c.RequestID()) }
 
-// Browser is where the call comes from.
+// Browser describes the client of the call: address, device and device cookie.
 func (c *Call) Browser() people.Browser {
 	device := c.Request.UserAgent()
 	if domain.HoldsSecret(device) {
-		device = "" // sessions keep it
+		device = "" // sessions store the device
 	}
 	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: device, Mark: c.mark,
 		Foreign: c.site.foreign(c.Request), RequestID: c.RequestID()}
 }
 
-// checkIDs answers domain.ErrNotFound where a parameter of the path is no ID.
+// checkIDs returns domain.ErrNotFound if a path parameter is not a valid ID.
 func (c *Call) checkIDs() error {
 	for _, param := range c.Params {
 		if prefix, record := c.site.o.Records[param.Key]; record {
@@ -111,7 +111,7 @@ func (c *Call) checkIDs() error {
 	return nil
 }
 
-// May reports whether the role includes an act, however old the sign-in is.
+// May reports whether the role includes an act, regardless of the age of the sign-in.
 func (c *Call) May(a domain.Act) bool {
 	if c.mount != nil {
 		a = c.mount.Act(a)
@@ -119,7 +119,7 @@ func (c *Call) May(a domain.Act) bool {
 	return domain.May(c.site.o.Site, c.Principal.Role, a) && (c.Principal.View == nil || a == domain.ActRead)
 }
 
-// Wrong takes over the problems of fields, and reports whether err is about fields.
+// Wrong stores the field errors of err in c.Faults. It reports whether err is about fields.
 func (c *Call) Wrong(err error) bool {
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Kind != domain.KindInvalid {
@@ -132,8 +132,8 @@ func (c *Call) Wrong(err error) bool {
 	return true
 }
 
-// Sentence is a message of a field, which the API begins small behind the field's name, as
-// it stands beside a field of a form.
+// Sentence formats a field message of the API for a form. The API starts it in lower case, after
+// the field's name.
 func Sentence(message string) string {
 	first, size := utf8.DecodeRuneInString(message)
 	if size == 0 {
@@ -146,8 +146,8 @@ func Sentence(message string) string {
 	return message + "."
 }
 
-// Field is one of a form, with what was typed and what is wrong with it. What is longer than a
-// browser lets anybody type is not shown again.
+// Field adds the typed value and the error message to a form field. It drops values that are longer
+// than browsers let people type.
 func (c *Call) Field(f Field) Field {
 	if f.ID == "" {
 		f.ID = f.Name
@@ -162,7 +162,7 @@ func (c *Call) Field(f Field) Field {
 	return f
 }
 
-// RetryAfter tells when to try again, where an error does.
+// RetryAfter sets the Retry-After header if the error has a delay.
 func (c *Call) RetryAfter(err error) {
 	var e *domain.Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {
@@ -170,7 +170,7 @@ func (c *Call) RetryAfter(err error) {
 	}
 }
 
-// WelcomeBack is the notice above a form that was kept.
+// WelcomeBack returns the notice above a form that was kept; nil: none was.
 func (c *Call) WelcomeBack() *Notice {
 	if !c.resumed {
 		return nil
@@ -179,7 +179,7 @@ func (c *Call) WelcomeBack() *Notice {
 		Lines: []string{"What you typed is still here. Send it when it is right."}}
 }
 
-// Told is the notice for a change after which the browser was led here.
+// Told returns the notice for the change that led the browser to this page; nil: there is none.
 func (c *Call) Told() *Notice {
 	if n := c.WelcomeBack(); n != nil {
 		return n
@@ -190,7 +190,7 @@ func (c *Call) Told() *Notice {
 	return nil
 }
 
-// At is the address of a path of the site.
+// At returns the address of a path of the site.
 func (c *Call) At(path string) string {
 	if c.mount != nil {
 		path = c.mount.at(c.Business(), path)
@@ -198,15 +198,14 @@ func (c *Call) At(path string) string {
 	return c.site.o.Prefix + path
 }
 
-// Lead sends the browser on to a path of the site after a change, so that a reload
-// repeats nothing.
+// Lead redirects the browser to a path of the site after a change. A reload then repeats nothing.
 func (c *Call) Lead(to string) error {
 	c.Header("Location", c.At(to))
 	c.Status(http.StatusSeeOther)
 	return nil
 }
 
-// ownTexts are the texts for the parameter done that the pages here lead to.
+// ownTexts maps values of the parameter done to texts, for the pages of this package.
 var ownTexts = map[string]string{
 	"name":     "Your name was changed.",
 	"accepted": "You accepted the invitation.",

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// The size of a chart, in units of its own.
+// The size of a chart, in SVG units.
 const (
 	chartWidth  = 640
 	chartHeight = 160
-	chartTop    = 14 // room for the highest line's text
-	chartLeft   = 48 // room for the texts of the lines
+	chartTop    = 14 // space for the label of the top grid line
+	chartLeft   = 48 // space for the labels of the grid lines
 )
 
-// Bar is one value of a chart, not negative.
+// Bar holds one value of a chart. Values are not negative.
 type Bar struct {
 	Label string
-	At    time.Time // shown in place of Label in the reader's zone, unless it is zero
+	At    time.Time // shown in the reader's time zone in place of Label, unless it is zero
 	Value int64
-	Bad   int64  // the part of Value that is bad
-	Href  string // where the row of the table leads; empty: nowhere
+	Bad   int64  // the failed part of Value
+	Href  string // link of the table row; empty: none
 }
 
-// Chart is a bar chart, drawn here, with the same figures as a table.
+// Chart holds a bar chart and the same figures for a table.
 type Chart struct {
 	Title, By, Unit string // of the chart, of its labels, of its values
-	BadUnit         string // of the bad parts; empty: there are none
+	BadUnit         string // of the failed parts; empty: there are none
 	Width, Height   int
 	Columns         []Column
-	First, Last     *Column // leftmost and rightmost; nil where there is none
+	First, Last     *Column // leftmost and rightmost; nil: there is none
 	Grid            []GridLine
 }
 
-// Column is a bar where it is drawn.
+// Column is a bar with its position in the chart.
 type Column struct {
 	Bar
 	X, Y, Height string
@@ -42,10 +42,10 @@ type Column struct {
 	BadY, BadHeight string
 }
 
-// GridLine is a line across the chart.
+// GridLine is a horizontal line across the chart.
 type GridLine struct{ Y, TextY, Text string }
 
-// NewChart draws bars from left to right.
+// NewChart lays out the bars from left to right.
 func NewChart(title, by, unit string, bars []Bar) Chart {
 	c := Chart{Title: title, By: by, Unit: unit, Width: chartWidth, Height: chartHeight}
 	most := int64(1)
@@ -75,7 +75,7 @@ func NewChart(title, by, unit string, bars []Bar) Chart {
 	return c
 }
 
-// roundUp is the next 1, 2 or 5 with noughts.
+// roundUp rounds up to the next 1, 2 or 5 times a power of ten.
 func roundUp(n int64) int64 {
 	for power := int64(1); power <= math.MaxInt64/10; power *= 10 {
 		for _, digit := range []int64{1, 2, 5} {

@@ -11,7 +11,7 @@ import (
 	"waybill/domain"
 )
 
-// Where browsers go for a sign-in at the company's identity provider, and come back.
+// Paths for a sign-in at the company's identity provider, and for the way back.
 const (
 	companyPath    = "/signin/oidc"
 	companyBack    = companyPath + "/callback"
@@ -19,17 +19,17 @@ const (
 	companyConnect = "/account/oidc"
 )
 
-// CompanyBack is the address at which the provider has to know a site at a base.
+// CompanyBack returns the redirect address to register at the identity provider.
 func CompanyBack(base, prefix string) string { return base + prefix + companyBack }
 
-// askProvider is how long a page may wait that asks the provider: looking it up, the code
-// and the keys have a deadline each.
+// askProvider limits how long a page may wait for the identity provider. Discovery, the code and
+// the keys have deadlines of their own.
 const askProvider = 20 * time.Second
 
-// ofCompany are the routes of a site at which staff sign in by the identity provider.
-// Signing in begins with a link: the policy of the pages keeps a form from leading to another
-// site. Connecting an account changes the own one, and so begins with a form, behind which
-// a page leads on.
+// ofCompany returns the routes with which staff sign in by the identity provider. A sign-in starts
+// with a link, because the Content-Security-Policy keeps a form from leading to another site.
+// Connecting changes the account, so it starts with a form. The page behind the form leads to the
+// provider.
 func (s *Site) ofCompany(read func(*Call) domain.Act) []Route {
 	if s.o.Site != domain.Console {
 		return nil
@@ -50,10 +50,10 @@ func (s *Site) ofCompany(read func(*Call) domain.Act) []Route {
 	}
 }
 
-// companyOffered reports whether there is an identity provider.
+// companyOffered reports whether an identity provider is configured.
 func (s *Site) companyOffered() bool { return s.o.Company != nil && s.o.Company.Offered() }
 
-// companyHref is the link to the provider from the page for signing in; empty: there is none.
+// companyHref returns the sign-in page's link to the provider; empty: there is none.
 func (s *Site) companyHref(next string) string {
 	if !s.companyOffered() {
 		return ""
@@ -61,9 +61,9 @@ func (s *Site) companyHref(next string) string {
 	return s.o.Prefix + companyPath + "?" + url.Values{"next": {next}}.Encode()
 }
 
-// leaveToSignIn starts from our own pages alone. Sent by another site, a browser is asked
-// first: images of any page would use up what an office may begin. Over plain http browsers send
-// no Sec-Fetch-Site, and any page can have them leave out the Referer.
+// leaveToSignIn starts a sign-in only from our own pages. Requests from other sites get the sign-in
+// page: images on any page could otherwise use up an office's attempts. Over plain HTTP, browsers
+// send no Sec-Fetch-Site, and any page can suppress the Referer.
 func (s *Site) leaveToSignIn(c *Call) error {
 	unknown := c.GetHeader("Sec-Fetch-Site") == "" && c.Request.Referer() == ""
 	if unknown || s.foreign(c.Request) {
@@ -84,15 +84,15 @@ func (s *Site) leaveToConnect(c *Call) error {
 		return s.notByCompany(c, domain.CeremonyOIDCConnect, err)
 	}
 	s.keepDeparture(c, d)
-	c.Header("Refresh", "0;url="+d.Address) // the policy of the pages refuses a redirect behind a form
+	c.Header("Refresh", "0;url="+d.Address) // the policy of the pages blocks a redirect behind a form
 	s.Notice(c, http.StatusOK, Notice{Title: "Sign in at the identity provider", Lines: []string{
 		"The page of your company's identity provider opens now. Sign in there with the account that you want to connect.",
 	}, Link: &Link{Href: d.Address, Text: "Open it"}})
 	return nil
 }
 
-// leave sends the browser to the provider. Its cookie holds the secret, and where to go
-// after that.
+// leave redirects the browser to the provider. The cookie holds the secret and the path to open
+// afterwards.
 func (s *Site) leave(c *Call, d people.Departure, err error) error {
 	if err != nil {
 		return s.notByCompany(c, domain.CeremonyOIDCSignIn, err)
@@ -107,9 +107,9 @@ func (s *Site) keepDeparture(c *Call, d people.Departure) {
 	s.keep(c, ofCompany, d.Secret+"."+url.QueryEscape(ownPath(c.Query("next"))), domain.IdentityLifetime)
 }
 
-// backFromCompany lets in a browser that comes back from the provider.
+// backFromCompany signs in a browser that returns from the provider.
 func (s *Site) backFromCompany(c *Call) error {
-	kept, _ := c.Cookie(s.cookie(ofCompany)) // without one it is refused below
+	kept, _ := c.Cookie(s.cookie(ofCompany)) // without the cookie, Return refuses below
 	secret, path, _ := strings.Cut(kept, ".")
 	if kept != "" {
 		s.keep(c, ofCompany, "", 0)
@@ -133,7 +133,7 @@ func (s *Site) backFromCompany(c *Call) error {
 	return c.Lead(ownPath(path))
 }
 
-// notByCompany tells why the provider did not let in, where other ways to sign in are.
+// notByCompany shows why the sign-in by the provider failed, next to other ways to sign in.
 func (s *Site) notByCompany(c *Call, p domain.CeremonyPurpose, err error) error {
 	var e *domain.Error
 	if !errors.As(err, &e) {
@@ -166,7 +166,7 @@ func (s *Site) notByCompany(c *Call, p domain.CeremonyPurpose, err error) error 
 	})
 }
 
-// companyView is the part of the account page about the company account.
+// companyView holds the account page's part about the company account.
 type companyView struct {
 	Connected []domain.ConnectedIdentity
 	Fresh     bool
@@ -181,8 +181,8 @@ func (s *Site) companyView(c *Call, fresh bool) (*companyView, error) {
 	return &companyView{Connected: connected, Fresh: fresh, Connect: s.o.Prefix + companyConnect}, err
 }
 
-// confirmHref is the link by which a person signs in again at the provider; empty: they
-// have no account there.
+// confirmHref returns the link with which a person signs in again at the provider. It is empty if
+// they have no account there.
 func (s *Site) confirmHref(c *Call) (string, error) {
 	if !s.companyOffered() {
 		return "", nil

@@ -6,24 +6,24 @@ import (
 	"waybill/domain"
 )
 
-// confirmField marks a form that was sent again with the password.
+// confirmField marks a form that was sent again with the password or a passkey.
 const confirmField = "confirm"
 
-// againView asks for the password or a passkey in the middle of a form.
+// againView asks for the password or a passkey before a form continues.
 type againView struct {
 	Notice      Notice
-	Problem     *Notice // of a passkey
+	Problem     *Notice // with a passkey
 	Action      string
 	Kept        []Kept
 	Pass        Field
 	HasPassword bool
 	Passkey     *Passkey // nil: the person has none
 	Company     string   // link to the identity provider; empty: the person has no account there
-	OneBusiness bool     // the link of an operator opened the session
+	OneBusiness bool     // an operator's link opened the session
 	Back        string
-	Email       string // to which a link may be sent; empty: no mails are sent
-	Command     string // by which the operator makes a link
-	AskLink     string // whom one asks for a link
+	Email       string // to which a sign-in link may be sent; empty: the site sends no emails
+	Command     string // with which the operator creates a link
+	AskLink     string // whom to ask for a link
 }
 
 // askAgain asks for the password or a passkey, and keeps the form as it was sent.
@@ -64,7 +64,7 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 	}
 	here := s.here(c)
 	if !whole {
-		here = "/account/confirm" // a form that has lost its fields is not sent
+		here = "/account/confirm" // a form that lost its fields is not sent
 		v.Action = s.o.Prefix + here
 		v.Notice.Lines = []string{"This takes a sign-in of the last 10 minutes. The form was not kept: it is too large, or has a file in it. " +
 			"Sign in here, then open its page and send it again."}
@@ -87,7 +87,7 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 	return ErrAnswered
 }
 
-// confirm takes the passkey or the password of a form in the session that goes on.
+// confirm checks the passkey or password of a form, and keeps the session.
 func (s *Site) confirm(c *Call) (err error) {
 	if c.Form.Has("passkey") {
 		ceremony, answer := c.answered()

@@ -8,8 +8,8 @@ import (
 	"waybill/domain"
 )
 
-// cookie names one that only this site has: cookies are not told apart by port. Over
-// https its prefix keeps every other host from setting it.
+// cookie returns a cookie name that is unique to the site, because browsers share cookies across
+// ports. Over HTTPS, the prefix keeps other hosts from setting it.
 func (s *Site) cookie(what string) string {
 	name := "waybill_" + string(s.o.Site) + what
 	if s.secure {
@@ -18,8 +18,8 @@ func (s *Site) cookie(what string) string {
 	return name
 }
 
-// The cookies there are: of the session, of a browser that is known again after a sign-in,
-// of a notice, and of a browser that is away at the identity provider.
+// The cookies of a site: the session, a browser to recognize after a sign-in, a notice, and a
+// browser that is at the identity provider.
 const (
 	ofSession = ""
 	ofDevice  = "_device"
@@ -27,7 +27,7 @@ const (
 	ofCompany = "_oidc" // while the browser is at the identity provider
 )
 
-// keep sets one of them; without an age it is forgotten.
+// keep sets a cookie. An age of zero deletes it.
 func (s *Site) keep(c *Call, what, value string, age time.Duration) {
 	seconds := int(age.Seconds())
 	if age == 0 {
@@ -38,7 +38,7 @@ func (s *Site) keep(c *Call, what, value string, age time.Duration) {
 	})
 }
 
-// welcome keeps the session in the browser, and the mark of the browser.
+// welcome stores the session and the device cookie in the browser.
 func (s *Site) welcome(c *Call, e people.Entered) {
 	if _, viewing := s.viewCookie(c); viewing {
 		s.keep(c, ofView, "", 0) // the person signs in as themselves

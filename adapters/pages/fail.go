@@ -10,10 +10,10 @@ import (
 	"waybill/ports"
 )
 
-// ErrAnswered says that the answer is on its way.
+// ErrAnswered reports that the response was already sent.
 var ErrAnswered = errors.New("answered already")
 
-// Fail answers with a page that says what happened and what to do.
+// Fail sends a page that says what happened and what to do next.
 func (s *Site) Fail(c *Call, err error) {
 	var e *domain.Error
 	switch {
@@ -36,7 +36,7 @@ func (s *Site) Fail(c *Call, err error) {
 		s.Notice(c, http.StatusServiceUnavailable, Notice{Tone: "bad", Title: "This page is not available right now", Lines: lines})
 		return
 	case !errors.As(err, &e) || e.Kind == domain.KindInternal:
-		if errors.Is(c.Request.Context().Err(), context.Canceled) { // the browser has left, and nobody reads a page
+		if errors.Is(c.Request.Context().Err(), context.Canceled) { // the client has disconnected
 			c.Status(http.StatusServiceUnavailable)
 			return
 		}
@@ -73,7 +73,7 @@ func (s *Site) failed(requestID string) Notice {
 		Lines: []string{"It was noted. If it happens again, tell " + s.o.Words.Tell + " this: " + requestID}}
 }
 
-// article puts a or an before a word.
+// article puts "a" or "an" before a word.
 func article(word string) string {
 	if strings.ContainsRune("aeiou", rune(word[0])) {
 		return "an " + word
@@ -81,7 +81,7 @@ func article(word string) string {
 	return "a " + word
 }
 
-// statuses are those of the kinds of errors.
+// statuses maps kinds of errors to HTTP statuses.
 var statuses = map[domain.Kind]int{
 	domain.KindMalformed: http.StatusBadRequest, domain.KindUnauthenticated: http.StatusUnauthorized,
 	domain.KindForbidden: http.StatusForbidden,
@@ -89,7 +89,7 @@ var statuses = map[domain.Kind]int{
 	domain.KindLimited: http.StatusTooManyRequests, domain.KindGone: http.StatusGone, domain.KindUnavailable: http.StatusServiceUnavailable,
 }
 
-// StatusOf is the HTTP status of an error.
+// StatusOf returns the HTTP status of an error.
 func StatusOf(err error) int {
 	var e *domain.Error
 	if errors.As(err, &e) && statuses[e.Kind] != 0 {
@@ -98,7 +98,7 @@ func StatusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// MessageOf is what a person is told of an error that a form shows.
+// MessageOf returns the text that a form shows for an error.
 func MessageOf(err error) string {
 	var e *domain.Error
 	if errors.As(err, &e) && e.Kind != domain.KindInternal {

@@ -9,14 +9,14 @@ import (
 	"waybill/domain"
 )
 
-// WholeOnce returns the ID of the record that the form makes, so that it is made once; false: the
-// form brings nothing to make it from.
+// WholeOnce returns the ID of the record that the form creates, so that a retry creates no second
+// one. It returns false if the form has no valid ID.
 func (s *Site) WholeOnce(c *Call, prefix domain.Prefix) (domain.ID, bool) {
 	id, err := domain.ParseFormID(prefix, c.Form.Get("once"), c.Principal.Person.ID, c.Business(), s.o.Clock.Now())
 	return id, err == nil
 }
 
-// OnceSent is WholeOnce with an ID that is drawn now for a form that brings nothing.
+// OnceSent returns the ID of WholeOnce, or a new ID if the form has none.
 func (s *Site) OnceSent(c *Call, prefix domain.Prefix) domain.ID {
 	if id, whole := s.WholeOnce(c, prefix); whole {
 		return id
@@ -24,8 +24,8 @@ func (s *Site) OnceSent(c *Call, prefix domain.Prefix) domain.ID {
 	return s.o.Identifiers.ID(prefix)
 }
 
-// OnceShown returns what a form gets for the ID of its record: that of the form that was sent,
-// unless it is spent, as with a conflict.
+// OnceShown returns the record ID for a form that is shown. It keeps the ID that was sent, unless a
+// conflict used it up.
 func (s *Site) OnceShown(c *Call, prefix domain.Prefix, status int) string {
 	if _, whole := s.WholeOnce(c, prefix); whole && status != http.StatusConflict {
 		return c.Form.Get("once")
@@ -33,7 +33,7 @@ func (s *Site) OnceShown(c *Call, prefix domain.Prefix, status int) string {
 	return string(s.o.Identifiers.ID(prefix))
 }
 
-// VersionSent is as of which change of a record its form was made.
+// VersionSent returns the version of the record from which its form was made; zero: none.
 func (c *Call) VersionSent() time.Time {
 	if at := MomentOf(c.Form.Get("version")); at != nil {
 		return *at
@@ -41,8 +41,8 @@ func (c *Call) VersionSent() time.Time {
 	return time.Time{}
 }
 
-// VersionShown is the version that the form of a record gets. A form that is shown again
-// keeps its own: only with a conflict its author is told of what has changed since.
+// VersionShown returns the version for a record's form. A form that is shown again keeps its
+// version. Only after a conflict, when its author reads what changed, does it get the new one.
 func (c *Call) VersionShown(updatedAt time.Time, status int) string {
 	if sent := c.Form.Get("version"); sent != "" && status != http.StatusConflict {
 		return sent
@@ -50,7 +50,7 @@ func (c *Call) VersionShown(updatedAt time.Time, status int) string {
 	return domain.FormatTime(updatedAt)
 }
 
-// ChangedSince says what is stored where a form, made before, has something else.
+// ChangedSince lists the stored values that differ from the form.
 func ChangedSince(typed []Field, stored ...string) *Notice {
 	n := &Notice{Tone: "warn", Title: "Nothing was saved: somebody else has changed this since you opened the form"}
 	for i, f := range typed {
@@ -66,8 +66,8 @@ func ChangedSince(typed []Field, stored ...string) *Notice {
 	return n
 }
 
-// Flash keeps the numbers of what was done for the notice of the page that a change leads
-// to. They are not in its address: any link could tell others.
+// Flash stores numbers for the notice of the page after a change. They are not in its address,
+// because anybody can write a link with false numbers.
 func (s *Site) Flash(c *Call, done string, numbers ...int) {
 	text := done
 	for _, n := range numbers {
@@ -76,7 +76,7 @@ func (s *Site) Flash(c *Call, done string, numbers ...int) {
 	s.keep(c, ofNotice, text, time.Minute)
 }
 
-// Flashed are so many numbers that Flash kept, which are told once; nil: there are none.
+// Flashed returns the n numbers that Flash stored, and deletes them; nil: there are none.
 func (s *Site) Flashed(c *Call, done string, n int) (numbers []int64) {
 	cookie, err := c.Request.Cookie(s.cookie(ofNotice))
 	if err != nil || c.Query("done") != done {
@@ -97,10 +97,11 @@ func (s *Site) Flashed(c *Call, done string, n int) (numbers []int64) {
 	return numbers
 }
 
-// OfMinute is how a browser writes what is typed into a field for a day and a time.
+// OfMinute holds the layout of a datetime-local field.
 const OfMinute = "2006-01-02T15:04"
 
-// MomentOf reads a time as a field for a day and a time has it, in UTC, or one as the API writes it; nil: there is none.
+// MomentOf parses a datetime-local field, in UTC, or a time as the API writes it; nil: there is
+// none.
 func MomentOf(text string) *time.Time {
 	for _, layout := range []string{OfMinute, OfMinute + ":05", time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -110,7 +111,7 @@ func MomentOf(text string) *time.Time {
 	return nil
 }
 
-// MinuteField is a field for a day and a time, in UTC.
+// MinuteField returns a datetime-local field, in UTC.
 func MinuteField(name, label, value string) Field {
 	if at := MomentOf(value); at != nil {
 		value = at.Format(OfMinute)

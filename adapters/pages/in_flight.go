@@ -12,19 +12,19 @@ import (
 	"waybill/domain"
 )
 
-// How many pages are made at a time, in one process, and for how long the next one waits: a
-// browser that opens all its windows again asks for dozens at once. They are few, so that the
-// people of one business take neither the processors nor the connections of the database from
-// the others. Streams and tables that are sent as they are read count until they begin, and have
-// bounds of their own. So has heavy work: one file or preview of a business at a time.
+// Limits of pages in progress, per process, and how long the next one waits. A browser that
+// restores its windows requests dozens at once. The limits are low, so that one business cannot
+// take the processors and database connections from others. Streams and streamed tables count until
+// they begin; then they have their own limits. So has heavy work: one file or preview of a business
+// at a time.
 const (
 	pagesPerPerson   = 4
 	pagesPerBusiness = 8
 	pagePatience     = 2 * time.Second
 )
 
-// inFlight bounds what one person, and one business, has made at a time. Who has nothing in
-// it takes no memory.
+// inFlight limits the concurrent work of one person and one business. It stores nothing for IDs
+// without work.
 type inFlight struct {
 	mu sync.Mutex
 	of map[domain.ID]*places
@@ -32,11 +32,11 @@ type inFlight struct {
 
 type places struct {
 	free *semaphore.Weighted
-	held int // places that are taken or waited for; under the lock of inFlight
+	held int // places taken or waited for; guarded by inFlight.mu
 }
 
-// enter waits for a place of the person and one of the business; leave must be called.
-// Calling it again does nothing.
+// enter waits for a place of the person and one of the business. The caller must call leave; more
+// calls do nothing.
 func (f *inFlight) enter(ctx context.Context, p domain.Principal) (leave func(), err error) {
 	leavePerson, err := f.take(ctx, p.Reader(), pagesPerPerson, pagePatience)
 	if err != nil || p.Session.BusinessID == "" {
@@ -50,14 +50,14 @@ func (f *inFlight) enter(ctx context.Context, p domain.Principal) (leave func(),
 	return func() { leavePerson(); leaveBusiness() }, nil
 }
 
-// Forms with more than maxForm bytes, such as tables to be imported, that are read and answered
-// at a time: each may take many times its length.
+// Limits of concurrent forms with more than maxForm bytes, such as tables to import. Each may need
+// memory of many times its length.
 const (
-	uploadsPerBusiness = 1 // and of each of the staff
-	mostUploads        = 8 // in one process
+	uploadsPerBusiness = 1 // and for each person of the staff
+	mostUploads        = 8 // per process
 )
 
-// enterUpload waits for a place of the business to read a large form, and one of the process.
+// enterUpload waits for a place of the business and one of the process to read a large form.
 func (f *inFlight) enterUpload(ctx context.Context, p domain.Principal) (leave func(), err error) {
 	crowded := &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManyPages, RetryAfter: 5 * time.Second,
 		Message: "Another large form is being taken at this moment, and nothing of this one was read. Send it again in a few seconds."}
@@ -73,8 +73,8 @@ func (f *inFlight) enterUpload(ctx context.Context, p domain.Principal) (leave f
 	return func() { leaveProcess(); leaveBusiness() }, nil
 }
 
-// Alone waits until no other file or preview of the business is being made, or of the person
-// where the session is of the staff; leave must be called.
+// Alone waits until no other file or preview of the business is in progress. For staff sessions it
+// counts per person. The caller must call leave.
 func (c *Call) Alone() (leave func(), err error) {
 	leave, err = c.site.heavy.take(c.Ctx(), cmp.Or(c.Principal.Session.BusinessID, c.Principal.Reader()), 1, pagePatience)
 	var e *domain.Error

@@ -14,32 +14,31 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Mount is a part of one site below a path of another: the pages of a business, which the
-// console shows to staff. The pages are the same code and the same templates; whose they
-// are, which act each of them takes and where their links lead is different.
+// Mount is a part of one site below a path of another: the console shows the pages of a business to
+// staff. Code and templates are the same. The owner, the acts and the links differ.
 type Mount struct {
-	Path    string   // below the prefix of the site; its parameter business names whose pages they are
-	Heads   []string // the first parts of the paths that are mounted, such as apps
-	Pages   fs.FS    // the templates, below html
+	Path    string   // below the site's prefix; its parameter business names the owner
+	Heads   []string // the first path segments of mounted pages, such as apps
+	Pages   fs.FS    // the templates, in the folder html
 	Routes  []Route
 	Records map[string]domain.Prefix
 	Done    map[string]string
 	People  People
 	BaseURL string      // of the portal, where the people of the business sign in
-	Bind    func(*Site) // gives the handlers the site that shows their pages
+	Bind    func(*Site) // sets the site that shows the pages of the handlers
 
-	// Act is the act of this site that one of the mounted pages takes; one that no role has,
-	// where staff do not do this.
+	// Act maps the act of a mounted page to an act of this site. It returns an act that no role has
+	// if staff may not do it.
 	Act func(domain.Act) domain.Act
-	// Owns answers domain.ErrNotFound where the path names a record of another business.
+	// Owns returns domain.ErrNotFound if the path names a record of another business.
 	Owns func(c *Call) error
-	// Over is what stands above each page: whose it is, and what else there is of it.
+	// Over returns the heading above each page: the business and its other pages.
 	Over func(context.Context, domain.ID) (Over, error)
 
 	set *Set
 }
 
-// routes are those of the mount, as the site answers them.
+// routes returns the routes of the mount with the acts and checks of the site.
 func (m *Mount) routes(s *Site) []Route {
 	var routes []Route
 	for _, r := range append(s.people(Always(domain.ActRead), m.People), m.Routes...) {
@@ -58,7 +57,7 @@ func (m *Mount) routes(s *Site) []Route {
 	return routes
 }
 
-// at is where a path of the mounted pages leads; one that is not mounted is the site's.
+// at returns the site path of a mounted page. Other paths stay as they are.
 func (m *Mount) at(business domain.ID, path string) string {
 	head, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	head, _, _ = strings.Cut(head, "?")
@@ -68,17 +67,17 @@ func (m *Mount) at(business domain.ID, path string) string {
 	return path
 }
 
-// rooted are links and forms of a page that begin at the root of the listener. Text of other
-// people cannot look like one: the template has escaped its quotes.
+// rooted finds links and forms that begin at the root of the listener. Text of other people cannot
+// match: the template escapes its quotes.
 var (
 	rooted = regexp.MustCompile(` (href|action|src)="(/[^"/][^"]*)"`)
 	anchor = regexp.MustCompile(`(?s)<a [^>]*href="(/[^"]*)"[^>]*>(.*?)</a>`)
 	button = regexp.MustCompile(`^<a [^>]*class="button\b`)
 )
 
-// rehome leads links of a mounted page to where they are mounted, or to the site's own page
-// of that name with the business as its filter. One that leads nowhere here, or nowhere that
-// the reader may go, is shown as its text; a button is left out.
+// rehome rewrites links of a mounted page to the mounted paths, or to the site's page of that name
+// with a filter for the business. A link that the reader may not open becomes plain text; a button
+// is left out.
 func (c *Call) rehome(body []byte) []byte {
 	body = rooted.ReplaceAllFunc(body, func(found []byte) []byte {
 		parts := rooted.FindSubmatch(found)
@@ -108,7 +107,7 @@ func (c *Call) rehome(body []byte) []byte {
 	})
 }
 
-// leads reports whether an address of the site is a page that the reader may open.
+// leads reports whether an address is a page of the site that the reader may open.
 func (c *Call) leads(to string) bool {
 	path, below := strings.CutPrefix(to, c.site.o.Prefix)
 	if !below {
@@ -125,7 +124,7 @@ func (c *Call) leads(to string) bool {
 	return false
 }
 
-// mountOver puts what stands above mounted pages onto one.
+// mountOver adds the heading of mounted pages to a page.
 func (c *Call) mountOver(page *Page) error {
 	if c.mount == nil {
 		return nil

@@ -8,21 +8,20 @@ import (
 	"waybill/domain"
 )
 
-// ofBusiness is the field of a form that tells which business its page shows. A session
-// shows one at a time, in all its windows: a page that is still open in another window may
-// be of the one before.
+// ofBusiness names the form field with the business that the page shows. A session shows one
+// business at a time, in all its windows. A page in another window may still show the previous one.
 const ofBusiness = "of_business"
 
 var postForm = regexp.MustCompile(`<form [^>]*method="post"[^>]*>`)
 
-// nameBusiness puts a business into each form of a page. Text of other people cannot look
-// like a form there: the template has escaped it.
+// nameBusiness adds the business to each form of a page. Text of other people cannot match: the
+// template escapes it.
 func nameBusiness(page []byte, b domain.ID) []byte {
 	return postForm.ReplaceAll(page, []byte(`$0<input type="hidden" name="`+ofBusiness+`" value="`+string(b)+`">`))
 }
 
-// refuseOther answers a form of a page that shows another business than the session does
-// now, and reports whether it was one. What belongs to the person is of no business.
+// refuseOther refuses a form of a page that shows another business than the session does now. It
+// reports whether it did. Forms of the person's account are exempt.
 func (s *Site) refuseOther(c *Call, r Route) bool {
 	of := c.Form.Get(ofBusiness)
 	if r.Method != http.MethodPost || of == "" || of == string(c.Business()) || strings.HasPrefix(r.Path, "/account") {

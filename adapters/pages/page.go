@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// Show answers with a page for the person of the session.
+// Show sends a page with the layout for the signed-in person.
 func (s *Site) Show(c *Call, status int, name, title string, body any) error {
 	page, err := s.o.Frame(c)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Site) Show(c *Call, status int, name, title string, body any) error {
 		return err
 	}
 	page.Title, page.Body = title, body
-	if page.Over != nil && page.Over.Title != title { // of several open windows each says whose it is
+	if page.Over != nil && page.Over.Title != title { // each open window names its owner
 		page.Title += " · " + page.Over.Title
 	}
 	page.Banner = s.banner(c, page.Place)
@@ -32,13 +32,14 @@ func (s *Site) Show(c *Call, status int, name, title string, body any) error {
 	return s.send(c, status, name, page)
 }
 
-// entry is one of the menu, marked where the reader is; one with a host is elsewhere.
+// entry adds the prefix to a menu link and marks the current page. Links with a host stay as they
+// are.
 func (s *Site) entry(c *Call, l Link) Link {
 	if !strings.HasPrefix(l.Href, "/") {
 		return l
 	}
 	home := l.Href == "/"
-	l.Href = s.o.Prefix + l.Href // never of what is mounted
+	l.Href = s.o.Prefix + l.Href // never a mounted page
 	path := c.Request.URL.Path
 	switch {
 	case path == l.Href:
@@ -49,12 +50,12 @@ func (s *Site) entry(c *Call, l Link) Link {
 	return l
 }
 
-// ShowPlain answers with a page by itself.
+// ShowPlain sends a page without the menu.
 func (s *Site) ShowPlain(c *Call, status int, name, title string, body any) error {
 	return s.send(c, status, name, Page{Title: title, Body: body})
 }
 
-// Notice answers with a page that only tells something, and needs no database.
+// Notice sends a page with only a notice. It needs no database.
 func (s *Site) Notice(c *Call, status int, n Notice) {
 	if err := s.ShowPlain(c, status, "notice", n.Title, n); err != nil {
 		panic(err) // the page and its data are ours
@@ -87,7 +88,7 @@ func (s *Site) send(c *Call, status int, name string, page Page) error {
 	return nil
 }
 
-// ShowPart answers with a part of a page, by the name of its template.
+// ShowPart sends a part of a page, by the name of its template.
 func (s *Site) ShowPart(c *Call, page, part string, data any) error {
 	body, err := s.pages.RenderPart(page, part, data)
 	if err != nil {

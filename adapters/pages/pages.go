@@ -19,41 +19,41 @@ var parts embed.FS
 // Link leads to another page.
 type Link struct {
 	Href, Text, Icon string
-	// Current is how the entry of a menu is marked: "page" on the page itself, "true"
-	// on those below it, empty elsewhere.
+	// Current marks a menu entry: "page" on the page itself, "true" on pages below it, empty
+	// elsewhere.
 	Current string
 }
 
-// Who is the person with the session.
+// Who describes the signed-in person.
 type Who struct{ Name, Role, Place, SignOut string }
 
-// Search is a field in the head of each page that looks everywhere.
+// Search is the search field at the top of each page.
 type Search struct{ Action, Label, Value string }
 
-// Page is what the layout shows.
+// Page holds what the layout shows.
 type Page struct {
 	Title  string
-	Site   string  // what stands beside the logo
-	Home   string  // where the logo leads
-	Place  string  // of the person, beside the role
-	Banner *Banner // above the content of a page that is seen in another's place; nil: there is none
-	Over   *Over   // above the content of a page about one record; nil: there is none
-	Menu   []Link  // empty: a page by itself, such as that for signing in
+	Site   string  // the site's name, next to the logo
+	Home   string  // link of the logo
+	Place  string  // of the person, next to the role
+	Banner *Banner // above a page that staff see as a customer; nil: there is none
+	Over   *Over   // above a page about one record; nil: there is none
+	Menu   []Link  // empty: a page without a menu, such as the sign-in page
 	Who    *Who
-	Find   *Search  // the field for searching in its head; nil: there is none
-	Warn   []Notice // above what every page shows
-	Body   any      // what the template "content" of the page gets
+	Find   *Search  // search field at the top; nil: there is none
+	Warn   []Notice // above the content of every page
+	Body   any      // data of the template "content"
 }
 
-// Over stands above the pages about one record, such as a customer: its name, its state and
-// what else there is of it.
+// Over is the heading above pages about one record, such as a customer: name, state and other pages
+// of the record.
 type Over struct {
 	Title, Href string
-	Tag         string // of a state that is not the usual one; empty: none
+	Tag         string // for an unusual state; empty: none
 	Tabs        Tabs
 }
 
-// Banner says in which way a page is seen, and has the form that ends this.
+// Banner says that the page is a view, and has the form that ends it.
 type Banner struct {
 	Title, Reason  string
 	Until          time.Time
@@ -68,7 +68,7 @@ type Field struct {
 	Options                                                 []Option
 }
 
-// describedBy are the IDs of the elements that explain the field.
+// describedBy returns the IDs of the elements that explain the field.
 func describedBy(f Field) string {
 	var ids []string
 	if f.Hint != "" {
@@ -80,50 +80,50 @@ func describedBy(f Field) string {
 	return strings.Join(ids, " ")
 }
 
-// Option is one of those that a field offers.
+// Option is a choice that a field offers.
 type Option struct {
 	Value, Text string
 	Chosen      bool
 }
 
-// Notice tells something at the top of a page, or that a list is empty. The tone is
-// good, warn, bad or empty.
+// Notice holds a message at the top of a page, or in place of an empty list. The tone is good,
+// warn, bad or empty.
 type Notice struct {
 	Tone, Title string
 	Lines       []string
 	Link        *Link
 }
 
-// Secret is shown once.
+// Secret holds a secret that is shown only once.
 type Secret struct{ Title, Note, Label, Secret string }
 
-// Passkey is a form that a browser answers with a passkey.
+// Passkey is a form that a browser completes with a passkey.
 type Passkey struct {
-	Action string // where the answer goes, in the fields ceremony and passkey
-	Ask    string // where the browser asks for options
-	Origin string // of the pages; browsers have passkeys there alone
+	Action string // address for the response, in the fields ceremony and passkey
+	Ask    string // address of the WebAuthn options
+	Origin string // of the pages; passkeys work only there
 	Kept   []Kept
-	Name   *Field // for a name of the passkey; nil: none is asked for
+	Name   *Field // field for the name of the passkey; nil: none
 	Button string
-	Second bool // the button is not the first of the page
-	// Instead is what a reader without JavaScript does, and Why, unless it is empty, the
-	// reason why passkeys do not work at this address.
+	Second bool // the page has another main button
+	// Instead says what a reader without JavaScript does. Why says why passkeys do not work at this
+	// address; empty: they do.
 	Instead, Why string
 }
 
-// Kept is a field of a form that goes with it unseen.
+// Kept is a hidden field of a form.
 type Kept struct{ Name, Value string }
 
-// Code is a text to be copied.
+// Code is a text with a copy button.
 type Code struct{ ID, Text string }
 
-// Tabs are pages beside each other.
+// Tabs lists pages of the same record.
 type Tabs struct {
 	Label string
 	Tabs  []Link
 }
 
-// Count is a number as people read it: 52,082.
+// Count formats a number for people: 52,082.
 func Count(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
@@ -132,26 +132,26 @@ func Count(n int64) string {
 	return text
 }
 
-// Set are the pages of an edge. Each is parsed when it is first shown: with the parts, which
-// every page has a copy of, all of them would be most of what a server holds in memory, and
-// what it walks through for each collection of garbage.
+// Set holds the pages of a site. Each page is parsed when it is first shown. Every page has a copy
+// of the parts: parsed up front, they would be most of the server's memory and of the work of each
+// garbage collection.
 type Set struct {
 	byName map[string]func() (*template.Template, error)
 }
 
-// Reader is whom the pages of a business are for.
+// Reader says who reads the pages of a business.
 type Reader bool
 
-// The two readers: the people of the business, and staff to whom its pages are shown.
+// The two readers: the people of the business, and staff.
 const (
 	ForReader Reader = false
 	ForStaff  Reader = true
 )
 
-// Parse reads the pages of an edge, the files of folders named html: each of them defines
-// "content" and may use the parts. The prefix is in front of the edge's paths, and of
-// /assets/, below which it calls ServeAsset; pages write {{at "/path"}} for a path of the edge, and
-// {{if staff}} before what they say to staff alone.
+// Parse reads the pages of a site, the files in folders named html. Each defines "content" and may
+// use the parts. The prefix is put before the site's paths and before /assets/, where the site
+// calls ServeAsset. Templates write {{at "/path"}} for a path of the site, and {{if staff}} before
+// text for staff only.
 func Parse(prefix string, who Reader, edge ...fs.FS) (*Set, error) {
 	kit, err := template.New("").Funcs(template.FuncMap{
 		"asset":       func(file string) string { return prefix + "/assets/" + assets()[file].name },
@@ -184,10 +184,10 @@ func Parse(prefix string, who Reader, edge ...fs.FS) (*Set, error) {
 	return s, nil
 }
 
-// Render makes a page, by the name of its file.
+// Render renders a page, by the name of its file.
 func (s *Set) Render(name string, p Page) ([]byte, error) { return s.RenderPart(name, "layout", p) }
 
-// RenderPart makes a part of a page, by the name of its template.
+// RenderPart renders a part of a page, by the name of its template.
 func (s *Set) RenderPart(name, part string, data any) ([]byte, error) {
 	parse, ok := s.byName[name]
 	if !ok {

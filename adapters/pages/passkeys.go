@@ -12,7 +12,7 @@ import (
 
 const withoutScripts = "Use your password or a link."
 
-// passkeyForm fills in what all forms for a passkey have, and the fields that go with it.
+// passkeyForm fills in the shared fields of passkey forms and adds hidden fields.
 func (s *Site) passkeyForm(f Passkey, with ...Kept) Passkey {
 	f.Kept, f.Action, f.Ask = append(f.Kept, with...), s.o.Prefix+f.Action, s.o.Prefix+f.Ask
 	f.Origin, f.Instead = s.origin, withoutScripts
@@ -22,7 +22,7 @@ func (s *Site) passkeyForm(f Passkey, with ...Kept) Passkey {
 	return f
 }
 
-// prompt answers a script of ours with what the browser is asked.
+// prompt sends the options of a WebAuthn prompt to the page's script.
 func (s *Site) prompt(c *Call, prompt people.Prompt, err error) error {
 	if err != nil {
 		return err
@@ -34,12 +34,12 @@ func (s *Site) prompt(c *Call, prompt people.Prompt, err error) error {
 	return nil
 }
 
-// answered is the answer of a browser, in a form.
+// answered returns the browser's passkey response from the form.
 func (c *Call) answered() (ceremony domain.ID, answer []byte) {
 	return domain.ID(c.Form.Get("ceremony")), []byte(c.Form.Get("passkey"))
 }
 
-// refusedPasskey reports a passkey that proves nothing.
+// refusedPasskey reports whether the error is about a passkey that proves nothing.
 func refusedPasskey(err error) bool {
 	return domain.HasCode(err, domain.CodePasskeyRefused) || domain.HasCode(err, domain.CodeCeremonyOver) ||
 		domain.HasCode(err, domain.CodePasskeyUnusable)
@@ -60,21 +60,21 @@ func (s *Site) askToAddPasskey(c *Call) error {
 	return s.prompt(c, prompt, err)
 }
 
-// passkeysView is the part of the account page about passkeys.
+// passkeysView holds the account page's part about passkeys.
 type passkeysView struct {
 	List []passkeyView
 	Add  *Passkey // nil: the sign-in is too old
 }
 
 type passkeyView struct {
-	ID, Name, Elsewhere   string // Elsewhere: the host that it is for, where that is not ours
+	ID, Name, Elsewhere   string // Elsewhere: the host of the passkey, if it is not ours
 	Syncs                 bool
 	CreatedAt, LastUsedAt time.Time
 }
 
 func (s *Site) passkeyView(k domain.Passkey) passkeyView {
 	v := passkeyView{ID: string(k.ID), Name: k.Name, Syncs: k.Syncs, CreatedAt: k.CreatedAt}
-	if host, _ := s.o.Passkeys.Host(); host != k.Host { // none: it is for another one
+	if host, _ := s.o.Passkeys.Host(); host != k.Host { // no host: it is for another one
 		v.Elsewhere = k.Host
 	}
 	if k.LastUsedAt != nil {
@@ -124,7 +124,7 @@ func (s *Site) addPasskey(c *Call) error {
 type onePasskeyView struct {
 	Passkey passkeyView
 	Name    Field
-	Last    bool // nothing else lets the person in but a link
+	Last    bool // without it only a link lets the person in
 }
 
 func (s *Site) showPasskey(c *Call) error { return s.passkeyPage(c, http.StatusOK) }
@@ -165,7 +165,7 @@ func (s *Site) removePasskey(c *Call) error {
 	return c.Lead("/account?done=passkey-removed")
 }
 
-// askToConfirm asks for a younger sign-in by itself, and goes on to the account.
+// askToConfirm asks for a recent sign-in, and then opens the account.
 func (s *Site) askToConfirm(c *Call) error { return s.askAgain(c, http.StatusOK, nil) }
 
 func (s *Site) confirmed(c *Call) error { return c.Lead("/account") }

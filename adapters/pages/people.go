@@ -9,17 +9,17 @@ import (
 	"waybill/domain"
 )
 
-// People are the pages about those who may sign in.
+// People describes the pages about the people who may sign in.
 type People struct {
 	Path, Title, Lead string
-	Act               domain.Act             // to change them
-	Others            string                 // what the page tells those who may not
-	Losing            string                 // what a person who is removed loses, and what stays
-	Roles             map[domain.Role]string // what they may do
-	First             domain.Role            // that a form begins with
+	Act               domain.Act             // needed to change them
+	Others            string                 // shown to readers who may not change them
+	Losing            string                 // what a removed person loses, and what stays
+	Roles             map[domain.Role]string // what each role may do
+	First             domain.Role            // preselected in the form
 }
 
-// people are the routes about people, below the path of their list.
+// people returns the routes about people, below the path of their list.
 func (s *Site) people(read func(*Call) domain.Act, texts People) []Route {
 	const get, post = http.MethodGet, http.MethodPost
 	at, manage := texts.Path, Always(texts.Act)
@@ -35,7 +35,7 @@ func (s *Site) people(read func(*Call) domain.Act, texts People) []Route {
 		{Method: get, Path: at + "/:person/remove", Act: manage, Handle: s.askRemove},
 		{Method: post, Path: at + "/:person/remove", Act: manage, Handle: s.remove},
 	}
-	if s.o.Site == domain.Console { // an account is of all sites, and the staff's to disable
+	if s.o.Site == domain.Console { // an account belongs to all sites, and staff disable it
 		routes = append(routes,
 			Route{Method: get, Path: at + "/:person/disable", Act: manage, Handle: s.askDisable},
 			Route{Method: post, Path: at + "/:person/disable", Act: manage, Handle: s.setDisabled(true)},
@@ -46,8 +46,8 @@ func (s *Site) people(read func(*Call) domain.Act, texts People) []Route {
 	return routes
 }
 
-// people are the texts of the pages about people, and site the one that these sign in to:
-// those of a mount are not of the site that shows it.
+// people returns the texts of the pages about people and the site where these people sign in. A
+// mount has its own: its people sign in to the portal.
 func (c *Call) people() (People, domain.Site) {
 	if c.mount != nil {
 		return c.mount.People, domain.Portal
@@ -66,7 +66,7 @@ type peopleView struct {
 	Link              *Secret
 	People            []memberView
 	May               bool
-	Everywhere        bool // Sign out ends sessions at all sites, and accounts may be disabled
+	Everywhere        bool // signing out ends sessions at all sites, and accounts may be disabled
 	Name, Email, Role Field
 }
 
@@ -75,11 +75,11 @@ type memberView struct {
 	Me                           bool
 	JoinedAt                     time.Time
 	Roles                        []Option
-	person                       domain.ID // ID is how pages name them
+	person                       domain.ID // pages use ID
 }
 
-// showMember is one of them, as people of the site see it. A business does not learn that an
-// address that it only invited has an account, and so not that this is disabled.
+// showMember returns a member as the people of the site may see it. A business must not learn that
+// an address that it invited already has an account, nor that this account is disabled.
 func (s *Site) showMember(m domain.Member, me domain.ID) memberView {
 	v := memberView{
 		ID: string(m.Reference()), person: m.Person.ID, Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role),
@@ -99,7 +99,7 @@ func (s *Site) listPeople(c *Call) error {
 	return s.peoplePage(c, http.StatusOK, peopleView{Notice: c.Told()})
 }
 
-// listPeopleAround is the list for a form that was sent about one of them.
+// listPeopleAround shows the list at the path of a form about one person.
 func (s *Site) listPeopleAround(c *Call) error {
 	if _, err := s.member(c); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *Site) invite(c *Call) error {
 	return s.sendInvitation(c, people.Invitation{Email: c.Form.Get("email"), Name: c.Form.Get("name"), Role: c.Form.Get("role")})
 }
 
-// sendInvitation invites a person to the business, for the first time or again.
+// sendInvitation invites a person to the business, or repeats an invitation.
 func (s *Site) sendInvitation(c *Call, i people.Invitation) error {
 	i.BusinessID = c.Business()
 	issued, err := s.o.Directory.Invite(c.Ctx(), c.Actor(), i)
@@ -148,7 +148,7 @@ func (s *Site) sendInvitation(c *Call, i people.Invitation) error {
 			s.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
 }
 
-// signInLink shows the link for a person who has accepted.
+// signInLink shows the sign-in link of a person who has accepted.
 func (s *Site) signInLink(c *Call, i people.Issued) peopleView {
 	note := "It lets them in once, within 10 minutes. It is shown this once."
 	if i.OneBusiness {
@@ -173,7 +173,7 @@ func (s *Site) makeLink(c *Call) error {
 	return s.peoplePage(c, http.StatusOK, s.signInLink(c, issued))
 }
 
-// alsoMailed is what to do with an invitation that is shown.
+// alsoMailed returns the note for an invitation link that is shown.
 func (s *Site) alsoMailed(otherwise string) string {
 	if s.o.Mails {
 		return "They get one by mail too; this one is shown this once."
@@ -181,7 +181,7 @@ func (s *Site) alsoMailed(otherwise string) string {
 	return otherwise
 }
 
-// issued shows a link, unless it goes to the person's own mailbox alone.
+// issued shows a link, unless it goes only to the person's mailbox.
 func (s *Site) issued(c *Call, i people.Issued, title, mailed, note string) peopleView {
 	if i.MailOnly {
 		return peopleView{Notice: &Notice{Tone: "good", Title: title, Lines: []string{mailed}}}
@@ -193,7 +193,7 @@ func (s *Site) issued(c *Call, i people.Issued, title, mailed, note string) peop
 	return peopleView{Link: &Secret{Title: title, Note: note, Label: "The link", Secret: enter + i.Secret}}
 }
 
-// peopleConflict shows the page again with what stood in the way.
+// peopleConflict shows the page again with the reason why nothing changed.
 func (s *Site) peopleConflict(c *Call, err error) error {
 	var e *domain.Error
 	switch {
@@ -214,13 +214,13 @@ func (s *Site) setRole(c *Call) error {
 		return err
 	}
 	if _, err := s.o.Directory.SetRole(c.Ctx(), c.Actor(), c.Business(), m.person, c.Form.Get("role")); err != nil {
-		c.Form = nil // the role is not the one of the form below
+		c.Form = nil // the form below has another role field
 		return s.peopleConflict(c, err)
 	}
 	return c.Lead(c.peoplePath() + "?done=role")
 }
 
-// member is the person of the address.
+// member returns the person in the address.
 func (s *Site) member(c *Call) (memberView, error) {
 	members, err := s.o.Directory.Members(c.Ctx(), c.Business())
 	if err != nil {
@@ -234,7 +234,7 @@ func (s *Site) member(c *Call) (memberView, error) {
 	return memberView{}, domain.ErrNotFound
 }
 
-// endSessionsOf signs a person out: an owner in the own business, the staff everywhere.
+// endSessionsOf signs a person out: an owner in their business, staff everywhere.
 func (s *Site) endSessionsOf(c *Call) error {
 	m, err := s.member(c)
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *Site) askDisable(c *Call) error {
 	return s.Show(c, http.StatusOK, "disable_person", "Disable "+m.Name, removeView{Texts: texts, Notice: c.Told(), Person: m})
 }
 
-// setDisabled closes the account of a person, or opens it again.
+// setDisabled returns a handler that disables or enables a person's account.
 func (s *Site) setDisabled(disabled bool) func(*Call) error {
 	return func(c *Call) error {
 		m, err := s.member(c)

@@ -12,17 +12,17 @@ import (
 	"waybill/domain"
 )
 
-// Recovery is what the page for sending again a period of webhooks is made of.
+// Recovery holds the input of the page that resends a period of webhooks.
 type Recovery struct {
 	Endpoints *webhooks.Endpoints
 	Endpoint  domain.WebhookEndpoint
-	Href      string // of the endpoint's page
-	List      string // of all endpoints
-	May       bool   // the person may send
+	Href      string // the endpoint's page
+	List      string // the list of all endpoints
+	May       bool   // the person may resend
 	Now       time.Time
 }
 
-// recoverView is webhook_recover.html.
+// recoverView holds the data of webhook_recover.html.
 type recoverView struct {
 	Notice             *Notice
 	Endpoint           domain.WebhookEndpoint
@@ -30,20 +30,20 @@ type recoverView struct {
 	Href, List         string
 	May                bool
 	Since, Until, Only Field
-	Asked              bool // the period is sound, and counted
+	Asked              bool // the period is valid and counted
 	Count              int
-	Total              int64 // the same, to be written out
+	Total              int64 // the same, for display
 	HasMore            bool
 	From, To           time.Time
-	// FromText and ToText are what the form sends back: to the millisecond.
+	// FromText and ToText hold the values that the form sends back, with milliseconds.
 	FromText, ToText, OnlyText string
 }
 
-// usualPeriod is what a recovery is of where the endpoint does not fail now.
+// usualPeriod sets the default period of a recovery. An endpoint that fails longer extends it.
 const usualPeriod = 24 * time.Hour
 
-// spanOf is the period that the form, or else the address, names; without one from when the
-// endpoint began to fail, or the last day, until now.
+// spanOf returns the period from the form, or else from the address. The default ends now. It
+// begins a day ago, or earlier if the endpoint has been failing for longer.
 func (r Recovery) spanOf(c *Call) (span webhooks.Span, err error) {
 	asked := func(name string) string { return cmp.Or(c.Form.Get(name), c.Query(name)) }
 	now := r.Now
@@ -80,8 +80,8 @@ func (r Recovery) spanOf(c *Call) (span webhooks.Span, err error) {
 	return span, err
 }
 
-// RecoverPage counts what a recovery of the period of the address would send. A notice may
-// stand above it.
+// RecoverPage shows how many webhooks a recovery of the period would resend. A notice may come
+// first.
 func (s *Site) RecoverPage(c *Call, r Recovery, status int, n *Notice) error {
 	if sent := s.Flashed(c, "webhooks-recovered", 1); sent != nil {
 		n = &Notice{Tone: "good", Title: Count(sent[0]) + " webhooks are on their way again"}
@@ -117,11 +117,11 @@ func (s *Site) RecoverPage(c *Call, r Recovery, status int, n *Notice) error {
 	return s.Show(c, status, "webhook_recover", "Recover webhooks", v)
 }
 
-// RecoverAsked is what the form of RecoverPage asks for. Without a number that it was shown
-// the page is the answer.
+// RecoverAsked returns the period and count of RecoverPage's form. If the form has no count, it
+// shows the page and returns answered.
 func (s *Site) RecoverAsked(c *Call, r Recovery) (span webhooks.Span, count int, answered bool, err error) {
 	count, wrong := strconv.Atoi(c.Form.Get("count"))
-	if wrong != nil || c.Form.Get("until") == "" { // not of this page: it shows the number first
+	if wrong != nil || c.Form.Get("until") == "" { // not from this page: it shows the count first
 		return span, 0, true, s.RecoverPage(c, r, http.StatusUnprocessableEntity, &Notice{Tone: "warn", Title: "Nothing was sent yet",
 			Lines: []string{"This is what would be sent. Send it from here."}})
 	}
@@ -129,7 +129,7 @@ func (s *Site) RecoverAsked(c *Call, r Recovery) (span webhooks.Span, count int,
 	return span, count, false, err
 }
 
-// ShownURL is an address without its query, which may be secret.
+// ShownURL returns an address without its query, which may be secret.
 func ShownURL(address string) string {
 	shown, query, _ := strings.Cut(address, "?")
 	if query != "" {

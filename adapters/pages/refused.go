@@ -15,7 +15,7 @@ import (
 	"waybill/ports"
 )
 
-// Metrics count what the sites refuse to people. No label ever names a person.
+// Metrics counts refusals to people. No label ever names a person.
 type Metrics struct {
 	refusals *prometheus.CounterVec
 }
@@ -28,13 +28,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	r.MustRegister(m.refusals)
 	for _, site := range []domain.Site{domain.Portal, domain.Console} {
 		for _, outcome := range domain.RefusalOutcomes() {
-			m.refusals.WithLabelValues(string(site), string(outcome)) // so that a rate is there from the start
+			m.refusals.WithLabelValues(string(site), string(outcome)) // so that a rate exists from the start
 		}
 	}
 	return m
 }
 
-// outcomes are the codes of refused attempts of people. Other errors are mistakes.
+// outcomes maps error codes to refusals of people. Other errors are mistakes.
 var outcomes = map[string]domain.RefusalOutcome{
 	domain.CodeSignInRefused: domain.RefusedPassword, domain.CodePasskeyRefused: domain.RefusedPasskey,
 	domain.CodeCeremonyOver: domain.RefusedPasskey, domain.CodePasskeyUnusable: domain.RefusedPasskey,
@@ -46,8 +46,8 @@ var outcomes = map[string]domain.RefusalOutcome{
 	domain.CodeTooManyMails: domain.RefusedMails,
 }
 
-// noteRefusal leaves a trace of an error that refuses an attempt of a person: once for a
-// call, a line of log, a count, and an entry of the audit log where the person is known.
+// noteRefusal records a refused attempt of a person, once per call. It writes a log line, counts a
+// metric, and adds an audit log entry if the person is known.
 func (s *Site) noteRefusal(c *Call, err error) {
 	var e *domain.Error
 	if c.noted || !errors.As(err, &e) {
@@ -66,15 +66,15 @@ func (s *Site) noteRefusal(c *Call, err error) {
 	case errors.As(err, &about):
 		r.PersonID, r.Site, r.BusinessID = about.Person, about.Site, about.Business
 	case c.Principal.View != nil:
-		r.Site = domain.Console // where the person belongs; a customer of theirs learns nothing
+		r.Site = domain.Console // the person's own site; the customer sees nothing of it
 	default:
 		r.BusinessID = c.Principal.Session.BusinessID
 	}
 	s.refused(c, r, e.Err)
 }
 
-// refused keeps a refusal. The line has an allow-list of fields: what was typed, the address
-// of a link and the query may be secrets.
+// refused logs, counts and stores a refusal. The log line has only listed fields: typed text, link
+// addresses and queries may be secrets.
 func (s *Site) refused(c *Call, r domain.Refusal, cause error) {
 	c.noted = true
 	r.Site, r.RequestID = cmp.Or(r.Site, s.o.Site), c.RequestID()
@@ -102,8 +102,8 @@ func refusalText(o domain.RefusalOutcome) string {
 	return "a sign-in was refused"
 }
 
-// refuseForged refuses a form that another site sends. It comes with the cookie where a
-// browser is old or a host beside ours is the same site.
+// refuseForged refuses a form that another site sends. It has the session cookie if the browser is
+// old or the other host counts as the same site.
 func (s *Site) refuseForged(g *gin.Context) {
 	if s.protection.Check(g.Request) == nil {
 		return
@@ -122,8 +122,8 @@ func (s *Site) refuseForged(g *gin.Context) {
 		Lines: []string{"Nothing was changed. Open the page here and send it again."}})
 }
 
-// foreign reports whether a page of another site made the browser send the request. A browser
-// too old for Sec-Fetch-Site tells by its Referer, which our own pages always let it send.
+// foreign reports whether a page of another site made the browser send the request. For browsers
+// without Sec-Fetch-Site it checks the Referer, which our own pages always allow.
 func (s *Site) foreign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none": // none: typed, or opened from outside the browser

@@ -11,28 +11,28 @@ import (
 	"waybill/domain"
 )
 
-// Operation is a route of the public API.
+// Operation describes a route of the public API.
 type Operation struct {
-	Route   string // as the request log names it
+	Route   string // as in the request log
 	Summary string
 	Scopes  []domain.Scope
-	Sample  string // a body; empty: it takes none
+	Sample  string // an example body; empty: the route takes none
 }
 
-// RequestLog is what a site knows about the log that it shows.
+// RequestLog holds the settings of the request log that a site shows.
 type RequestLog struct {
 	Mode    monitoring.LogMode
 	Keeping domain.RequestLogKeeping
 }
 
-// KeepingView tells what of all requests is in the log.
+// KeepingView says which requests the log keeps.
 type KeepingView struct {
 	Off, FailuresOnly         bool
 	SuccessDays, FailureDays  int
 	FailuresASecond, OneInTen int
 }
 
-// Kept is what the log keeps, as pages say it.
+// Kept returns what the log keeps, for pages.
 func (l RequestLog) Kept() KeepingView {
 	const day = 24 * time.Hour
 	return KeepingView{
@@ -42,15 +42,15 @@ func (l RequestLog) Kept() KeepingView {
 	}
 }
 
-// API is what pages about requests know of the public API.
+// API holds what request pages need of the public API.
 type API struct {
-	LiveBaseURL, SandboxBaseURL string // as integrators call it
+	LiveBaseURL, SandboxBaseURL string // for integrators
 	DocsURL                     string
-	Operations                  func() []Operation // in the order of its description
+	Operations                  func() []Operation // in the order of the API description
 	RequestLog                  RequestLog
 }
 
-// Document is the page of the documentation about an error code; empty: there is none.
+// Document returns the address of an error code's documentation page; empty: there is none.
 func (a API) Document(code string) string {
 	if code == "" || a.DocsURL == "" {
 		return ""
@@ -58,7 +58,7 @@ func (a API) Document(code string) string {
 	return a.DocsURL + "/errors/" + code
 }
 
-// RouteField chooses a route of the API.
+// RouteField returns a field that chooses a route of the API.
 func (a API) RouteField() Field {
 	f := Field{Name: "route", Label: "Route", Options: []Option{{Value: "", Text: "Any route"}}}
 	for _, o := range a.Operations() {
@@ -67,35 +67,35 @@ func (a API) RouteField() Field {
 	return f
 }
 
-// RequestView is the page of one request, request.html. The addresses are those of the site
-// that shows it.
+// RequestView holds the data of request.html, the page of one request. Its links lead to pages of
+// the site that shows it.
 type RequestView struct {
 	RequestRow
 	Summary  string
 	Document string // of the error; empty: it succeeded
-	List     string // of all requests
-	Alike    string // the list of all that ended so
+	List     string // the list of all requests
+	Alike    string // the list of requests with the same result
 	Fields   []string
 
-	ManyCustomers          bool   // the site shows those of all
-	Business, BusinessHref string // of which it is there; empty: of none
+	ManyCustomers          bool   // the site shows requests of all customers
+	Business, BusinessHref string // the request's business; empty: none
 	ClientID               string
 	AppHref                string
 	KeyID, KeyHref         string
-	KeyEnds                string // the last four of the key; empty: not known any more
+	KeyEnds                string // the last four characters of the key; empty: no longer known
 	DeliveryID             string
 	DeliveryHref           string
-	DeliveryRequests       string // the list of all requests about it
+	DeliveryRequests       string // the list of requests about the delivery
 	Replayed               bool
-	KeyDigest              string // hexadecimal, of the Idempotency-Key
+	KeyDigest              string // of the Idempotency-Key, hexadecimal
 	Network, Agent         string
 	Curl                   Code
 	HasBody, HasID         bool
-	LacksKey               bool // the Idempotency-Key that the call has to have
+	LacksKey               bool // the call needs an Idempotency-Key and has none
 	KeptFor                int  // days
 }
 
-// ViewRequest is a record as a page; whose it is, and where links lead, is for the site to add.
+// ViewRequest converts a record for the page. The site adds the business and the links.
 func (a API) ViewRequest(r *domain.RequestRecord) RequestView {
 	v := RequestView{
 		RequestRow: ShowRequest(r, nil), Document: a.Document(r.Code), Fields: r.Fields, ClientID: r.ClientID, KeyID: string(r.KeyID),
@@ -110,11 +110,11 @@ func (a API) ViewRequest(r *domain.RequestRecord) RequestView {
 	return v
 }
 
-// pathParameter is a part of a route that stands for an ID.
+// pathParameter matches a route's placeholder of an ID.
 var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// again writes the call down as curl. Of what the log does not keep there are
-// placeholders, and the body is the sample of the documentation.
+// again writes the call as a curl command. It has placeholders for what the log does not keep, and
+// the example body of the documentation.
 func (a API) again(r *domain.RequestRecord, v *RequestView) {
 	base := a.SandboxBaseURL
 	if r.Environment == domain.Live {

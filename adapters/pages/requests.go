@@ -10,21 +10,20 @@ import (
 	"waybill/domain"
 )
 
-// Lengths of what a filter of the request log takes.
+// The longest values of request log filters.
 const (
 	MaxCode   = 64
 	MaxRoute  = 200
 	MaxSearch = domain.MaxClientRequestID
 )
 
-// RequestsAsked is a filter of the request log as it stands in the address.
+// RequestsAsked holds a filter of the request log, read from the address.
 type RequestsAsked struct {
 	domain.RequestFilter
-	Values url.Values // of the address
+	Values url.Values // from the address
 }
 
-// With is the address of the list with something else in it; an empty value takes
-// it out.
+// With returns the list's address with one parameter changed. An empty value removes the parameter.
 func (a RequestsAsked) With(name, value string) string {
 	values := url.Values{}
 	for key, v := range a.Values {
@@ -37,7 +36,7 @@ func (a RequestsAsked) With(name, value string) string {
 	return AddressOf("/requests", values)
 }
 
-// AddressOf is a path with a query, if it has one.
+// AddressOf joins a path and a query, if there is one.
 func AddressOf(path string, values url.Values) string {
 	if len(values) == 0 {
 		return path
@@ -45,13 +44,13 @@ func AddressOf(path string, values url.Values) string {
 	return path + "?" + values.Encode()
 }
 
-// requestParameters are the parameters of the list, in the order in which it asks.
+// requestParameters lists the parameters of the list, in the order of its form.
 var requestParameters = []string{
 	"q", "application", "environment", "failed", "route", "status", "code", "key", "delivery", "request_id", "created_after", "created_before",
 }
 
-// RequestsAskedBy reads the address, and keeps more parameters for the site to read. What
-// cannot be meant is told at its field.
+// RequestsAskedBy reads the filter from the address, and keeps more parameters for the site.
+// Invalid values get an error at their field.
 func RequestsAskedBy(c *Call, more ...string) (a RequestsAsked) {
 	a.Values = url.Values{}
 	for _, name := range slices.Concat(requestParameters, more) {
@@ -95,8 +94,8 @@ func RequestsAskedBy(c *Call, more ...string) (a RequestsAsked) {
 	return a
 }
 
-// search narrows the list to what a text looks like: an ID of ours, a status, a code, a
-// route, or else the name that the caller gave a request.
+// search narrows the list to what a text looks like: an ID of ours, a status, a code or a route.
+// Any other text is the caller's own request ID.
 func (a *RequestsAsked) search(text string) {
 	f := &a.RequestFilter
 	number, err := strconv.Atoi(text)
@@ -129,7 +128,7 @@ func momentAsked(c *Call, values url.Values, name string) *time.Time {
 	return nil
 }
 
-// RequestRow is one request to the API, as a row of the list.
+// RequestRow is a row of the request list.
 type RequestRow struct {
 	ID, Href    string
 	At          time.Time
@@ -144,7 +143,7 @@ type RequestRow struct {
 	Weight      int
 }
 
-// RouteText is a route as people read it: one of no route of ours is logged as "none".
+// RouteText formats a route for people. The log names unknown paths "none".
 func RouteText(route string) string {
 	if method, unknown := strings.CutSuffix(route, " none"); unknown {
 		return method + " (unknown path)"
@@ -152,7 +151,7 @@ func RouteText(route string) string {
 	return route
 }
 
-// ShowRequest is a record as a row, with names of applications.
+// ShowRequest converts a record to a row. names maps application IDs to names.
 func ShowRequest(r *domain.RequestRecord, names map[domain.ID]string) RequestRow {
 	method, path, _ := strings.Cut(RouteText(r.Route), " ")
 	return RequestRow{
@@ -162,15 +161,15 @@ func ShowRequest(r *domain.RequestRecord, names map[domain.ID]string) RequestRow
 	}
 }
 
-// EnvironmentField chooses one, or both.
+// EnvironmentField returns a field that chooses one environment, or both.
 func EnvironmentField() Field {
 	return Field{Name: "environment", Label: "Environment", Options: []Option{
 		{Value: "", Text: "Both"}, {Value: string(domain.Sandbox), Text: "Sandbox"}, {Value: string(domain.Live), Text: "Live"},
 	}}
 }
 
-// WithChosen marks the option that the field has; one that is not offered is added, so
-// that the page shows what it was asked for.
+// WithChosen marks the option with the field's value. It adds a missing option, so that the page
+// shows the filter in use.
 func WithChosen(f Field) Field {
 	known := false
 	for i := range f.Options {

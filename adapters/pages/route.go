@@ -11,25 +11,25 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Route is a page, or what a form does.
+// Route describes a page or the action of a form.
 type Route struct {
 	Method, Path string // Path: below the prefix of the site
-	// Act is what the role has to include; nil: no session is needed.
+	// Act returns the act that the role must include; nil: no session is needed.
 	Act    func(c *Call) domain.Act
 	Handle func(c *Call) error
-	// AsksItself: the form has a field for the password that confirms it.
+	// AsksItself says that the form has its own field for the current password.
 	AsksItself bool
-	// Credentials: it sets a password or adds a passkey, for which the first time takes no
+	// Credentials says that the route sets a password or adds a passkey. The first of them needs no
 	// recent sign-in.
 	Credentials bool
-	Part        bool          // a part of a page that loads many of them: it has bounds of its own, and is no page that is read
-	MaxForm     int64         // bytes that the form may have; 0: maxForm
-	Within      time.Duration // what the answer may take; 0: readTimeout, and writeTimeout of a form
+	Part        bool          // one of many parts of a page: it has its own limits and does not count as a page
+	MaxForm     int64         // limits the form, in bytes; 0: maxForm
+	Within      time.Duration // limits the response time; 0: readTimeout, or writeTimeout for a form
 
-	mount *Mount // that it is of; nil: of none
+	mount *Mount // the mount of the route; nil: none
 }
 
-// matches reports whether a path is one of the route's, with the values of its parameters.
+// matches reports whether the route has a path, and returns the values of its parameters.
 func (r Route) matches(path string) (params gin.Params, ok bool) {
 	pattern, parts := strings.Split(r.Path, "/"), strings.Split(path, "/")
 	if len(pattern) != len(parts) {
@@ -47,13 +47,13 @@ func (r Route) matches(path string) (params gin.Params, ok bool) {
 	return params, true
 }
 
-// Always is one act for all calls of a route.
+// Always returns the same act for all calls of a route.
 func Always(a domain.Act) func(*Call) domain.Act { return func(*Call) domain.Act { return a } }
 
-// Described is a site that answers nothing, for tests that go through its routes.
+// Described returns a site that serves nothing, for tests that inspect its routes.
 func Described(o Options) *Site { return &Site{o: o} }
 
-// Routes are all that the site answers.
+// Routes returns all routes of the site.
 func (s *Site) Routes() []Route {
 	routes := append(s.common(), s.o.Routes...)
 	if s.o.Mount != nil {
@@ -65,7 +65,7 @@ func (s *Site) Routes() []Route {
 	return routes
 }
 
-// common are those for signing in, for the own account and for the people of the site.
+// common returns the routes of sign-in, the own account and the people of the site.
 func (s *Site) common() []Route {
 	var (
 		account = Always(domain.ActOwnAccount)

@@ -13,7 +13,7 @@ import (
 	"waybill/domain"
 )
 
-// look finds a link to the site.
+// look reads a link of the site. It returns LinkUnknown for a link of another site.
 func (s *Site) look(c *Call) (domain.Link, error) {
 	link, err := s.o.Access.Look(c.Ctx(), c.Browser(), c.Param("link"))
 	if err == nil && link.Site() != s.o.Site {
@@ -22,7 +22,7 @@ func (s *Site) look(c *Call) (domain.Link, error) {
 	return link, err
 }
 
-// showLink changes nothing: a scanner of mails that opens it spends no link.
+// showLink changes nothing, so an email scanner that opens a link does not use it up.
 func (s *Site) showLink(c *Call) error {
 	link, err := s.look(c)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Site) useLink(c *Call) error {
 	return c.Lead("/")
 }
 
-// badLink tells why a link does not let in, and how to get in all the same.
+// badLink shows why a link does not work, and how to sign in without it.
 func (s *Site) badLink(c *Call, err error) error {
 	s.noteRefusal(c, err)
 	var title, line string
@@ -87,10 +87,10 @@ type badLinkView struct {
 	Notice  Notice
 	Mails   bool
 	Address Field
-	NewLink string // how to get one
+	NewLink string // how to get a link
 }
 
-// linkField is where one types the address to which a link is to go.
+// linkField returns the field for the email address of a new link.
 func (s *Site) linkField(c *Call) Field {
 	f := Field{ID: "link-email", Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "email", Required: true,
 		MaxLength: domain.MaxEmail}
@@ -101,11 +101,11 @@ func (s *Site) linkField(c *Call) Field {
 	return f
 }
 
-// linkError is under which the problem of that field is kept: the page has another one
-// of the same name.
+// linkError names the error of that field in c.Faults. The page has another field with the name
+// email.
 const linkError = "link"
 
-// signInView is the page for signing in.
+// signInView holds the data of the sign-in page.
 type signInView struct {
 	Notice      *Notice
 	Mails       bool
@@ -114,21 +114,21 @@ type signInView struct {
 	Passkey     Passkey
 	Company     string // link to the company's identity provider; empty: there is none
 	Next        string
-	To, AskLink string // where, and whom one asks for a link
+	To, AskLink string // the site's name, and whom to ask for a link
 	Kept        []Kept // of a form that was sent without a session
 }
 
-// What a page for signing in carries along of a form at most.
+// Limits of a form that the sign-in page carries along.
 const (
-	mostKept       = 64 << 10 // bytes of names and values, as the page writes them
+	mostKept       = 64 << 10 // bytes of names and values, HTML-escaped
 	mostKeptFields = 100
 )
 
-// ofSigningIn are fields that no form carries along.
+// ofSigningIn lists the fields that are never carried along.
 var ofSigningIn = []string{"password", "secret", "current_password", "ceremony", "passkey", confirmField}
 
-// kept returns the fields of a form, without passwords and what belongs to signing in. It is
-// all or nothing: whole is false where the form has a file, or more than may be carried along.
+// kept returns the fields of a form, without passwords and sign-in fields. If the form has a file
+// or exceeds the limits, it returns no fields and whole is false.
 func (c *Call) kept(form url.Values) (fields []Kept, whole bool) {
 	if len(c.File) > 0 {
 		return nil, false
@@ -155,13 +155,13 @@ func (s *Site) signInPage(c *Call, status int, v signInView) error {
 		Required: true, MaxLength: domain.MaxPassword}
 	v.Passkey = s.passkeyForm(Passkey{
 		Action: "/signin", Ask: "/signin/passkey", Button: "Sign in with a passkey", Second: true,
-	}, Kept{Name: "next", Value: v.Next}) // its script takes what is kept out of the other form
+	}, Kept{Name: "next", Value: v.Next}) // the script takes the kept fields from the other form
 	v.Company = s.companyHref(v.Next)
 	v.Mails, v.Address, v.To, v.AskLink = s.o.Mails, s.linkField(c), s.o.Words.To, s.o.Words.AskLink
 	return s.ShowPlain(c, status, "signin", "Sign in", v)
 }
 
-// sendLink has a link sent by mail. What it answers says nothing about who has an account.
+// sendLink emails a sign-in link. The response does not reveal who has an account.
 func (s *Site) sendLink(c *Call) error {
 	if !s.o.Mails {
 		return domain.ErrNotFound
@@ -181,7 +181,7 @@ func (s *Site) showSignIn(c *Call) error {
 	return s.signInPage(c, http.StatusOK, signInView{Notice: c.Told(), Next: ownPath(c.Query("next"))})
 }
 
-// askToSignIn keeps the page, or the form that was sent, for after the sign-in.
+// askToSignIn shows the sign-in page, and keeps the page or form for afterwards.
 func (s *Site) askToSignIn(c *Call) {
 	if c.Request.Method != http.MethodPost {
 		to := "/signin"
@@ -194,7 +194,7 @@ func (s *Site) askToSignIn(c *Call) {
 	whole := !c.large()
 	if whole && c.Form == nil {
 		if err := s.takeForm(c); err != nil {
-			return // answered
+			return // takeForm sent a response
 		}
 	}
 	v := signInView{Next: ownPath(s.here(c)), Notice: &Notice{
@@ -207,7 +207,7 @@ func (s *Site) askToSignIn(c *Call) {
 	if !whole {
 		v.Notice.Lines = []string{"Nothing was changed. The form was not kept: it is too large, or has a file in it. Sign in, and then fill it in again."}
 	}
-	c.dropForm() // its fields are not those of this page
+	c.dropForm() // its fields belong to another page
 	if err := s.signInPage(c, http.StatusUnauthorized, v); err != nil {
 		s.Fail(c, err)
 	}
@@ -226,7 +226,7 @@ func (s *Site) signIn(c *Call) error {
 	if errors.As(err, &e) && (e.Kind == domain.KindUnauthenticated || postponed(err)) {
 		s.noteRefusal(c, err)
 		c.RetryAfter(err)
-		fields, _ := c.kept(before) // more than the page before carried no browser sends
+		fields, _ := c.kept(before) // browsers send no more than the previous page carried
 		return s.signInPage(c, StatusOf(err), signInView{Next: next, Kept: fields,
 			Notice: &Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}}})
 	}
@@ -240,7 +240,7 @@ func (s *Site) signIn(c *Call) error {
 	return s.resume(c, entered.Secret, next, before)
 }
 
-// enterBy signs in by what the form has.
+// enterBy signs in with the passkey or the password of the form.
 func (s *Site) enterBy(c *Call) (people.Entered, error) {
 	if !c.Form.Has("passkey") {
 		return s.o.Access.SignIn(c.Ctx(), c.Browser(), s.o.Site, c.Form.Get("email"), c.Form.Get("password"))
@@ -249,8 +249,8 @@ func (s *Site) enterBy(c *Call) (people.Entered, error) {
 	return s.o.Passkeys.SignIn(c.Ctx(), c.Browser(), s.o.Site, ceremony, answer)
 }
 
-// resume shows the page of a form again, filled in as it was before the sign-in. It
-// is not sent by itself: another person may have signed in.
+// resume shows a form's page again, filled in as before the sign-in. It does not send the form:
+// another person may have signed in.
 func (s *Site) resume(c *Call, secret, next string, form url.Values) error {
 	to, err := url.Parse(c.At(next))
 	if err != nil {
@@ -278,14 +278,14 @@ func (s *Site) signOut(c *Call) error {
 	return c.Lead("/signin?done=out")
 }
 
-// here is the path of a call, as the site names it.
+// here returns the path of a call without the site's prefix.
 func (s *Site) here(c *Call) string { return strings.TrimPrefix(c.Request.URL.Path, s.o.Prefix) }
 
-// mostPath is how long a path may be to which a sign-in leads back, in bytes: it goes into a
-// cookie, and several times into a page that anybody may ask for.
+// mostPath limits the path to open after a sign-in, in bytes. It goes into a cookie, and several
+// times into a page that anybody may request.
 const mostPath = 1 << 10
 
-// ownPath is a path of the site, or its start page.
+// ownPath returns the text if it is a path of the site, or else "/".
 func ownPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > mostPath || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||

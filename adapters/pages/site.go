@@ -22,53 +22,53 @@ import (
 //go:embed html
 var files embed.FS
 
-// Words are what the sites say differently.
+// Words holds the texts that differ between sites.
 type Words struct {
-	Name    string // beside the logo
-	To      string // where one signs in
-	Ask     string // whom one asks for another role
-	AskLink string // whom one asks for a new link
-	NewLink string // how to get one
-	Foreign string // why an address leads to nothing, beside being mistyped
-	Tell    string // to whom a failure is told
+	Name    string // next to the logo
+	To      string // what people sign in to
+	Ask     string // whom to ask for another role
+	AskLink string // whom to ask for a new link
+	NewLink string // how to get a new link
+	Foreign string // why an address may lead to nothing, besides a typing error
+	Tell    string // whom to tell about a failure
 }
 
-// Options are what a site is made of.
+// Options holds the parts of a site.
 type Options struct {
 	Site      domain.Site
-	Prefix    string // of the paths of all its pages; empty: the site has its listener to itself
-	BaseURL   string // of the origin, without Prefix: decides how cookies are protected
+	Prefix    string // of all paths; empty: the site has its own listener
+	BaseURL   string // the origin, without Prefix; https makes cookies secure
 	Words     Words
-	Pages     fs.FS                     // the templates of the site, below html
-	Frame     func(*Call) (Page, error) // the menu, and what else is around each page
-	Routes    []Route                   // beside those for signing in and the account
-	Records   map[string]domain.Prefix  // the parameters of paths that are IDs
+	Pages     fs.FS                     // the templates, in the folder html
+	Frame     func(*Call) (Page, error) // the menu and everything else around a page
+	Routes    []Route                   // in addition to sign-in and account
+	Records   map[string]domain.Prefix  // path parameters that are IDs
 	Done      map[string]string         // texts for the parameter done
-	Mount     *Mount                    // of the pages of another site; nil: none
-	FindsKeys string                    // the path of a page that finds a key by its end, and so takes a whole one; empty: none does
-	// BusinessName is for the page of a link to a view; the console has none.
+	Mount     *Mount                    // pages of another site; nil: none
+	FindsKeys string                    // path of a page that finds a key by its end, and so accepts a whole key; empty: none
+	// BusinessName returns the name for invitations and view links. The console has none.
 	BusinessName func(context.Context, domain.ID) (string, error)
-	Businesses   func(*Call) ([]Business, error) // among which a person chooses; nil: there are none
+	Businesses   func(*Call) ([]Business, error) // to choose from; nil: there are none
 
 	People People
 
 	Access         *people.Access
 	Directory      *people.Directory
 	Passkeys       *people.Passkeys
-	Company        *people.Company // nil: no one signs in at an identity provider
+	Company        *people.Company // nil: no sign-in at an identity provider
 	TrustedProxies []netip.Prefix
-	Refusals       *people.Refusals // nil: none are kept in the audit log
+	Refusals       *people.Refusals // nil: the audit log keeps none
 	Metrics        *Metrics         // nil: nothing is counted
 	Log            *slog.Logger
 	Clock          ports.Clock
-	Mails          bool // they are sent, so that a link may be asked for
+	Mails          bool // the site sends emails, so people may request a link
 	Identifiers    ports.Identifiers
 }
 
 // Site serves the pages.
 type Site struct {
 	o      Options
-	secure bool // people come by https
+	secure bool // people come by HTTPS
 	pages  *Set
 	origin string // of the pages, as browsers write it
 	router *gin.Engine
@@ -76,16 +76,16 @@ type Site struct {
 	protection *http.CrossOriginProtection
 	streams    *streams
 
-	inFlight inFlight          // pages that are being made
-	uploads  inFlight          // large forms that are being read and answered
-	heavy    inFlight          // files and previews that are being made
-	tables   chan struct{}     // a place for each table that is being sent
-	tablesOf inFlight          // the same, of each person
-	done     map[string]string // texts for the parameter of the same name
+	inFlight inFlight          // pages in progress
+	uploads  inFlight          // large forms in progress
+	heavy    inFlight          // files and previews in progress
+	tables   chan struct{}     // one place for each table in progress
+	tablesOf inFlight          // the same, per person
+	done     map[string]string // texts for the parameter done
 	routes   []Route
 }
 
-// New makes a site.
+// New creates a site.
 func New(o Options) *Site {
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
@@ -101,15 +101,15 @@ func New(o Options) *Site {
 	}
 	maps.Copy(s.done, o.Done)
 	if m := o.Mount; m != nil {
-		m.set = parse("", ForStaff, o.Pages, m.Pages) // where links lead is known with the business
+		m.set = parse("", ForStaff, o.Pages, m.Pages) // the link prefix depends on the business
 		m.Bind(s)
 		maps.Copy(s.done, m.Done)
 		s.o.Records = maps.Clone(m.Records)
 		maps.Copy(s.o.Records, o.Records)
 	}
 	s.routes = s.Routes()
-	// Browsers are compared with the origin of the settings, and not with the Host alone: a
-	// proxy may have replaced that.
+	// The browser's origin is compared with the origin of the settings, not only with the Host: a
+	// proxy may have replaced the Host.
 	s.protection = http.NewCrossOriginProtection()
 	if err := s.protection.AddTrustedOrigin(s.origin); err != nil {
 		panic(err) // the settings were checked
@@ -118,11 +118,11 @@ func New(o Options) *Site {
 	return s
 }
 
-// parsed are the pages of each site of the program: they are the same in all sites that are
-// made, and tests make hundreds.
+// parsed caches the pages of each site. They are the same in all instances, and tests create
+// hundreds.
 var parsed sync.Map
 
-// source is what pages are parsed of.
+// source identifies the files that pages are parsed from.
 type source struct {
 	prefix string
 	who    Reader
@@ -137,19 +137,19 @@ func parse(prefix string, who Reader, own ...fs.FS) *Set {
 	}
 	set, err := Parse(prefix, who, append([]fs.FS{files}, own...)...)
 	if err != nil {
-		panic(err) // the pages are part of the program
+		panic(err) // the pages are embedded
 	}
 	first, _ := parsed.LoadOrStore(from, set)
 	return first.(*Set)
 }
 
-// Handler answers for all paths below the prefix.
+// Handler returns the handler of all paths below the prefix.
 func (s *Site) Handler() http.Handler { return s.router }
 
-// EndStreams ends those that are open, as the server is to end.
+// EndStreams ends all open streams, for the shutdown of the server.
 func (s *Site) EndStreams() { s.streams.end() }
 
-// NotYet is what answers before the database was reached: one page, with 503.
+// NotYet serves one page with 503 until the database is reachable.
 func NotYet(prefix string, w Words) http.Handler {
 	body, err := parse(prefix, ForReader, files).Render("notice", Page{Title: "Not yet", Site: w.Name, Home: prefix + "/",
 		Body: Notice{Title: "Not yet", Lines: []string{strings.ToUpper(w.To[:1]) + w.To[1:] +
@@ -165,6 +165,6 @@ func NotYet(prefix string, w Words) http.Handler {
 		w.Header().Set("Content-Type", html)
 		w.Header().Set("Retry-After", "5")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write(body) // a reader who left is no failure
+		_, _ = w.Write(body) // the client may have disconnected
 	})
 }

@@ -10,8 +10,7 @@ import (
 	"waybill/domain"
 )
 
-// The pace of a stream. It ends after streamLife in any case, and the browser opens
-// another one.
+// The timing of a stream. It always ends after streamLife, and the browser opens another one.
 const (
 	heartbeat      = 15 * time.Second
 	streamWrite    = 10 * time.Second // a reader that takes nothing for so long is gone
@@ -21,9 +20,8 @@ const (
 
 const eventStream = "text/event-stream"
 
-// WantsStream reports that the reader takes a stream of server-sent events. Where it does
-// not, the answer is on its way: a HEAD ends at once, and a reader that wants a page is led
-// to instead, a path of the site.
+// WantsStream reports whether the client accepts server-sent events. If not, it sends the response:
+// a HEAD ends at once, and other clients are redirected to the page instead, a path of the site.
 func (c *Call) WantsStream(instead string) bool {
 	switch {
 	case c.Request.Method == http.MethodHead:
@@ -36,10 +34,10 @@ func (c *Call) WantsStream(instead string) bool {
 	return false
 }
 
-// Stream sends events to the reader until the reader, the session, the role or the server
-// ends. next waits for what is new, and gives it as the text of events; after an error of
-// it the stream stays open and says nothing more. It runs in one goroutine of its own,
-// which ends with the context that it gets.
+// Stream sends events until the client, the session, the role or the server ends. next waits for
+// changes and returns them as the text of events. After an error of next the stream stays open and
+// sends only heartbeats. next runs in one goroutine of its own and must return when its context
+// ends.
 func (s *Site) Stream(c *Call, next func(context.Context) (events string, err error)) error {
 	place, err := s.streams.enter(c.Principal)
 	if err != nil {
@@ -51,12 +49,12 @@ func (s *Site) Stream(c *Call, next func(context.Context) (events string, err er
 	defer cancel()
 	w := &streamWriter{site: s, call: c, place: place, control: http.NewResponseController(c.Writer)}
 	w.run(ctx, next)
-	// The end is written too, and the last time may have been a while ago.
+	// The end is written too, so the deadline must not be over.
 	_ = w.control.SetWriteDeadline(time.Now().Add(streamWrite))
 	return nil
 }
 
-// streamWriter is a stream that is open.
+// streamWriter is an open stream.
 type streamWriter struct {
 	site    *Site
 	call    *Call
@@ -64,12 +62,12 @@ type streamWriter struct {
 	control *http.ResponseController
 }
 
-// run ends when the reader, the session or the server does; each of them shows as an error
-// of what is done next, and there is no reader to tell.
+// run sends events until the client, the session or the server ends. Each end shows as an error of
+// the next step. There is no one to report it to.
 func (w *streamWriter) run(ctx context.Context, next func(context.Context) (string, error)) {
 	h := w.call.Writer.Header()
 	h.Set("Content-Type", eventStream+"; charset=utf-8")
-	h.Set("X-Accel-Buffering", "no") // proxies pass it on at once
+	h.Set("X-Accel-Buffering", "no") // keeps proxies from buffering
 	if w.write("retry: "+strconv.FormatInt(reconnectAfter.Milliseconds(), 10)+"\n\n") != nil {
 		return
 	}
@@ -106,15 +104,15 @@ func (w *streamWriter) run(ctx context.Context, next func(context.Context) (stri
 		case <-beat.C:
 			err = w.write(": still here\n\n")
 		case <-w.place.ended:
-			_ = w.write("event: end\ndata: session\n\n") // the reader may have gone
+			_ = w.write("event: end\ndata: session\n\n") // the client may have disconnected
 			return
 		case <-w.place.unknown:
-			return // the browser comes again by itself, and is asked who it is
+			return // the browser reconnects and is identified again
 		case <-w.place.displaced:
 			_ = w.write("event: end\ndata: displaced\n\n")
 			return
 		case <-w.site.streams.closing:
-			return // the browser comes again, to another process
+			return // the browser reconnects to another process
 		case <-ctx.Done():
 			return
 		}

@@ -10,22 +10,21 @@ import (
 	"waybill/domain"
 )
 
-// How long a table that is sent as it is read may take, and each part of it, and how
-// often meanwhile it is asked whether the session goes on.
+// Time limits of a streamed table and of each part, and how often the session is checked meanwhile.
 const (
 	tableTime  = 10 * time.Minute
 	partTime   = 5 * time.Second
 	checkTable = 3 * time.Second
-	// mostTables is how many are sent at a time by one process, and tablesPerPerson of them to
-	// one person: each holds a connection of the database again and again.
+	// mostTables limits concurrent tables per process, and tablesPerPerson those of one person.
+	// Each table takes a database connection again and again.
 	mostTables      = 4
 	tablesPerPerson = 2
 )
 
-// StreamCSV is CSV for a table of any length: next writes some rows and tells whether
-// there are more. An error of the first ones is answered as a page. With an error of later
-// ones, or where the session ends or loses its role meanwhile, the last line says that the
-// file is cut off, and the connection is cut too, so that no browser takes it for whole.
+// StreamCSV sends a CSV table of any length. next writes some rows and returns whether there are
+// more. An error of the first part is shown as a page. The file is cut off if a later part fails,
+// the session ends or its role changes. Then the last line says so and the connection is aborted,
+// so that no browser takes the file for complete.
 func (s *Site) StreamCSV(c *Call, name string,
 	next func(ctx context.Context, write func(cells ...string) error) (more bool, err error)) error {
 	crowded := &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Minute,
@@ -51,11 +50,11 @@ func (s *Site) StreamCSV(c *Call, name string,
 	c.Header("Content-Type", "text/csv; charset=utf-8")
 	c.Status(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
-		return nil // whose reader gets none of the rows
+		return nil // the client gets no rows
 	}
 	for end := time.Now().Add(tableTime); ; {
 		if err := t.send(); err != nil {
-			panic(http.ErrAbortHandler) // the reader has left
+			panic(http.ErrAbortHandler) // the client has disconnected
 		}
 		if !more {
 			return nil
@@ -79,7 +78,7 @@ type tableWriter struct {
 	call  *Call
 	next  func(ctx context.Context, write func(cells ...string) error) (more bool, err error)
 	rows  bytes.Buffer
-	asked time.Time // when it was asked last whether the session goes on
+	asked time.Time // when the session was last checked
 }
 
 // part reads some rows.
@@ -92,7 +91,7 @@ func (t *tableWriter) part() (more bool, err error) {
 	})
 }
 
-// send hands over what was read.
+// send writes the rows of a part to the client.
 func (t *tableWriter) send() error {
 	control := http.NewResponseController(t.call.Writer)
 	if err := control.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -103,7 +102,7 @@ func (t *tableWriter) send() error {
 	return err
 }
 
-// cut ends the file before its end.
+// cut ends the file early, with a last line that says why.
 func (t *tableWriter) cut(why string) {
 	t.rows.Reset()
 	t.rows.WriteString(csvLine([]string{"cut off: this file is not whole, for " + why}))
@@ -113,7 +112,7 @@ func (t *tableWriter) cut(why string) {
 	panic(http.ErrAbortHandler)
 }
 
-// allowed reports whether the session goes on; it asks every few seconds.
+// allowed reports whether the session continues. It checks every few seconds.
 func (t *tableWriter) allowed() bool {
 	now := t.site.o.Clock.Now()
 	if now.Sub(t.asked) < checkTable {

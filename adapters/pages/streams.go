@@ -8,13 +8,12 @@ import (
 	"waybill/domain"
 )
 
-// How many streams one process keeps open. Browsers open six connections to a host over
-// HTTP/1.1, for all tabs together: with half of them at most in use by streams, every
-// page still loads. Of a session's streams, and of a person's, a new one ends the
-// oldest; its page tells so, and goes on when it is looked at again. Of a business's streams
-// a new one ends none: people of it would take turns without end. All together take
-// less than half of the 512 connections that the listener of a site has by default, a
-// proxy's before it too: pages, probes and dispatch systems have the rest.
+// Limits of open streams per process. Over HTTP/1.1 browsers open six connections to a host, for
+// all tabs together. Streams use at most half of them, so every page still loads. A new stream of a
+// session or person ends its oldest one. That page says so, and reconnects when it is viewed again.
+// A new stream of a business ends none: its people would displace each other without end. All
+// streams take less than half of the 512 connections that a site's listener, or a proxy before it,
+// has by default. Pages, probes and dispatch systems use the rest.
 const (
 	streamsPerSession = 3
 	streamsPerPerson  = 6
@@ -22,35 +21,35 @@ const (
 	streamsInAll      = 250
 )
 
-// streamPatience is after how long a browser that got no stream may ask again.
+// streamPatience tells a browser without a stream when to retry.
 const streamPatience = 30 * time.Second
 
-// checkEvery is how often the sessions of all open streams are read, and how long that may
-// take: the stream of a revoked session ends within twice as long.
+// checkEvery sets how often the sessions of all streams are read, and limits each read. The stream
+// of a revoked session ends within twice that time.
 const checkEvery = time.Second
 
-// follow reads which sessions go on.
+// follow reads which sessions continue.
 type follow func(ctx context.Context, sessions []domain.ID) (map[domain.ID]domain.Principal, error)
 
-// streams are those that are open in this process.
+// streams holds the open streams of this process.
 type streams struct {
-	closing chan struct{} // closed when the server is to end: it does not wait for them
+	closing chan struct{} // closed at shutdown, which does not wait for streams
 	follow  follow
-	failed  func(ctx context.Context, err error) // is told why streams end whose sessions go on
+	failed  func(ctx context.Context, err error) // reports a failed check, which ends all streams
 
 	mu      sync.Mutex
 	open    []*stream // oldest first
 	end     func()
-	unwatch func() // ends the checks, and waits until they have ended; nil: none are made
+	unwatch func() // stops the checks and waits for them; nil: none run
 }
 
-// stream is the place of one.
+// stream is a place of one open stream.
 type stream struct {
 	all       *streams
 	of        domain.Principal
-	displaced chan struct{} // closed when a newer one has taken the place
-	ended     chan struct{} // closed when the session, the role or the business is another
-	unknown   chan struct{} // closed when it cannot be found out whether they are
+	displaced chan struct{} // closed when a newer stream takes the place
+	ended     chan struct{} // closed when the session ended, or its role or business changed
+	unknown   chan struct{} // closed when the check failed
 }
 
 func newStreams(f follow) *streams {
@@ -59,8 +58,8 @@ func newStreams(f follow) *streams {
 	return s
 }
 
-// enter takes a place; leave must be called. The error is for a business, or a process, that
-// has as many streams as it may.
+// enter takes a place. The caller must call leave. It returns an error if the business or the
+// process has too many streams.
 func (s *streams) enter(p domain.Principal) (*stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +95,7 @@ func (s *streams) enter(p domain.Principal) (*stream, error) {
 	return mine, nil
 }
 
-// displace ends the oldest of those that are meant, where there are as many as may be.
+// displace ends the oldest matching stream if their number is at the limit.
 func (s *streams) displace(most int, meant func(*stream) bool) {
 	n, oldest := 0, -1
 	for i, o := range s.open {
@@ -119,7 +118,7 @@ func (m *stream) leave() {
 	}
 }
 
-// remove tells how the checks are ended, where no stream needs them any more.
+// remove removes a stream. With the last one it returns the function that stops the checks.
 func (s *streams) remove(m *stream) (unwatch func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +134,7 @@ func (s *streams) remove(m *stream) (unwatch func()) {
 	return unwatch
 }
 
-// watch ends streams whose sessions do not go on, with one query for all of them.
+// watch ends streams whose sessions ended, with one query for all of them.
 func (s *streams) watch(ctx context.Context) {
 	check := time.NewTicker(checkEvery)
 	defer check.Stop()
@@ -149,7 +148,7 @@ func (s *streams) watch(ctx context.Context) {
 	}
 }
 
-// check ends all streams where it cannot find out: none outlives its session unseen.
+// check ends all streams if the query fails, so that none outlives its session.
 func (s *streams) check(ctx context.Context) {
 	s.mu.Lock()
 	open := s.open[:len(s.open):len(s.open)]
@@ -171,7 +170,7 @@ func (s *streams) check(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		s.failed(ctx, err)
 	}
-	s.mu.Lock() // another check may find the same at the same time
+	s.mu.Lock() // another check may run at the same time
 	defer s.mu.Unlock()
 	for _, m := range open {
 		p, live := now[m.of.Session.ID]
@@ -184,7 +183,7 @@ func (s *streams) check(ctx context.Context) {
 	}
 }
 
-// once closes a channel that only the checks close, one after the other.
+// once closes a channel if it is open. Only checks call it, one after the other.
 func once(c chan struct{}) {
 	select {
 	case <-c:

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// CSV answers with a table as a file. One is made at a time for a business.
+// CSV sends a table as a file. A business gets one at a time.
 func (c *Call) CSV(name string, rows func(write func(cells ...string) error) error) error {
 	c.goesOn() // a file that waits takes no place from pages
 	leave, err := c.Alone()
@@ -26,9 +26,9 @@ func (c *Call) CSV(name string, rows func(write func(cells ...string) error) err
 	return nil
 }
 
-// csvLine writes a line of a table. Cells are quoted that hold the separator of any
-// spreadsheet, which encoding/csv does not do: ours is the comma, and where people write
-// decimals with a comma spreadsheets expect a semicolon.
+// csvLine formats a line of a table. It quotes cells with the separator of any spreadsheet.
+// encoding/csv quotes only its own separator: ours is the comma, but spreadsheets expect a
+// semicolon where people write decimals with a comma.
 func csvLine(cells []string) string {
 	written := make([]string, len(cells))
 	for i, cell := range cells {
@@ -40,17 +40,17 @@ func csvLine(cells []string) string {
 	return strings.Join(written, ",") + "\n"
 }
 
-// separators are between the cells of a table, in one spreadsheet or another. The tab is not
-// among them: harmless leaves none.
+// separators lists the cell separators of spreadsheets. The tab is not in it, because harmless
+// replaces tabs.
 const separators = ",;"
 
-// harmless is a cell that no spreadsheet takes for a formula, nor what is left of it where
-// the spreadsheet has another separator and so splits the cell. Quotes are no help there: for
-// a spreadsheet that splits at semicolons they are in the middle of a cell.
+// harmless returns a cell that no spreadsheet reads as a formula. This holds even if the
+// spreadsheet splits the cell at another separator. Quotes do not help there: after a split at
+// semicolons they are in the middle of a cell.
 func harmless(cell string) string {
 	var b strings.Builder
-	begins := true // only quotes and spaces came since the last separator
-	at := 0        // which is where the cell begins for such a spreadsheet
+	begins := true // only quotes and spaces since the last separator
+	at := 0        // start of the cell after such a split
 	for _, r := range cell {
 		switch {
 		case r < ' ' || r == 0x7f:

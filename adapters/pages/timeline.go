@@ -13,17 +13,17 @@ import (
 	"waybill/domain"
 )
 
-// Step is a line of the timeline of a delivery.
+// Step is a line of a delivery's timeline.
 type Step struct {
 	At                time.Time
 	Kind, Title, Tone string
 	Lines             []string
 	ID, Href          string
-	order             int // of those at one moment
+	order             int // of steps at the same moment
 }
 
-// Timeline is what became of a delivery. By names the person behind an event, or is
-// empty; the other two say where a line leads, and empty means nowhere.
+// Timeline holds the history of a delivery. By returns the person behind an event, or nothing.
+// OfRequest and OfWebhook return the link of a line; empty: none.
 type Timeline struct {
 	Events    []domain.Event
 	Webhooks  []deliveries.SentWebhook
@@ -33,7 +33,7 @@ type Timeline struct {
 	OfWebhook func(deliveries.SentWebhook) string
 }
 
-// Steps are all of it in order.
+// Steps returns the whole history in order.
 func (t Timeline) Steps() (steps []Step) {
 	for _, r := range t.Requests {
 		shown := Step{At: r.ID.MadeAt(), Kind: "request", Title: r.Route, ID: string(r.ID), Href: t.OfRequest(r), order: 0,
@@ -66,7 +66,7 @@ func (t Timeline) Steps() (steps []Step) {
 	return steps
 }
 
-// sent are the attempts of a webhook, or that none was made yet.
+// sent returns the attempts of a webhook, or one step if there was none yet.
 func (t Timeline) sent(w deliveries.SentWebhook) (steps []Step) {
 	host := w.URL
 	if u, err := url.Parse(w.URL); err == nil {
@@ -98,17 +98,17 @@ func (t Timeline) sent(w deliveries.SentWebhook) (steps []Step) {
 	return steps
 }
 
-// StatusTones are the colours of statuses that are more than under way.
+// StatusTones maps final statuses to colours.
 var StatusTones = map[domain.Status]string{domain.Delivered: "good", domain.Failed: "bad", domain.Cancelled: "over"}
 
-// Simulated is the simulation that moves a delivery, as pages tell of it.
+// Simulated holds the simulation of a delivery, for pages.
 type Simulated struct {
 	*domain.Simulation
-	Plays      string // its scenario, in words
+	Plays      string // the scenario, as text
 	StepsTotal int
 }
 
-// NewSimulated is nil where none moves the delivery.
+// NewSimulated returns the simulation of a delivery; nil: it has none now.
 func NewSimulated(d *domain.Delivery) *Simulated {
 	if !d.Simulating() {
 		return nil
@@ -117,7 +117,7 @@ func NewSimulated(d *domain.Delivery) *Simulated {
 	return &Simulated{Simulation: s, Plays: Spaced(string(s.Scenario)), StepsTotal: s.StepsTotal()}
 }
 
-// Spaced is a constant in words: picked up, cash on delivery refused.
+// Spaced formats a constant for people: picked up, cash on delivery refused.
 func Spaced(constant string) string {
 	text := strings.ReplaceAll(constant, "_", " ")
 	if text == "cod" || strings.HasPrefix(text, "cod ") {
@@ -126,10 +126,10 @@ func Spaced(constant string) string {
 	return text
 }
 
-// Took is a short time as people read it.
+// Took formats a short time for people.
 func Took(d time.Duration) string {
 	switch {
-	case d < 50*time.Microsecond: // of what is measured in whole milliseconds, too
+	case d < 50*time.Microsecond: // includes zero, measured in whole milliseconds
 		return "less than 1 ms"
 	case d < 10*time.Millisecond:
 		return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', 1, 64) + " ms"
@@ -139,7 +139,7 @@ func Took(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 }
 
-// FeeOf is what the delivery costs; empty: a price was to be agreed.
+// FeeOf returns the fee of a delivery; empty: the price is to be agreed.
 func FeeOf(q domain.Quote) string {
 	if q.Fee == nil {
 		return ""
@@ -147,17 +147,17 @@ func FeeOf(q domain.Quote) string {
 	return AmountOf(*q.Fee)
 }
 
-// AmountOf is an amount with its currency.
+// AmountOf formats an amount with its currency.
 func AmountOf(m domain.Money) string {
 	return fmt.Sprintf("%d.%02d %s", m.Minor/100, m.Minor%100, m.Currency)
 }
 
-// DistanceOf is how far a delivery goes.
+// DistanceOf formats the distance of a delivery.
 func DistanceOf(d domain.Distance) string {
 	return fmt.Sprintf("%.2f km, %s", d.Kilometres, Spaced(string(d.Source)))
 }
 
-// PaymentOf is what the rider collects.
+// PaymentOf describes what the rider collects.
 func PaymentOf(p domain.Payment) string {
 	if p.GoodsValue == nil {
 		return Spaced(string(p.Type))

@@ -7,14 +7,14 @@ import (
 	"waybill/domain"
 )
 
-// A person of the staff may see the portal as a customer, read-only: by a link of the
-// console, with a cookie of its own beside that of a session. What such a view is, package
-// people decides; here no form passes but the one that ends it.
+// Staff can see the portal as a customer, read-only, through a link of the console. A view has its
+// own cookie, next to that of the session. Package people defines views. Here, the only form that a
+// view may send is the one that ends it.
 
-// ofView is the cookie of a view.
+// ofView names the cookie of a view.
 const ofView = "_view"
 
-// viewRoutes are those of views.
+// viewRoutes returns the routes of views.
 func (s *Site) viewRoutes() []Route {
 	const get, post = http.MethodGet, http.MethodPost
 	return []Route{
@@ -24,7 +24,7 @@ func (s *Site) viewRoutes() []Route {
 	}
 }
 
-// viewCookie is the secret of a view; ok is false where the browser has none.
+// viewCookie returns the secret of a view. ok is false if the browser has none.
 func (s *Site) viewCookie(c *Call) (secret string, ok bool) {
 	if s.o.Site != domain.Portal {
 		return "", false
@@ -36,8 +36,8 @@ func (s *Site) viewCookie(c *Call) (secret string, ok bool) {
 	return cookie.Value, true
 }
 
-// identifyView fills in the person of a view. One that has ended is told so once: behind
-// that the browser is what it was before.
+// identifyView sets c.Principal from the view. If the view has ended, it shows that once and
+// deletes the cookie.
 func (s *Site) identifyView(c *Call, secret string) (err error) {
 	c.Principal, err = s.o.Access.IdentifyView(c.Ctx(), secret)
 	if !domain.HasCode(err, domain.CodeSessionEnded) {
@@ -55,7 +55,7 @@ func viewEnded() Notice {
 	}}
 }
 
-// readOnly refuses a form in a view.
+// readOnly refuses forms in a view.
 func readOnly(c *Call, r Route) error {
 	if c.Principal.View == nil || r.Method != http.MethodPost {
 		return nil
@@ -64,7 +64,7 @@ func readOnly(c *Call, r Route) error {
 		Message: "You see this business as its customer, read-only: nothing was changed. The customer's page in the console is where staff act."}
 }
 
-// banner is above each page of a view; nil: it is none.
+// banner returns the banner of a view; nil: the page is not in a view.
 func (s *Site) banner(c *Call, place string) *Banner {
 	v := c.Principal.View
 	if v == nil {
@@ -74,7 +74,7 @@ func (s *Site) banner(c *Call, place string) *Banner {
 		Action: c.At("/signout"), Button: "End the view"}
 }
 
-// viewAsked is the page of the link of a view.
+// viewAsked holds the data of a view link's page.
 type viewAsked struct{ Business, Reason string }
 
 func (s *Site) showView(c *Call) error {
@@ -98,7 +98,7 @@ func (s *Site) openView(c *Call) error {
 	return c.Lead("/")
 }
 
-// badView tells why a link to a view does not work.
+// badView shows why a view link does not work.
 func (s *Site) badView(c *Call, err error) error {
 	s.noteRefusal(c, err)
 	var e *domain.Error
@@ -110,7 +110,7 @@ func (s *Site) badView(c *Call, err error) error {
 	return nil
 }
 
-// endView ends the view of the browser and reports whether there was one.
+// endView ends the browser's view. It reports whether there was one.
 func (s *Site) endView(c *Call) (ended bool, err error) {
 	secret, ok := s.viewCookie(c)
 	if !ok {
@@ -127,7 +127,7 @@ func (s *Site) endView(c *Call) (ended bool, err error) {
 	return true, c.Lead("/view")
 }
 
-// viewOver is the page behind the end of a view.
+// viewOver shows the page after the end of a view.
 func (s *Site) viewOver(c *Call) error {
 	if _, ok := s.viewCookie(c); ok {
 		return c.Lead("/")

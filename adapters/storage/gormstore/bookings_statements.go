@@ -15,17 +15,16 @@ import (
 	"waybill/domain"
 )
 
-// pgBatch is one try to store some bookings on Postgres: a statement for each table, with
+// pgBatch holds one attempt to store some bookings on Postgres: a statement for each table, with
 // all rows of it.
 type pgBatch struct {
 	entries []*entry
-	begun   bool         // a transaction has begun: the database answers
-	missing map[int]bool // those that were not stored
+	begun   bool         // a transaction has begun, so the database responds
+	missing map[int]bool // entries that were not stored
 }
 
-// statements are those of all parts. Rows are locked in the order of a single booking, and
-// within a statement in the order of their values: so no two transactions wait for each
-// other.
+// statements adds the statements of all parts. They lock rows in the order of a single booking, and
+// each statement in the order of its values. So no two transactions wait for each other.
 func (b *pgBatch) statements(t *pgTry) error {
 	for _, p := range parts {
 		if of := b.chosen(p.needed, p.order); len(of) > 0 {
@@ -62,8 +61,8 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 	})
 }
 
-// genericPlans makes Postgres use one plan for a statement until the transaction ends. By
-// itself it would plan each booking anew: a plan for one ID looks cheaper to it.
+// genericPlans makes Postgres use one plan for a statement until the transaction ends. By default
+// it plans each booking anew: a plan for one ID looks cheaper to it.
 const genericPlans = "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"
 
 // step is one statement of a batch.
@@ -71,23 +70,23 @@ type step struct {
 	what      string // for errors
 	statement string
 	values    []any
-	// wanted maps IDs to bookings. The statement must return each of these IDs; the
-	// bookings of the others are missing.
+	// wanted maps IDs to bookings. The statement must return each of these IDs. Bookings whose ID
+	// is not returned are missing.
 	wanted map[rowID][]int
-	// read reads the rows instead, and returns bookings that are missing.
+	// read replaces wanted: it reads the rows and returns the missing bookings.
 	read func(pgx.Rows) (missing []int, err error)
 }
 
-// runSteps sends all steps at once and reads their results up to the first failure. It
-// returns the bookings that are missing in some step; where there are any, a later
-// failure may be their consequence and is no error.
+// runSteps sends all steps at once and reads their results up to the first failure. It returns the
+// bookings that are missing in any step. After a missing one it ignores a later failure, which may
+// be its consequence.
 func runSteps(ctx context.Context, conn *pgx.Conn, steps []step, log logger.Interface) (missing map[int]bool, err error) {
 	all := &pgx.Batch{}
 	for _, s := range steps {
 		all.Queue(s.statement, s.values...)
 	}
 	results := conn.SendBatch(ctx, all)
-	defer func() { // the first error counts, and that of missing rows does not
+	defer func() { // the first error counts; none does after missing rows
 		if closed := results.Close(); err == nil && len(missing) == 0 {
 			err = closed
 		}
@@ -112,7 +111,7 @@ func runSteps(ctx context.Context, conn *pgx.Conn, steps []step, log logger.Inte
 
 // result reads the rows of a statement, and returns the missing bookings.
 func (s step) result(from pgx.BatchResults) (missing []int, affected int64, err error) {
-	rows, _ := from.Query() // its error is that of rows, too
+	rows, _ := from.Query() // rows.Err returns its error, too
 	defer rows.Close()
 	read := s.read
 	if read == nil {
@@ -123,7 +122,7 @@ func (s step) result(from pgx.BatchResults) (missing []int, affected int64, err 
 	return missing, rows.CommandTag().RowsAffected(), errors.Join(rows.Err(), err)
 }
 
-// returned reads IDs, and returns the bookings of those that did not come.
+// returned reads IDs and returns the bookings whose ID is not among them.
 func (s step) returned(rows pgx.Rows) (missing []int, err error) {
 	for rows.Next() {
 		var id rowID
@@ -133,7 +132,7 @@ func (s step) returned(rows pgx.Rows) (missing []int, err error) {
 		delete(s.wanted, id)
 	}
 	if rows.Err() != nil {
-		return nil, nil // nothing is known of them
+		return nil, nil // nothing is known about them
 	}
 	for _, of := range s.wanted {
 		missing = append(missing, of...)
@@ -141,7 +140,7 @@ func (s step) returned(rows pgx.Rows) (missing []int, err error) {
 	return missing, nil
 }
 
-// discarded reads rows that are not needed.
+// discarded reads rows and ignores them.
 func discarded(rows pgx.Rows) ([]int, error) {
 	for rows.Next() {
 	}
@@ -164,7 +163,7 @@ func (t *pgTry) add(s step, values ...any) {
 	}
 }
 
-// chosen are the indexes of the entries that meet a condition, in an order.
+// chosen returns the indexes of the entries that meet a condition, sorted by order.
 func (b *pgBatch) chosen(is func(*entry) bool, order func(a, b *entry) int) []int {
 	var some []int
 	for i := range b.entries {
@@ -176,7 +175,7 @@ func (b *pgBatch) chosen(is func(*entry) bool, order func(a, b *entry) int) []in
 	return some
 }
 
-// gathered is a value of each of some entries.
+// gathered returns one value of each of some entries.
 func gathered[T any](b *pgBatch, of []int, value func(*entry) T) []T {
 	all := make([]T, len(of))
 	for i, e := range of {
@@ -185,7 +184,7 @@ func gathered[T any](b *pgBatch, of []int, value func(*entry) T) []T {
 	return all
 }
 
-// uuids are an ID of each of some entries.
+// uuids returns one ID of each of some entries.
 func uuids(b *pgBatch, of []int, id func(*entry) rowID) []pgtype.UUID {
 	return gathered(b, of, func(e *entry) pgtype.UUID { return uuidOf(id(e)) })
 }
@@ -199,8 +198,7 @@ func (b *pgBatch) wants(of []int, id func(*entry) rowID) map[rowID][]int {
 	return wanted
 }
 
-// storeKeys does not store a booking whose key has an expired record: that one is stored
-// by itself.
+// storeKeys skips a booking whose key has an expired record. That one is stored alone.
 const storeKeys = `INSERT INTO idempotency_keys
 	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
 SELECT o, a, e, k, f, c, s, l, b, t, now() + make_interval(secs => r)
@@ -224,19 +222,19 @@ func (b *pgBatch) addKeys(t *pgTry, of []int) error {
 	return nil
 }
 
-// storeItems takes their expiry from the record they belong to.
+// storeItems inserts items with the expiry of the record they belong to.
 const storeItems = `INSERT INTO bulk_items (business_id, claim_id, item_index, created, result, expires_at)
 SELECT k.business_id, k.claim_id, u.i, u.c, u.r, k.expires_at FROM unnest($1::integer[], $2::boolean[], $3::bytea[]) AS u (i, c, r)
 JOIN idempotency_keys k ON k.business_id = $4 AND k.application_id = $5 AND k.environment = $6 AND k.key = $7 AND k.claim_id = $8
 ON CONFLICT DO NOTHING RETURNING item_index`
 
-// extendLease is for all of the batch at once, which are of one bulk. It is sent first.
+// extendLease extends the lease once for all of the batch, which is of one bulk. It is sent first.
 func (b *pgBatch) extendLease(t *pgTry, of []int) error {
 	first := b.entries[of[0]]
 	return bulks{t.session}.Extend(t.ctx, first.Delivery.Tenant, first.Bulk.Hold)
 }
 
-// addItems records the outcomes of the items of a bulk, whose lease is held.
+// addItems records the results of the items of a bulk whose lease is held.
 func (b *pgBatch) addItems(t *pgTry, of []int) error {
 	first := b.entries[0]
 	recorded := func(rows pgx.Rows) (missing []int, err error) {
@@ -270,8 +268,8 @@ SELECT b, a, count(*) FROM unnest($1::uuid[], $2::uuid[]) AS u (b, a) GROUP BY b
 ON CONFLICT ON CONSTRAINT simulation_counts_pkey DO UPDATE SET running = simulation_counts.running + excluded.running
 WHERE simulation_counts.running + excluded.running <= $3 RETURNING application_id`
 
-// addSimulations counts them. Where an application's limit does not allow all of
-// them, each is stored by itself, up to the limit.
+// addSimulations counts simulations. Where an application's limit does not allow all of them, each
+// booking is stored alone, up to the limit.
 func (b *pgBatch) addSimulations(t *pgTry, of []int) error {
 	application := func(e *entry) rowID { return e.row.ApplicationID }
 	t.add(step{what: "count simulations", statement: countSimulations, wanted: b.wants(of, application)},
@@ -292,8 +290,8 @@ FROM (SELECT r.id, u.name, u.search_text, u.at FROM unnest($1::uuid[], $2::text[
 	JOIN recipients r ON r.id = u.id ORDER BY r.id FOR NO KEY UPDATE OF r) u
 WHERE r.id = u.id AND r.name = ''`
 
-	// A tenant's recipient by its ID alone: where it is another's, the foreign key
-	// of the delivery tells.
+	// A tenant's recipient is found by its ID alone. If it is another tenant's, the foreign key of
+	// the delivery fails.
 	countAddresses = `UPDATE recipients r SET address_count = r.address_count + 1
 FROM (SELECT id FROM recipients WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE) u
 WHERE r.id = u.id AND r.address_count < $2 RETURNING r.id`
@@ -341,7 +339,7 @@ const storeInFeed = `INSERT INTO feed_events (id, business_id, application_id, e
 SELECT *, ` + pgPosition +
 	` FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::integer[], $7::text[], $8::timestamptz[], $9::bytea[])`
 
-// fanOutAll takes the events of feedValues, with their masks in the place of the payloads.
+// fanOutAll fans out the events of addEvents, with their masks in the place of the payloads.
 var fanOutAll = fanOutBy(map[string]string{
 	"$from": `FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::integer[], $7::text[], $8::timestamptz[], $9::bigint[])
 	AS u (id, business_id, application_id, environment, delivery_id, sequence, type, at, mask), webhook_endpoints w`,
@@ -357,7 +355,7 @@ func (b *pgBatch) addDeliveries(t *pgTry, of []int) error {
 	return nil
 }
 
-// addEvents stores first events in the timeline and in the feed, and makes them pending.
+// addEvents stores first events in the timeline and in the feed, and adds their pending webhooks.
 func (b *pgBatch) addEvents(t *pgTry, of []int) error {
 	events := gathered(b, of, func(e *entry) eventRow { return newEventRow(e.Delivery.Tenant, e.Event.Event) })
 	t.add(step{what: "insert events", statement: eventColumns.statement, read: discarded}, eventColumns.values(events)...)
@@ -379,7 +377,7 @@ func (b *pgBatch) addEvents(t *pgTry, of []int) error {
 	return nil
 }
 
-// fannedOut notes the endpoints that have a pending webhook now.
+// fannedOut collects the endpoints that now have a pending webhook.
 func (s session) fannedOut(rows pgx.Rows) ([]int, error) {
 	for rows.Next() {
 		var endpoint rowID

@@ -11,12 +11,12 @@ import (
 	"waybill/ports"
 )
 
-// bulks is ports.BulkStore.
+// bulks implements ports.BulkStore.
 type bulks struct{ session }
 
-// claimBulk is claimKey for a record that gets its answer in a later transaction.
-// For a request that was begun and left unfinished it keeps the claim, and with
-// it the finished items; both expire as before.
+// claimBulk claims a key like claimKey, for a record that gets its response in a later transaction.
+// It keeps the claim of a request that was begun and left unfinished, and so its finished items.
+// Both expire as before.
 const claimBulk = `INSERT INTO idempotency_keys
 	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, created_at, expires_at, lease_token, leased_until)
 VALUES (?, ?, ?, ?, ?, ?, 0, '', ?, $later, ?, $later)
@@ -30,8 +30,8 @@ WHERE $left OR idempotency_keys.expires_at <= $now
 	AND (idempotency_keys.leased_until IS NULL OR idempotency_keys.leased_until NOT BETWEEN $now AND $far)
 RETURNING claim_id`
 
-// leftBulk is a record of this request whose lease has run out, or this very
-// claim, whose commit got no answer.
+// leftBulk selects a record of this request whose lease has expired, or of this very claim, whose
+// COMMIT got no response.
 const leftBulk = `(idempotency_keys.status = 0 AND idempotency_keys.fingerprint = excluded.fingerprint
 	AND idempotency_keys.expires_at > $now
 	AND (idempotency_keys.leased_until NOT BETWEEN $now AND $far OR idempotency_keys.lease_token = excluded.lease_token))`
@@ -60,7 +60,7 @@ func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, t
 	return ports.BulkHold{Key: r.Key, ClaimID: string(claims[0]), Token: token, Lease: lease}, nil
 }
 
-// Items come by way of the record, which knows whose they are.
+// Items reads the items through their record, which has the tenant.
 func (s bulks) Items(ctx context.Context, t domain.Tenant, h ports.BulkHold) ([]domain.BulkItem, error) {
 	var rows []bulkItemRow
 	record := s.ofApplication(ctx, t).Model(&keyRow{}).Select("claim_id").
@@ -72,7 +72,7 @@ func (s bulks) Items(ctx context.Context, t domain.Tenant, h ports.BulkHold) ([]
 	return all(rows, (*bulkItemRow).domain), nil
 }
 
-// held begins an update of the record that the holder works under.
+// held begins an update of the record whose lease h holds.
 func (s bulks) held(ctx context.Context, t domain.Tenant, h ports.BulkHold) *gorm.DB {
 	return s.ofApplication(ctx, t).Model(&keyRow{}).
 		Where("key = ? AND claim_id = ? AND lease_token = ? AND status = 0", h.Key, rowID(h.ClaimID), rowID(h.Token))
@@ -86,7 +86,7 @@ func (s bulks) Extend(ctx context.Context, t domain.Tenant, h ports.BulkHold) er
 	return s.kept("extend the lease of a bulk", result)
 }
 
-// kept turns an update that found no row into ErrLeaseLost.
+// kept returns ErrLeaseLost for an update that found no row.
 func (s bulks) kept(what string, result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrLeaseLost
@@ -94,7 +94,7 @@ func (s bulks) kept(what string, result *gorm.DB) error {
 	return s.dialect.failed(what, result.Error)
 }
 
-// addItem takes its expiry from the record it belongs to.
+// addItem inserts an item with the expiry of the record it belongs to.
 const addItem = `INSERT INTO bulk_items (business_id, claim_id, item_index, created, result, expires_at)
 SELECT business_id, claim_id, ?, ?, ?, expires_at FROM idempotency_keys
 WHERE business_id = ? AND application_id = ? AND environment = ? AND key = ? AND claim_id = ?
@@ -123,8 +123,8 @@ func (s bulks) Finish(ctx context.Context, t domain.Tenant, h ports.BulkHold, a 
 }
 
 func (s bulks) Release(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {
-	// Postgres may round a time up to the next millisecond: a resumption in this
-	// same one must not find the lease alive.
+	// Postgres may round a time up to the next millisecond. A takeover within this millisecond must
+	// find the lease expired.
 	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.dialect.later, s.dialect.laterBy(-time.Millisecond)))
 	return s.dialect.failed("release a bulk", result.Error)
 }

@@ -22,25 +22,25 @@ import (
 	"waybill/ports"
 )
 
-// On Citus the rows of a business are on one node, which the column business_id tells
-// (citus_distribute.go has the places of all tables). The program asks the coordinator, which
-// asks the nodes that a statement is about: where the statement names the business, it is
-// one, and can be any that Postgres takes. This is the dialect of Postgres but for:
+// On Citus the rows of a business are on one node, which the column business_id decides
+// (citus_distribute.go lists the places of all tables). The program queries the coordinator, which
+// queries the nodes that a statement needs. A statement that names the business needs one node and
+// can be any that Postgres accepts. This dialect differs from that of Postgres:
 //
-//   - Batches of bookings are of one business each, so that a create is a commit on one node.
-//     One over several would be prepared on each of them first (two-phase commit).
-//   - What finds a row by an endpoint alone names the business too, which is looked up once
-//     ($node). Statements over all businesses join by it ($with).
-//   - An INSERT that meets a row cannot look at the clock, so that what has expired is deleted
-//     first. A statement over several nodes cannot lock the rows that it reads.
-//   - Keys of an ID alone do not exist: an ID that a caller chose is looked for on all nodes first.
-//   - There are no triggers. Statements do what those did that the program needs.
-//   - Time-outs of locks are set in each transaction, which carries them to the nodes.
-//   - Constraints are told by the names they have on a node, in the text of an error.
+//   - A batch of bookings is of one business, so that a create is a commit on one node. One over
+//     several nodes would be prepared on each of them first (two-phase commit).
+//   - Statements that find a row by an endpoint alone name the business too, which is looked up
+//     once ($node). Statements over all businesses join by it ($with).
+//   - An INSERT that meets a row cannot read the clock, so expired rows are deleted first. A
+//     statement over several nodes cannot lock the rows that it reads.
+//   - No key is an ID alone: an ID that a caller chose is first searched for on all nodes.
+//   - There are no triggers. Statements do what the program needs of them.
+//   - Lock time-outs are set in each transaction, which carries them to the nodes.
+//   - Constraints are recognized by their names on a node, in the text of an error.
 //
 // Single look-ups are not batched: each is one statement to one node.
 
-// citusDialect is postgresDialect on a coordinator of Citus.
+// citusDialect returns postgresDialect with the changes for a coordinator of Citus.
 func citusDialect() *dialect {
 	e := postgresDialect
 	e.sharded, e.owners = true, &endpointOwners{of: map[rowID]rowID{}}
@@ -49,20 +49,20 @@ func citusDialect() *dialect {
 		return openPostgres(url, o, beside)
 	}
 	e.batchesLookups, e.changesInWith = false, false
-	e.recentTables = "" // those of nodes are small, and analyzed there
+	e.recentTables = "" // tables of nodes are small, and analyzed there
 	e.newestLease = "(SELECT * FROM webhook_leases WHERE endpoint_id = $1$$own($1))"
 	e.insertFeed = "INSERT INTO feed_events (id, business_id, application_id, environment, delivery_id, sequence, type, occurred_at," +
 		" payload, position) SELECT ?::uuid, ?::uuid, ?::uuid, ?::text, ?::uuid, ?::integer, ?::text, ?::timestamptz, ?::bytea, " + pgPosition
 	e.violated = violatedOnNode
 	e.refused = refusedByCitus
-	// The coordinator has no code for what a node says of a COPY.
+	// The coordinator has no code for what a node reports about a COPY.
 	e.lacksPartition = func(err error) bool {
 		return postgresDialect.lacksPartition(err) || isPg(err, pgInternalError) && strings.Contains(err.Error(), "no partition of relation")
 	}
 	return &e
 }
 
-// onCitus is the store itself, or one of the dialect of Citus where its database is
+// onCitus returns the store itself, or one with the dialect of Citus if its database is
 // distributed.
 func (s *Store) onCitus(ctx context.Context, url string, o Options) (*Store, error) {
 	state, err := citusOf(ctx, s.pools.write)
@@ -81,17 +81,17 @@ func (s *Store) onCitus(ctx context.Context, url string, o Options) (*Store, err
 	return openBeside(ctx, citusDialect(), url, o, nil)
 }
 
-// onCitusNodes has the coordinator carry to the nodes what a transaction sets, and returns how long it
-// waits for a lock there where nothing else is said. A session has others at the nodes, which
-// cost too much to be thrown away with each caller that goes.
+// onCitusNodes makes the coordinator carry settings of a transaction to the nodes. It returns the
+// default lock time-out there. A session has sessions at the nodes, which cost too much to throw
+// away with each caller that cancels.
 func onCitusNodes(config *pgx.ConnConfig) (lockTimeout string) {
 	withoutCancels(config)
 	config.RuntimeParams["citus.propagate_set_commands"] = "local"
 	return config.RuntimeParams["lock_timeout"]
 }
 
-// beginCarrying begins a transaction in one round trip. Each statement is by itself: of
-// several in one text the coordinator would carry all of it, with BEGIN.
+// beginCarrying begins a transaction in one round trip. It sends each statement separately: the
+// coordinator would carry all of a text with several statements, BEGIN included.
 func (c *pgConn) beginCarrying(ctx context.Context) (driver.Tx, error) {
 	wait := c.lockTimeout
 	if c.lockWait > 0 {
@@ -115,7 +115,7 @@ type carriedTx struct {
 	conn *pgx.Conn
 }
 
-// idleStatus is that of a connection without a transaction.
+// idleStatus marks a connection without a transaction.
 const idleStatus = 'I'
 
 func (t carriedTx) begun() bool { return t.conn.PgConn().TxStatus() != idleStatus }
@@ -147,11 +147,11 @@ func (t carriedTx) Rollback() error {
 
 var _ driver.Tx = carriedTx{}
 
-// placed puts into a statement what tells Citus the node of rows, and nothing on other
-// databases:
+// placed fills in what shows Citus the node of rows. On other databases it removes the
+// placeholders:
 //
-//	$node, $node(d)  the business of an endpoint, as a parameter that placeOf has
-//	$with(d,e)       that rows of d are of the business of those of e
+//	$node, $node(d)  the business of an endpoint, as a parameter from placeOf
+//	$with(d,e)       that rows of d have the business of those of e
 func (e *dialect) placed(statement string) string {
 	if !strings.Contains(statement, "$") {
 		return statement
@@ -180,16 +180,16 @@ var (
 	ownLease    = regexp.MustCompile(`\$own\([^)]*\)`)
 )
 
-// endpointOwners remembers the businesses of endpoints, which never change.
+// endpointOwners caches the businesses of endpoints, which never change.
 type endpointOwners struct {
 	mu sync.Mutex
 	of map[rowID]rowID
 }
 
-// mostOwners is how many of them are remembered.
+// mostOwners limits how many endpoints it caches.
 const mostOwners = 100_000
 
-// placeOf is the values for endpoint_id = ?$node, and for the parameter of $lease(?).
+// placeOf returns the values for endpoint_id = ?$node, and for the parameter of $lease(?).
 func (s session) placeOf(ctx context.Context, endpoint rowID) ([]any, error) {
 	if !s.dialect.sharded {
 		return []any{endpoint}, nil
@@ -217,7 +217,7 @@ func (s session) placeOf(ctx context.Context, endpoint rowID) ([]any, error) {
 	return []any{endpoint, found[0]}, nil
 }
 
-// at narrows a query to the node of an endpoint.
+// at limits a query to the node of an endpoint.
 func (s session) at(ctx context.Context, query *gorm.DB, endpoint rowID) *gorm.DB {
 	if !s.dialect.sharded {
 		return query
@@ -225,13 +225,13 @@ func (s session) at(ctx context.Context, query *gorm.DB, endpoint rowID) *gorm.D
 	key, err := s.placeOf(ctx, endpoint)
 	if err != nil {
 		query = query.Session(&gorm.Session{})
-		_ = query.AddError(err) // its result tells
+		_ = query.AddError(err) // the query returns it
 		return query
 	}
 	return query.Where("business_id = ?", key[1])
 }
 
-// unused fails where an ID that a caller chose is taken by another business.
+// unused returns ErrIDTaken if another business has an ID that a caller chose.
 func (s session) unused(ctx context.Context, table string, id rowID) error {
 	if !s.dialect.sharded {
 		return nil
@@ -246,7 +246,7 @@ func (s session) unused(ctx context.Context, table string, id rowID) error {
 	return nil
 }
 
-// addLease is what a trigger does elsewhere.
+// addLease inserts the lease that a trigger inserts on other databases.
 func (s session) addLease(ctx context.Context, e webhookEndpointRow) error {
 	if !s.dialect.sharded {
 		return nil
@@ -255,9 +255,9 @@ func (s session) addLease(ctx context.Context, e webhookEndpointRow) error {
 		" (endpoint_id, number, due_since, business_id) VALUES (?, 1, '1970-01-01T00:00:00Z', ?)", e.ID, e.BusinessID).Error)
 }
 
-// batchByBusiness makes batches of one business each. As many are under way as there are
-// businesses, up to a bound: each is small, and their commits are of several nodes. A booking
-// waits for longer before it counts as late: each statement has to go on to a node.
+// batchByBusiness makes batches of one business each. As many run as there are businesses, up to a
+// limit: each is small, and their commits are on several nodes. A booking waits longer before it
+// counts as late: each statement goes on to a node.
 func batchByBusiness(b *batch.Batcher[*entry]) {
 	b.Parallel, b.Slow = bookingsAtOnce, 0
 	b.MaxWait, b.Budget = 2*mostWaited, batchBudget-mostWaited
@@ -274,11 +274,11 @@ func batchByBusiness(b *batch.Batcher[*entry]) {
 	}
 }
 
-// bookingsAtOnce is how many batches are under way at most.
+// bookingsAtOnce limits how many batches run at a time.
 const bookingsAtOnce = 8
 
-// sumUsage is what triggers do elsewhere: it sums up the hours of what a process wrote of
-// minutes, whose rows no other process changes.
+// sumUsage sums up the hours of the minutes that a process wrote, as triggers do on other
+// databases. No other process changes these rows.
 func (s session) sumUsage(ctx context.Context, rows []usageRow) error {
 	if !s.dialect.sharded || len(rows) == 0 {
 		return nil
@@ -300,15 +300,15 @@ func (s session) sumUsage(ctx context.Context, rows []usageRow) error {
 		padded(slices.Compact(of)), rows[0].Writer, boundary(first.Truncate(time.Hour)), boundary(last.Truncate(time.Hour).Add(time.Hour))).Error)
 }
 
-// reportPastOnCitus is reportPast with each node's newest events. A join with those of all
-// nodes would be sent to each of them.
+// reportPastOnCitus selects what reportPast does, from each node's newest events. A join with those
+// of all nodes would be sent to each of them.
 const reportPastOnCitus = `SELECT e.id, CASE WHEN f.id IS NULL THEN 0 ELSE 1 END AS position, ` + reportEventColumns + `
 	FROM delivery_events e
 	JOIN deliveries d ON d.id = e.delivery_id AND d.business_id = e.business_id
 	LEFT JOIN feed_events f ON f.id = e.id AND f.business_id = e.business_id AND f.position > ?
 	WHERE e.id < ? AND e.id >= ? ORDER BY e.id DESC LIMIT ?`
 
-// insertOnCitus looks for the business first: an INSERT of values has no queries there.
+// insertOnCitus looks up the business first: there an INSERT of values cannot contain queries.
 func (s readiness) insertOnCitus(ctx context.Context, r domain.Readied) error {
 	var business []rowID
 	err := s.with(ctx).Raw("SELECT business_id FROM applications WHERE id = ?", rowIDOf(r.ApplicationID)).Scan(&business).Error
@@ -322,8 +322,8 @@ func (s readiness) insertOnCitus(ctx context.Context, r domain.Readied) error {
 	return s.dialect.failed("keep what a program has shown", err)
 }
 
-// webhookWorkOnCitus is webhookWork that counts all: a statement over all nodes has no
-// LIMIT for each endpoint.
+// webhookWorkOnCitus counts all rows that webhookWork counts up to a limit: a statement over all
+// nodes has no LIMIT for each endpoint.
 const webhookWorkOnCitus = `SELECT e.environment, count(*) FILTER (WHERE d.status = 'pending') AS waiting,
 	count(*) FILTER (WHERE d.status = 'pending' AND d.due_at <= ?) AS due,
 	min(d.due_at) FILTER (WHERE d.status = 'pending' AND d.due_at <= ?) AS oldest, count(*) FILTER (WHERE d.status = 'failed') AS given_up
@@ -331,7 +331,7 @@ FROM webhook_endpoints e JOIN webhook_deliveries d ON d.endpoint_id = e.id AND d
 	AND d.status IN ('pending', 'failed')
 WHERE e.slot IS NOT NULL AND NOT e.listener GROUP BY e.environment`
 
-// ofEndpointsOnCitus is ofEndpoint by one statement for each, at the node of its business.
+// ofEndpointsOnCitus runs ofEndpoint as one subquery for each, at the node of its business.
 func (s machinery) ofEndpointsOnCitus(ctx context.Context, shown []domain.EndpointShown) *gorm.DB {
 	var each []string
 	var values []any
@@ -347,9 +347,9 @@ var ofEndpointOnCitus = strings.NewReplacer("d.endpoint_id = e.id", "d.endpoint_
 	") ORDER BY a.started_at", ") AND a.business_id = ? ORDER BY a.started_at", "e.id IN ?", "e.id = ? AND e.business_id = ?").
 	Replace(ofEndpoint)
 
-// skipLocked is for the rows that a cleaning deletes: another transaction that holds one
-// uses it, or cleans too. Without it two cleanings wait for each other, and a row that was used
-// meanwhile is looked at again.
+// skipLocked makes a cleaning skip rows that another transaction holds: it uses them, or cleans
+// too. On Citus, which has no such lock, two cleanings wait for each other, and a row used
+// meanwhile is checked again.
 func (e *dialect) skipLocked() []clause.Expression {
 	if e.sharded {
 		return nil
@@ -357,8 +357,8 @@ func (e *dialect) skipLocked() []clause.Expression {
 	return []clause.Expression{clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}}
 }
 
-// conflicting fits an INSERT to the dialect whose conflicts depend on the clock. On Citus what
-// has expired is gone by then (forgetExpired), so that a row that is met stays.
+// conflicting adapts an INSERT whose conflicts depend on the clock to the dialect. On Citus expired
+// rows are deleted by then (forgetExpired), so an existing row stays.
 func (e *dialect) conflicting(statement string) string {
 	if !e.sharded {
 		return e.keyed(statement)
@@ -371,15 +371,15 @@ func (e *dialect) conflicting(statement string) string {
 	return before + "ON CONFLICT DO NOTHING" + returning
 }
 
-// forgetExpired deletes an expired record of a key, unless a bulk is still at work under it.
+// forgetExpired deletes an expired record of a key, unless a bulk still works under it.
 func (s idempotency) forgetExpired(ctx context.Context, t domain.Tenant, key string) error {
 	err := s.ofApplication(ctx, t).Where("key = ? AND "+s.dialect.clocked("expires_at <= $now"+
 		" AND (leased_until IS NULL OR leased_until NOT BETWEEN $now AND $far)"), key).Delete(&keyRow{}).Error
 	return s.dialect.claimed(1, err)
 }
 
-// resume takes the lease of a bulk that was begun by this request and left, or by this very
-// claim; empty: there is none.
+// resume takes over the lease of a bulk that this request began and left, or this very claim. It
+// returns an empty ID where there is none.
 func (s bulks) resume(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease time.Duration) (rowID, error) {
 	var claims []rowID
 	result := s.with(ctx).Raw(s.dialect.clocked("UPDATE idempotency_keys SET lease_token = ?, leased_until = $later"+
@@ -395,8 +395,7 @@ func (s bulks) resume(ctx context.Context, t domain.Tenant, r domain.KeyRecord, 
 
 var nodeConstraint = regexp.MustCompile(`"([a-z_]+)_\d+"`)
 
-// violatedOnNode reads the constraint out of the text, which is all that the coordinator
-// passes on.
+// violatedOnNode reads the constraint from the text: the coordinator passes on nothing else.
 func violatedOnNode(err error) string {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || e.Code != pgUniqueViolation {
@@ -408,8 +407,8 @@ func violatedOnNode(err error) string {
 	return e.ConstraintName
 }
 
-// refusedByCitus trusts no failure of a COMMIT that the coordinator met at a node: the node may have
-// committed, and its answer been lost.
+// refusedByCitus trusts no failure of a COMMIT that the coordinator met at a node. The node may
+// have committed, and its response may be lost.
 func refusedByCitus(ctx context.Context, conn *sql.Conn, err error) bool {
 	return !isPg(err, pgInternalError) && refusedByPostgres(ctx, conn, err)
 }

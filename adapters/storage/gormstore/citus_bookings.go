@@ -12,12 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// A batch on Citus is of one business. Its statements are those of Postgres in other forms:
-// rows as values in place of arrays, which the coordinator would unfold, copy to the
-// node as a file and insert from there, four times as slow; and the business by name where rows are
-// found by their IDs. Positions in the feed come from the coordinator, and whether the business has
-// endpoints at all from its node, by one round trip before: a statement that looks for the
-// endpoints of an event is planned for all nodes.
+// A batch on Citus is of one business. Its statements are those of Postgres in other forms. Rows
+// are sent as values, not as arrays. The coordinator would unfold arrays, copy them to the node as
+// a file and insert from there, four times as slow. Rows found by their IDs also name
+// the business. One round trip before takes positions in the feed from the coordinator and asks the
+// node whether the business has endpoints at all. A statement that looks for the endpoints of an
+// event is planned for all nodes.
 
 // onCitus turns the steps of a batch into those for the node of its business.
 func (b *pgBatch) onCitus(ctx context.Context, conn *pgx.Conn, steps []step) ([]step, error) {
@@ -54,8 +54,8 @@ func (b *pgBatch) onCitus(ctx context.Context, conn *pgx.Conn, steps []step) ([]
 	return steps, nil
 }
 
-// countOnNode counts the simulations of each application here: the columns are businesses
-// and applications, and the last value is the limit.
+// countOnNode counts the simulations of each application in the program. The values are columns of
+// businesses and applications, and then the limit.
 func countOnNode(s *step) {
 	business, counts := s.values[0].([]pgtype.UUID)[0], map[pgtype.UUID]int32{}
 	var businesses, applications []pgtype.UUID
@@ -89,15 +89,15 @@ var (
 	fanOutOnNode = strings.Replace(fanOutAll, "w.business_id = u.business_id", "w.business_id = $10", 1)
 )
 
-// ahead takes a position in the feed for each booking, and tells whether there are endpoints
-// that an event may be for.
+// ahead takes a position in the feed for each booking, and reports whether the business has
+// endpoints.
 func (b *pgBatch) ahead(ctx context.Context, conn *pgx.Conn) (positions []int64, endpoints bool, err error) {
 	ask := &pgx.Batch{}
 	ask.Queue(pgPositions, len(b.entries))
 	ask.Queue("SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE business_id = $1 AND slot IS NOT NULL)",
 		uuidOf(b.entries[0].row.BusinessID))
 	answers := conn.SendBatch(ctx, ask)
-	rows, _ := answers.Query() // its error is that of rows, too
+	rows, _ := answers.Query() // rows.Err returns its error, too
 	positions, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err == nil {
 		err = answers.QueryRow().Scan(&endpoints)
@@ -111,13 +111,14 @@ func (b *pgBatch) ahead(ctx context.Context, conn *pgx.Conn) (positions []int64,
 	return positions, endpoints, nil
 }
 
-// pgPositions takes as many as its parameter says, as pgPosition takes one.
+// pgPositions takes as many positions as its parameter says; pgPosition takes one.
 const pgPositions = "SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(" + pgFeedLock +
 	", ((last_value & 4294967295) - 2147483648)::integer), set_config('idle_in_transaction_session_timeout', '" + pgFeedIdle + "', true)" +
 	" FROM feed_positions OFFSET 0) AS held, generate_series(1, $1::integer)"
 
-// asRows gives a statement that inserts columns, which are slices of the same length, their values row by
-// row; last is what becomes of the last column, where $ stands for its value.
+// asRows rewrites a statement that inserts columns, slices of the same length, into one that
+// inserts values row by row. last is the expression of the last column, where $ stands for its
+// value.
 func asRows(s *step, insert, last, conflicts string) {
 	columns := make([]reflect.Value, len(s.values))
 	for i, v := range s.values {

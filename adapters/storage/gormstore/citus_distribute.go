@@ -13,29 +13,29 @@ import (
 	"waybill/ports"
 )
 
-// place is where Citus keeps the rows of a table.
+// place describes where Citus keeps the rows of a table.
 type place struct {
 	table string
 	by    string // the column that decides on the node of a row; empty: every node has all rows
 	like  string // the table whose rows are on the same node, by the same value; empty: none
 }
 
-// tenants is the table beside which all others of businesses are.
+// tenants names the table that all other tables of businesses are colocated with.
 const tenants = "recipients"
 
-// places are the tables that do not stay on the coordinator alone, in the order in which
-// they are moved.
+// places lists the tables that do not stay on the coordinator alone, in the order in which they are
+// moved.
 //
-// Every node has the rows that foreign keys or statements of distributed tables need and
-// that change seldom: each change is a commit on all nodes. By business goes what a business
-// can make more of; so all of a create, and all that a tenant reads, is on one node. Records of the
-// request log may be of no known business, so they go by their IDs, which spreads those of
-// one business too.
+// Every node has the rows that foreign keys or statements of distributed tables need and that
+// rarely change: each change is a commit on all nodes. Tables to which a business can add rows are
+// distributed by business. So all of a create, and all that a tenant reads, is on one node. Records
+// of the request log may be of no known business. They are distributed by their IDs, which spreads
+// those of one business too.
 //
-// The others stay on the coordinator: API keys, people and what lets them in, mails, audit,
-// runs of operators, progress, figures of reports and the platform's own state. They are few or written
-// by one process at a time, are never joined with rows of a distributed table, and a use of a key that
-// is noted every few seconds would be a commit on all nodes if keys were there.
+// The others stay on the coordinator: API keys, people and their credentials, emails, audit, runs
+// of operators, progress, figures of reports and the platform's own state. They are few or written
+// by one process at a time, and never joined with rows of a distributed table. The use of a key,
+// noted every few seconds, would be a commit on all nodes if keys were there.
 var places = []place{
 	{table: "businesses"}, {table: "applications"}, {table: "webhook_pauses"},
 	{table: tenants, by: "business_id"},
@@ -48,9 +48,8 @@ var places = []place{
 
 func ofBusinesses(table string) place { return place{table: table, by: "business_id", like: tenants} }
 
-// distributedKeys are the foreign keys of distributed tables. Citus takes none of them while
-// one of its tables is distributed and the other is not, so they are dropped before and
-// added, and checked, at the end.
+// distributedKeys lists the foreign keys of distributed tables. Citus accepts none while only one
+// of its tables is distributed. So they are dropped before, and added and checked at the end.
 var distributedKeys = []struct{ table, name, of string }{
 	{tenants, "recipients_business_id_fkey", "(business_id) REFERENCES businesses(id)"},
 	{"recipient_addresses", "recipient_addresses_recipient_fkey",
@@ -69,15 +68,14 @@ var distributedKeys = []struct{ table, name, of string }{
 		"(endpoint_id, business_id) REFERENCES webhook_endpoints(id, business_id) ON DELETE CASCADE"},
 }
 
-// ErrNoCitus tells that a database cannot be distributed.
+// ErrNoCitus means that a database cannot be distributed.
 var ErrNoCitus = errors.New("the database is on no coordinator of Citus with workers: create the extension citus in it and in the" +
 	" database of this name on each worker, and add those with SELECT citus_add_node('HOST', PORT)")
 
-// Distribute moves the rows of a database to the nodes of Citus, table by table, and tells of
-// each once it is done, with the counts of its rows before and after, which were equal. Each table
-// moves in a transaction, so that a call after one that was cut off goes on. Meanwhile no
-// table that moves can be written, and the processes of before do not know the new places:
-// it refuses to begin while some run.
+// Distribute moves the rows of a database to the nodes of Citus, table by table. It reports each
+// moved table with its row counts before and after, which were equal. Each table moves in a
+// transaction, so a call continues after one that was cut off. Meanwhile no table that moves can be
+// written, and running processes do not know the new places. So it refuses to begin while some run.
 func Distribute(ctx context.Context, url string, tell func(ports.TableMoved)) error {
 	move := func(db *sql.DB) error {
 		state, err := citusOf(ctx, db)
@@ -106,8 +104,8 @@ func Distribute(ctx context.Context, url string, tell func(ports.TableMoved)) er
 	})
 }
 
-// distributeNew distributes a database on a coordinator of Citus that has no rows of
-// businesses yet, or whose distribution was begun when it had none.
+// distributeNew distributes a database on a coordinator of Citus that has no businesses yet. It
+// also continues a distribution that was cut off then.
 func distributeNew(ctx context.Context, db *sql.DB) error {
 	state, err := citusOf(ctx, db)
 	if err != nil || state.workers == 0 || state.distributed {
@@ -146,15 +144,14 @@ func distribute(ctx context.Context, db *sql.DB, tell func(ports.TableMoved)) er
 	return nil
 }
 
-// prepareToDistribute changes what Citus does not take: it needs the column that a table is
-// distributed by in every key, and has no triggers, whose work statements do there
-// (citus.go). Of the column at the end plain Postgres would
-// have nothing but larger indexes. Without a key of its own, a reference is unique in
-// its business; among all it is by its 60 random bits.
+// prepareToDistribute changes what Citus does not accept. It adds the column that a table is
+// distributed by to every key, and drops triggers, whose work statements do there (citus.go). On
+// plain Postgres the column at the end would only enlarge indexes. Without a key of its own, a
+// reference is unique in its business, and among all businesses by its 60 random bits.
 func prepareToDistribute(ctx context.Context, db *sql.DB) error {
 	return inTransaction(ctx, db, func(tx *sql.Tx) error {
-		// The coordinator is a node of its own, without rows of businesses: tables of every node
-		// are there too, and those that it alone has may refer to them.
+		// The coordinator becomes a node without rows of businesses. Tables of every node are there
+		// too, and its own tables may refer to them.
 		if _, err := tx.ExecContext(ctx, "SELECT citus_set_coordinator_host(host(inet_server_addr()), inet_server_port())"+
 			" WHERE inet_server_addr() IS NOT NULL AND NOT EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0)"); err != nil {
 			return fmt.Errorf("add the coordinator to the nodes of Citus: %w", err)
@@ -192,8 +189,8 @@ func prepareToDistribute(ctx context.Context, db *sql.DB) error {
 	})
 }
 
-// move distributes a table with its rows, unless it is, and empties what is left of it on
-// the coordinator.
+// move distributes a table with its rows, unless it is distributed. It empties what is left of it
+// on the coordinator.
 func (p place) move(ctx context.Context, db *sql.DB) (moved ports.TableMoved, err error) {
 	moved = ports.TableMoved{Table: p.table, By: p.by}
 	err = inTransaction(ctx, db, func(tx *sql.Tx) error {
@@ -244,9 +241,9 @@ func (p place) distributed(ctx context.Context, tx *sql.Tx) (bool, error) {
 	return exists(ctx, tx, "SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass AND (partmethod = 'h' OR repmodel = 't')", p.table)
 }
 
-// citusState is what a database is to Citus.
+// citusState reports what Citus knows of a database.
 type citusState struct {
-	workers     int  // that its coordinator knows; 0: it is on none
+	workers     int  // known to its coordinator; 0: it is on none
 	distributed bool // all tables are at their places
 	begun       bool // some are
 }
@@ -278,7 +275,7 @@ func citusOf(ctx context.Context, db *sql.DB) (state citusState, err error) {
 	return state, nil
 }
 
-// querier is a pool or a transaction.
+// querier runs queries on a pool or in a transaction.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, values ...any) *sql.Row
 	QueryContext(ctx context.Context, query string, values ...any) (*sql.Rows, error)
@@ -308,8 +305,8 @@ func collect(ctx context.Context, db querier, query string, values ...any) (all 
 	return slices.Clip(all), rows.Err()
 }
 
-// inTransaction has work run in one transaction. Citus tells clients of each step; of that
-// only warnings are of use.
+// inTransaction runs work in one transaction. Citus sends a notice of each step, of which only
+// warnings are useful.
 func inTransaction(ctx context.Context, db *sql.DB, work func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"waybill/domain"
 )
 
-// PurgeExpired keeps the promises of ports.Maintenance. Several processes may run
-// it at once.
+// PurgeExpired deletes expired records, as ports.Maintenance promises. Several processes may run it
+// at once.
 func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error) {
 	for _, purge := range []func(context.Context, int) (int, error){
 		s.purgeKeys, s.purgeBulkItems, s.purgeEndpoints, s.purgeWebhooks, s.purgeFeed,
@@ -29,8 +29,7 @@ func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more 
 // purgeKeys deletes expired idempotency records, oldest first.
 func (s *Store) purgeKeys(ctx context.Context, limit int) (int, error) {
 	gone := "expires_at <= " + s.dialect.now + " AND (leased_until IS NULL OR leased_until <= " + s.dialect.now + ")"
-	// Another transaction holds a locked row: it takes the key over, or purges
-	// too.
+	// Another transaction holds a locked row: it takes the key over, or purges too.
 	expired := s.write.WithContext(ctx).Model(&keyRow{}).
 		Select("application_id", "environment", "key").
 		Where(gone).Order("expires_at").Limit(limit).Clauses(s.dialect.skipLocked()...)
@@ -43,12 +42,11 @@ func (s *Store) purgeKeys(ctx context.Context, limit int) (int, error) {
 	return int(result.RowsAffected), nil
 }
 
-// itemGrace is for how long after its key has expired a process may still work on
-// a bulk. The items are kept until then: they record what is done.
+// itemGrace limits for how long a process may work on a bulk whose key has expired. The items are
+// kept until then: they record what is done.
 const itemGrace = time.Hour
 
-// purgeBulkItems deletes the items of bulks that were left unfinished until
-// their key expired.
+// purgeBulkItems deletes the items of bulks that were left unfinished until their key expired.
 func (s *Store) purgeBulkItems(ctx context.Context, limit int) (int, error) {
 	expired := s.write.WithContext(ctx).Model(&bulkItemRow{}).
 		Select("claim_id", "item_index").
@@ -60,8 +58,8 @@ func (s *Store) purgeBulkItems(ctx context.Context, limit int) (int, error) {
 	return int(result.RowsAffected), nil
 }
 
-// purgeExpired deletes rows of a table that expired so long ago, oldest first. Used and
-// ended rows go with them: no row of these tables lives for long.
+// purgeExpired deletes rows of a table that expired so long ago, oldest first. It deletes used and
+// ended rows then too: no row of these tables lives for long.
 func (s *Store) purgeExpired(table string, kept time.Duration) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, limit int) (int, error) {
 		expired := s.write.WithContext(ctx).Table(table).Select("id").

@@ -9,7 +9,7 @@ import (
 	"waybill/domain"
 )
 
-// purgeMails deletes mails that were sent, or given up, long ago.
+// purgeMails deletes emails that were sent or given up long ago.
 func (s *Store) purgeMails(ctx context.Context, limit int) (int, error) {
 	return s.purgeOld(ctx, "mails", "settled_at", &mailRow{}, []string{"id"}, domain.MailKept, limit)
 }
@@ -19,8 +19,8 @@ func (s *Store) purgeDevices(ctx context.Context, limit int) (int, error) {
 	return s.purgeOld(ctx, "person_devices", "last_seen_at", &deviceRow{}, []string{"person_id", "digest"}, domain.DeviceKept, limit)
 }
 
-// purgeOld deletes the oldest rows of a table by a column of times, those that became
-// old long enough ago, by a day's worth at most.
+// purgeOld deletes the oldest rows of a table, by a column of times, once they are older than keep.
+// One call deletes one day's rows at most.
 func (s *Store) purgeOld(ctx context.Context, name, column string, row any, key []string, keep time.Duration, limit int) (int, error) {
 	var old retainedTime
 	err := s.write.WithContext(ctx).Raw(s.retainedSQL(", (SELECT min("+column+") FROM "+name+") AS oldest"),
@@ -42,7 +42,7 @@ func (s *Store) purgeOld(ctx context.Context, name, column string, row any, key 
 	return int(result.RowsAffected), s.dialect.failed("delete old records of "+name, result.Error)
 }
 
-// retainedTime is a retained of a table that goes by a column of times.
+// retainedTime is a retained of a table whose age a column of times tells.
 type retainedTime struct {
 	Now, Cutoff   instant
 	Until, Opened *instant

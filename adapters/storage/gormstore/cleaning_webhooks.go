@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// webhookRetention is how long events and their webhooks are kept. An ID
-	// contains the time at which it was made, so an age is a bound on IDs.
+	// webhookRetention limits how long events and their webhooks are kept. An ID contains the time
+	// of its creation, so a limit of age is a limit of IDs.
 	webhookRetention = 30 * 24 * time.Hour
-	// endpointGrace is for how long after an endpoint was deleted a transaction
-	// that had read it may still add a pending webhook for it.
+	// endpointGrace limits for how long after an endpoint's deletion a transaction that had read it
+	// may add a pending webhook for it.
 	endpointGrace = time.Hour
 )
 
-// purgeEndpoints deletes listeners without fetches, and deleted endpoints after
-// all their webhooks. It also finds webhooks that became pending during a
-// deletion or disabling, and those that were too many to be held or deleted with
-// it.
+// purgeEndpoints deletes listeners without fetches, and deleted endpoints after all their webhooks.
+// It also holds or deletes webhooks that became pending during a deletion or disabling, and those
+// that were too many for it.
 func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err error) {
 	sn := session{db: s.write.WithContext(ctx), dialect: s.dialect}
 	if err := (webhooks{sn}).dropListeners(ctx, sn.with(ctx)); err != nil {
@@ -59,7 +58,7 @@ func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err
 	return removed, sn.dialect.failed("delete what is left of webhook endpoints", err)
 }
 
-// purgeWebhooks deletes webhooks that were sent, or given up, long ago.
+// purgeWebhooks deletes webhooks that were sent or given up long ago.
 func (s *Store) purgeWebhooks(ctx context.Context, limit int) (int, error) {
 	before, err := s.expired(ctx, "webhook_deliveries", webhookRetention)
 	if err != nil {
@@ -68,8 +67,8 @@ func (s *Store) purgeWebhooks(ctx context.Context, limit int) (int, error) {
 	return s.purgeLog(ctx, "id < ? AND status <> 'pending'", "id", before, limit)
 }
 
-// purgeLog deletes webhook deliveries with their attempts. Another transaction
-// holds a locked row: it redelivers the webhook, or purges too.
+// purgeLog deletes webhook deliveries with their attempts. It skips a locked row: its transaction
+// resends the webhook, or purges too.
 func (s *Store) purgeLog(ctx context.Context, which, order string, value rowID, limit int) (removed int, err error) {
 	err = s.transact(ctx, func(sn session) error {
 		removed = 0
@@ -88,8 +87,8 @@ func (s *Store) purgeLog(ctx context.Context, which, order string, value rowID, 
 	return removed, err
 }
 
-// purgeFeed deletes old events, and records the last deleted position. An event stays
-// while a webhook delivery needs it; that has the event's ID but for the last digit.
+// purgeFeed deletes old events, and records the last deleted position. It keeps an event while a
+// webhook delivery needs it, which has the event's ID except for the last digit.
 func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err error) {
 	before, err := s.expired(ctx, "feed_events", webhookRetention)
 	if err != nil {
@@ -100,7 +99,7 @@ func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err erro
 	err = s.transact(ctx, func(sn session) error {
 		removed = 0
 		var old []feedEventRow
-		// Another process that purges holds a locked one.
+		// Another process that purges holds a locked row.
 		err := sn.with(ctx).Select("id", "business_id", "application_id", "environment", "delivery_id", "position").
 			Where("id < ?", before).Where(needed).Order("id").Limit(limit).
 			Clauses(sn.dialect.skipLocked()...).Find(&old).Error

@@ -13,13 +13,13 @@ import (
 	"waybill/domain"
 )
 
-// rowID is an ID as it is stored: 32 hex characters, without the prefix, which
-// the column implies. Postgres keeps it as a uuid, SQLite as text; both sort alike.
+// rowID is an ID as it is stored: 32 hex characters without the prefix, which the column implies.
+// Postgres stores it as a uuid, SQLite as text; both sort alike.
 type rowID string
 
 func rowIDOf(id domain.ID) rowID { return rowID(id.Hex()) }
 
-// hexes is the IDs as the databases have them.
+// hexes returns the IDs as hex texts.
 func hexes(ids []domain.ID) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
@@ -28,11 +28,10 @@ func hexes(ids []domain.ID) []string {
 	return out
 }
 
-// as is the public ID. The prefix is the caller's to know.
+// as returns the public ID. The caller knows its prefix.
 func (id rowID) as(p domain.Prefix) domain.ID { return domain.ID(string(p) + string(id)) }
 
-// Value refuses a text that is no ID: an empty one in a WHERE would be a forgotten
-// tenant.
+// Value refuses a text that is no ID: an empty one in a WHERE would be a forgotten tenant.
 func (id rowID) Value() (driver.Value, error) {
 	if len(id) != 32 {
 		return nil, fmt.Errorf("%q is not an identifier", string(id))
@@ -40,7 +39,7 @@ func (id rowID) Value() (driver.Value, error) {
 	return string(id), nil
 }
 
-// Scan reads what either database answers with, dashed or not.
+// Scan reads what either database returns, with dashes or without.
 func (id *rowID) Scan(src any) error {
 	s, ok := src.(string)
 	if !ok {
@@ -50,7 +49,7 @@ func (id *rowID) Scan(src any) error {
 	return nil
 }
 
-// ScanUUID reads a value of pgx's own, without database/sql.
+// ScanUUID reads a value of pgx, without database/sql.
 func (id *rowID) ScanUUID(v pgtype.UUID) error {
 	if !v.Valid {
 		return errors.New("an identifier came as NULL")
@@ -61,23 +60,22 @@ func (id *rowID) ScanUUID(v pgtype.UUID) error {
 	return nil
 }
 
-// lookup is the stored form of an ID to search for. One that is malformed or of
-// another kind is domain.ErrNotFound, as one that does not exist, and empty.
+// lookup returns the stored form of an ID to search for. For a malformed ID or one of another kind
+// it returns an empty rowID and domain.ErrNotFound, as for an ID that does not exist.
 func lookup(p domain.Prefix, id domain.ID) (rowID, error) {
 	id, err := domain.ParseID(p, string(id))
 	return rowIDOf(id), err
 }
 
-// instant is a time as it is stored: domain.TimeLayout, which both engines
-// accept and SQLite sorts as text.
+// instant is a time as it is stored: in domain.TimeLayout, which both engines accept and SQLite
+// sorts as text.
 type instant struct{ time time.Time }
 
 func instantOf(t time.Time) instant { return instant{t} }
 
 func (i instant) Value() (driver.Value, error) { return domain.FormatTime(i.time), nil }
 
-// Scan reads the text of SQLite and the time of Postgres, which comes in the
-// zone of the process.
+// Scan reads the text of SQLite and the time of Postgres, which has the zone of the process.
 func (i *instant) Scan(src any) error {
 	switch v := src.(type) {
 	case time.Time:
@@ -94,7 +92,7 @@ func (i *instant) Scan(src any) error {
 	return nil
 }
 
-// ScanTimestamptz reads a value of pgx's own, without database/sql.
+// ScanTimestamptz reads a value of pgx, without database/sql.
 func (i *instant) ScanTimestamptz(v pgtype.Timestamptz) error {
 	if !v.Valid || v.InfinityModifier != pgtype.Finite {
 		return fmt.Errorf("a time came as %+v", v)
@@ -122,9 +120,9 @@ var (
 	lastInstant  = time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC)
 )
 
-// boundary is a time to compare stored ones with. Stored times are whole
-// milliseconds, so a bound between two of them is rounded up; a time outside the
-// years that the engines can store becomes the last one inside.
+// boundary returns a time to compare stored times with. Stored times are whole milliseconds, so it
+// rounds a bound between two of them up. A time outside the years that the engines can store
+// becomes the nearest one inside.
 func boundary(t time.Time) instant {
 	if cut := t.Truncate(time.Millisecond); cut.Before(t) {
 		t = cut.Add(time.Millisecond)

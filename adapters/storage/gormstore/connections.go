@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// growth is a pool that opens connections to a server as it needs them.
+// growth is a pool that opens connections to a server when it needs them.
 type growth struct {
 	name   string
 	db     *sql.DB
@@ -15,10 +15,10 @@ type growth struct {
 	needed bool // the program cannot work without this pool
 }
 
-// Connections tells of pools that do not get the connections they ask for, as where
-// the server has no more of them. The error is ports.ErrStorageGone where a pool
-// that the program cannot work without has none left. A pool that was refused one
-// tries again here, so that the answer is current even without requests.
+// Connections reports pools that do not get the connections they ask for, for example because the
+// server has no more. It returns ports.ErrStorageGone if a pool that the program cannot work
+// without has none left. It retries for a pool that was refused, so that the result is current even
+// without requests.
 func (s *Store) Connections(ctx context.Context) error {
 	var failed []error
 	for _, g := range s.pools.grows {
@@ -34,8 +34,8 @@ func (s *Store) Connections(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// refusal is why the server gives the pool no more connections; nil: it does, or has
-// not been asked.
+// refusal returns why the server gives the pool no more connections. It returns nil if the server
+// does, or was not asked.
 func (g growth) refusal(ctx context.Context) error {
 	why := g.hosts.refused.Load()
 	if why == nil {

@@ -11,38 +11,37 @@ import (
 	"waybill/ports"
 )
 
-// A row may be held for long: by a process that was stopped in the middle of a
-// transaction, or by an operator's open psql. Only a transaction that needs this very
-// row waits for it, and only few of those wait with a connection.
+// A row may be held for long: by a process that was stopped in the middle of a transaction, or by
+// an operator's open psql. Only a transaction that needs this row waits for it, and only few of
+// those wait with a connection.
 //
-// A transaction waits for briefWait at first, which is more than any healthy one
-// holds a row. If that was not enough its row counts as held, and the transaction
-// queues for it without a connection: one at a time tries again for heldWait, and one
-// at a time, of a share of all connections, waits for as long as the database lets
-// it. A transaction that needs a row that counts as held queues at once. One that
+// At first a transaction waits for briefWait, which is longer than a healthy one holds a row. After
+// that its row counts as held, and the transaction queues for it without a connection. One at a
+// time retries for heldWait. One at a time, of a share of all connections, waits as long as the
+// database allows. A transaction that needs a row that counts as held queues at once. One that
 // still waits after Options.LockTimeout is refused.
 //
-// A transaction names the row it needs next by session.reach. Those that name none
-// share a queue, so every transaction that a customer can make wait names its row.
-// Where a booking meets foreign keys this is all that its business books: some of that
-// needs the row, and the rest loses no more than heldWait for each that does.
+// A transaction names the row it needs next with session.reach. Those that name none share a queue,
+// so every transaction that a customer can make wait names its row. Where a booking meets foreign
+// keys, the row is all that its business books. Some of those bookings need the row. The others
+// lose at most heldWait for each that does.
 const (
 	briefWait = 100 * time.Millisecond
 	heldWait  = 20 * time.Millisecond
-	// firstHeld is how long a row counts as held since a transaction last waited for
-	// it in vain. The time doubles with each that did, up to mostHeld, and begins anew
-	// after a calm of forgetHeld.
+	// firstHeld is how long a row counts as held after a transaction waited for it in vain. The
+	// time doubles with each of them, up to mostHeld, and starts again after forgetHeld without
+	// one.
 	firstHeld  = time.Second
 	mostHeld   = 8 * time.Second
 	forgetHeld = time.Minute
-	// waitingShare is the part of a pool that may wait for rows that are held.
+	// waitingShare limits the transactions that wait for held rows to this part of a pool.
 	waitingShare = 4
 )
 
-// errRowHeld tells that another transaction held a row a moment ago.
+// errRowHeld means that another transaction held a row a moment ago.
 var errRowHeld = errors.New("another transaction holds the row")
 
-// contention is what a Store knows of rows that other transactions hold.
+// contention records which rows other transactions hold.
 type contention struct {
 	brief    time.Duration // for a row, at first; briefWait
 	patience time.Duration // for a row, without a connection
@@ -65,7 +64,7 @@ func newContention(o Options) *contention {
 		rows: map[string]*heldRow{}}
 }
 
-// held finds the first of some rows that counts as held; empty: none does.
+// held returns the first of some rows that counts as held, or an empty text.
 func (c *contention) held(rows ...string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +80,7 @@ func (c *contention) held(rows ...string) string {
 	return ""
 }
 
-// noteHeld notes that a transaction waited for a row in vain.
+// noteHeld records that a transaction waited for a row in vain.
 func (c *contention) noteHeld(row string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,8 +89,8 @@ func (c *contention) noteHeld(row string) {
 	r.failures++
 }
 
-// free notes that a transaction which waited for a row has got it, or that one which
-// may need it has ended while no other waited.
+// free records that a transaction got a row it waited for, or that one which may need it ended
+// while no other waited.
 func (c *contention) free(row string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +98,8 @@ func (c *contention) free(row string) {
 	r.until, r.failures = time.Time{}, 0
 }
 
-// row makes the queue for a row where there is none, and forgets old ones. The
-// contention is locked.
+// row returns the queue for a row. It makes one where there is none, and removes old ones. The
+// caller has locked the contention.
 func (c *contention) row(name string) *heldRow {
 	if r := c.rows[name]; r != nil {
 		return r
@@ -115,9 +114,9 @@ func (c *contention) row(name string) *heldRow {
 	return r
 }
 
-// queue tries a transaction anew that needs a row which counts as held. A try tells
-// whether it waited for a row in vain. Where no try could be made, or only one for
-// heldWait, the answer is the error before.
+// queue retries a transaction that needs a row that counts as held. A try reports whether it waited
+// for a row in vain. If no try could be made, or only one for heldWait, queue returns the error
+// from before.
 func (c *contention) queue(ctx context.Context, row string, err error, try func(wait time.Duration) (inVain bool, err error)) error {
 	c.mu.Lock()
 	r := c.row(row)
@@ -162,7 +161,7 @@ func (c *contention) queue(ctx context.Context, row string, err error, try func(
 	return err
 }
 
-// need is the row that a transaction needs next.
+// need holds the row that a transaction needs next.
 type need struct {
 	contention *contention
 	wait       time.Duration // for a row; 0: as long as the database lets it
@@ -170,8 +169,8 @@ type need struct {
 	row        string
 }
 
-// reach names the row that a transaction needs next. Its error tells that the row
-// counts as held and that the transaction has to queue for it first.
+// reach names the row that a transaction needs next. It returns an error if the row counts as held
+// and the transaction has to queue for it first.
 func (s session) reach(kind string, of ...string) error {
 	if s.need == nil {
 		return nil
@@ -185,7 +184,7 @@ func (s session) reach(kind string, of ...string) error {
 
 func rowName(kind string, of ...string) string { return kind + " " + strings.Join(of, " ") }
 
-// Kinds of rows that transactions wait for.
+// The kinds of rows that transactions wait for.
 const (
 	rowKey         = "idempotency key"
 	rowSimulations = "simulations"
@@ -202,7 +201,7 @@ const (
 	rowMembers     = "members" // of a business
 )
 
-// held is the row that a booking needs and that counts as held; empty: none does.
+// held returns the row that a booking needs and that counts as held, or an empty text.
 func (s *Store) held(w ports.BookingWrite) string {
 	if s.contention == nil {
 		return ""
@@ -222,8 +221,8 @@ func bookingsRow(t domain.Tenant) string {
 	return rowName(rowBookings, string(t.BusinessID), string(t.Environment))
 }
 
-// recipientOf names the recipient whose row a booking may have to wait for: by
-// the ID or, where several bookings may add the same one, by the phone number.
+// recipientOf names the recipient whose row a booking may have to wait for: by the ID, or by the
+// phone number where several bookings may add the same one.
 func recipientOf(w ports.BookingWrite) []string {
 	if t := w.Delivery.Tenant; w.NewRecipient {
 		return []string{string(t.BusinessID), string(t.Environment), string(w.Recipient.PhoneNumber)}

@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// customerRow is a business with how much it has.
+// customerRow is a business with the counts of its records.
 type customerRow struct {
 	Business     businessRow `gorm:"embedded;embeddedPrefix:business_"`
 	Applications int
@@ -22,10 +22,10 @@ func (r *customerRow) domain() domain.Customer {
 		LastUsedAt: optionalTime(r.LastUsedAt)}
 }
 
-// working is the condition that an API key k works at a time.
+// working selects API keys k that are active at a time.
 const working = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)"
 
-// selectCustomers counts for the businesses of one page alone, which an inner SELECT finds.
+// selectCustomers counts for the businesses of one page only, which an inner SELECT finds.
 var selectCustomers = "SELECT " + businessTable.selectAs("b", "business_") + "," +
 	" (SELECT count(*) FROM applications a WHERE a.business_id = b.id) AS applications," +
 	" (SELECT count(*) FROM api_keys k JOIN applications a ON a.id = k.application_id" +
@@ -52,7 +52,7 @@ func (s platform) Customers(ctx context.Context, f domain.CustomerSearch, now ti
 	return all(rows, (*customerRow).domain), s.listFailed(ctx, "search customers", err)
 }
 
-// customersBy are the texts that are the ID of one record, by the prefix of such an ID.
+// customersBy maps the prefix of an ID to the condition that finds its customer.
 var customersBy = map[domain.Prefix]string{
 	domain.PrefixBusiness:    "b.id = ?",
 	domain.PrefixApplication: "b.id = (SELECT a.business_id FROM applications a WHERE a.id = ?)",
@@ -60,7 +60,7 @@ var customersBy = map[domain.Prefix]string{
 	domain.PrefixPerson:      "b.id IN (SELECT m.business_id FROM memberships m WHERE m.person_id = ?)",
 }
 
-// customers narrows businesses b.
+// customers adds the conditions on businesses b.
 func (q *condition) customers(f domain.CustomerSearch) {
 	switch f.State {
 	case domain.CustomerActive:
@@ -77,7 +77,7 @@ func (q *condition) customers(f domain.CustomerSearch) {
 			return
 		}
 	}
-	// SQLite folds only ASCII: there other letters are found as they were typed, too.
+	// SQLite folds only ASCII. There other letters are also found as typed.
 	typed := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(f.Text) + "%"
 	folded := strings.ToLower(typed)
 	const like = `LIKE ? ESCAPE '\'`

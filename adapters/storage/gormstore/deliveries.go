@@ -12,7 +12,7 @@ import (
 	"waybill/ports"
 )
 
-// deliveries is ports.DeliveryStore.
+// deliveries implements ports.DeliveryStore.
 type deliveries struct{ session }
 
 func (s deliveries) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
@@ -126,11 +126,11 @@ func (s session) addEvent(ctx context.Context, t domain.Tenant, e ports.EventWri
 	return feed{s}.publish(ctx, t, e)
 }
 
-// errNotLocked tells of a change that was decided on an older state.
+// errNotLocked means that a change was decided on an older state.
 var errNotLocked = errors.New("the delivery changed since it was read; lock it first")
 
-// Update finds the row only where it is at the event before these, so that a
-// forgotten Lock shows as an error and not as a lost event.
+// Update finds the row only if it is at the event before these. So a forgotten Lock shows as an
+// error and not as a lost event.
 func (s deliveries) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...ports.EventWrite) error {
 	key, err := lookup(domain.PrefixDelivery, d.ID)
 	if err != nil {

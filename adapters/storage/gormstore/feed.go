@@ -14,10 +14,10 @@ import (
 	"waybill/ports"
 )
 
-// feed is ports.FeedReader, and adds events to it.
+// feed implements ports.FeedReader, and adds events to the feed.
 type feed struct{ session }
 
-// feedWindow is how many events a page of a narrowed feed looks through at most.
+// feedWindow limits how many events a page of a filtered feed looks through.
 const feedWindow = 5000
 
 func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage,
@@ -52,8 +52,8 @@ func (s feed) OfAll(ctx context.Context, f domain.PlatformFeedFilter, after *dom
 	return found, err
 }
 
-// feedOf is what a reader of the feed asks for: which events are in its feed at all,
-// and a filter of those.
+// feedOf holds what a reader of the feed asks for: which events are in its feed at all, and a
+// filter of those.
 type feedOf struct {
 	tenant domain.Tenant // whose turn it is read in; empty: the delivery company's
 	which  string        // a condition on the columns of both feed_events and feed_horizons
@@ -98,7 +98,7 @@ func (s feed) read(ctx context.Context, of feedOf, after *domain.FeedPosition, l
 	defer done()
 	rows, page, err = s.page(ctx, of, after, limit)
 	if err == nil && after != nil {
-		// Read after the events: every deletion before that is seen here.
+		// This comes after the events, so it sees every deletion before that.
 		var expired error
 		if expired, err = s.expired(ctx, of, *after); err == nil && expired != nil {
 			return nil, domain.FeedPage{}, expired
@@ -141,9 +141,8 @@ func (s feed) page(ctx context.Context, of feedOf, after *domain.FeedPosition, l
 	return rows, page, nil
 }
 
-// feedScope is the part of a feed that a page may look through. No event can be
-// added there any more, so that one statement after the other finds the same ones
-// in it.
+// feedScope is the part of a feed that a page may look through. No event can be added there any
+// more, so all statements find the same events in it.
 type feedScope struct {
 	session
 	of           feedOf
@@ -152,9 +151,8 @@ type feedScope struct {
 	above, bound int64 // the part is behind above, up to bound
 }
 
-// begin finds the two ends of the part. They have to be known before events are
-// read: of a transaction that adds events meanwhile either the lock is seen here,
-// or the events are seen later.
+// begin finds the two ends of the part. They must be known before events are read: of a transaction
+// that adds events meanwhile, either this sees the lock, or a later statement sees the events.
 func (s *feedScope) begin(ctx context.Context) error {
 	var found struct{ Bound, Horizon int64 }
 	err := s.with(ctx).Raw("SELECT "+s.dialect.feedBound+" AS bound, COALESCE("+s.of.horizon()+", 0) AS horizon",
@@ -175,12 +173,12 @@ func (s *feedScope) begin(ctx context.Context) error {
 	return err
 }
 
-// horizon is the last position of the feed that was deleted.
+// horizon returns the SQL for the last position of the feed that was deleted.
 func (f *feedOf) horizon() string {
 	return "(SELECT max(position) FROM feed_horizons WHERE " + f.which + ")"
 }
 
-// rows are its events.
+// rows returns a query for the events of the part.
 func (s *feedScope) rows(ctx context.Context, columns string) *gorm.DB {
 	query := s.with(ctx).Table("feed_events f").Select(columns).
 		Where("f."+strings.ReplaceAll(s.of.which, "AND ", "AND f."), s.of.values...).
@@ -206,8 +204,8 @@ func (s *feedScope) order(direction string) string {
 	return "f.position" + direction + ", f.sequence" + direction + ", f.id" + direction
 }
 
-// last is the last of the events that a page looks through, if there are some, and
-// whether there may be more behind it.
+// last returns the last of the events that a page looks through, whether there is one, and whether
+// there may be more behind it.
 func (s *feedScope) last(ctx context.Context) (last domain.FeedPosition, some, more bool, err error) {
 	var rows []feedEventRow
 	rest := s.rows(ctx, "f.position, f.sequence, f.id").Session(&gorm.Session{})
@@ -221,9 +219,8 @@ func (s *feedScope) last(ctx context.Context) (last domain.FeedPosition, some, m
 	return domain.FeedPosition{Commit: rows[0].Position, Sequence: rows[0].Sequence, ID: rows[0].ID.as(domain.PrefixEvent)}, true, more, nil
 }
 
-// expired tells whether events behind a position were deleted, or the database was
-// restored to a state before that event: others may have its position, and earlier
-// ones.
+// expired reports whether events behind a position were deleted, or the database was restored to a
+// state before that event. After a restore other events may have its position, and earlier ones.
 func (s feed) expired(ctx context.Context, of feedOf, at domain.FeedPosition) (expired error, err error) {
 	var found struct {
 		Horizon int64
@@ -251,11 +248,11 @@ func (s feed) expired(ctx context.Context, of feedOf, at domain.FeedPosition) (e
 	return domain.CursorExpired(&oldest[0].time), nil
 }
 
-// noRow is the ID of no record.
+// noRow is an ID that no record has.
 const noRow rowID = "00000000000000000000000000000000"
 
-// FeedLag is for how long, so far, a transaction has held back events that were
-// committed after it had taken its place in the feed; 0: none does.
+// FeedLag returns for how long a transaction has held back events that were committed after it had
+// taken its place in the feed. It returns 0 if none does.
 func (s *Store) FeedLag(ctx context.Context) (time.Duration, error) {
 	if s.dialect.feedLag == "" {
 		return 0, nil
@@ -265,18 +262,17 @@ func (s *Store) FeedLag(ctx context.Context) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), s.dialect.failed("look for what holds the feed back", err)
 }
 
-// feedStart is the least possible position of an event that occurred at some time
-// or later. Walking there from the first event would read all that came before.
-// Witnesses lead to it: the last events whose IDs are older than that time by
-// more than the margin. IDs are in the order of time and have an index.
+// feedStart returns the lowest possible position of an event that occurred at some time or later. A
+// search from the first event would read all that came before. Witnesses lead to the position: the
+// last events whose IDs are older than that time by more than the margin. IDs are in the order of
+// time and have an index.
 //
-// No event is missed. An event gets its position when it is stored, and its ID before
-// that. An event that is searched for got its ID later than a witness by the margin,
-// which is far more than a transaction lasts (time-outs keep it to seconds) and than
-// clocks differ: so it was stored after the witness, and has a higher position. Only
-// an event that was held up between ID and transaction, on a machine that slept
-// perhaps, is a false witness. So the lowest of many counts, of more than one request
-// makes; and where there are fewer, the feed is read from its beginning.
+// No event is missed. An event gets its ID first, and its position when it is stored. An event that
+// is searched for got its ID later than a witness by the margin. The margin is far longer than a
+// transaction lasts (time-outs keep it to seconds) and than clocks differ. So the event was stored
+// after the witness, and has a higher position. Only an event that was delayed between ID and
+// transaction, perhaps on a machine that slept, is a false witness. So the lowest of many counts,
+// of more than one request makes. Where there are fewer, the feed is read from its beginning.
 const feedStart = `SELECT CASE WHEN count(*) = ? THEN min(position) ELSE 0 END
 	FROM (SELECT position FROM feed_events WHERE id < ? ORDER BY id DESC LIMIT ?) AS witnesses`
 
@@ -285,8 +281,8 @@ const (
 	feedWitnesses = 200
 )
 
-// firstIDAt is below every ID that was made then or later, and above all that were
-// made before; empty: no ID is that old.
+// firstIDAt returns an ID below all that were made at that time or later, and above all that were
+// made before. It returns an empty ID for a time before 1970, which no ID has.
 func firstIDAt(t time.Time) rowID {
 	ms := t.UnixMilli()
 	if ms < 0 {
@@ -295,19 +291,18 @@ func firstIDAt(t time.Time) rowID {
 	return rowID(fmt.Sprintf("%012x%020x", ms, 0))
 }
 
-// errNoPayload tells of an event without a payload.
+// errNoPayload means that an event has no payload.
 var errNoPayload = errors.New("an event without the JSON that is published")
 
-// publish stores an event of a delivery and makes it pending for all endpoints
-// that take it.
+// publish stores an event of a delivery and makes it pending for all endpoints that subscribe to
+// it.
 func (s feed) publish(ctx context.Context, t domain.Tenant, e ports.EventWrite) error {
 	return s.add(ctx, t, domain.FeedEvent{
 		ID: e.ID, Type: e.Type, DeliveryID: e.DeliveryID, Sequence: e.Sequence, OccurredAt: e.OccurredAt, Payload: e.Payload,
 	}, "")
 }
 
-// add stores an event and makes it pending for all endpoints that take it, but
-// for one.
+// add stores an event and makes it pending for all endpoints that subscribe to it, except one.
 func (s feed) add(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
 	if err := s.insert(ctx, t, e); err != nil {
 		return err
@@ -324,8 +319,8 @@ func (s feed) insert(ctx context.Context, t domain.Tenant, e domain.FeedEvent) e
 		e.Sequence, string(e.Type), instantOf(e.OccurredAt), e.Payload).Error)
 }
 
-// fanOutInto adds a webhook for each endpoint that takes the event: pending, or held
-// where the endpoint is disabled.
+// fanOutInto adds a webhook for each endpoint that subscribes to the event: pending, or held where
+// the endpoint is disabled.
 const fanOutInto = `INSERT INTO webhook_deliveries
 	(id, business_id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
 SELECT $webhook_id, w.business_id, w.id, $event, $type, $delivery, $sequence, CASE WHEN w.enabled THEN 'pending' ELSE 'held' END, 0, 0,
@@ -334,7 +329,7 @@ $from WHERE w.business_id = $business AND w.application_id = $application AND w.
 	AND w.event_mask & $mask <> 0$but
 RETURNING endpoint_id, status`
 
-// fanOutBy is fanOutInto with the SQL for the values of its events.
+// fanOutBy returns fanOutInto with the SQL for the values of its events.
 func fanOutBy(values map[string]string) string {
 	all := []string{"$but", values["$but"]}
 	for name, value := range values {
@@ -343,7 +338,7 @@ func fanOutBy(values map[string]string) string {
 	return strings.NewReplacer(all...).Replace(fanOutInto)
 }
 
-// fanOut is one statement whatever the endpoints are. The ID of a row is made as
+// fanOut is one statement for any number of endpoints. It makes the ID of a row as
 // domain.WebhookDeliveryID does.
 var fanOut = fanOutBy(map[string]string{
 	"$from": "FROM webhook_endpoints w", "$event": "?", "$type": "?", "$delivery": "?", "$sequence": "?", "$at": "$instant", "$created": "?",
@@ -369,18 +364,17 @@ func (s feed) fanOut(ctx context.Context, t domain.Tenant, e domain.FeedEvent, e
 	return nil
 }
 
-// fanned collects the endpoints that a transaction adds a webhook for.
+// fanned collects the endpoints for which a transaction adds a webhook.
 type fanned struct{ endpoints []domain.ID }
 
 func (f *fanned) add(endpoint rowID) {
 	f.endpoints = append(f.endpoints, endpoint.as(domain.PrefixWebhookEndpoint))
 }
 
-// OnFanout announces every commit that adds webhooks to the listener. Call it
-// before the store is used.
+// OnFanout sets the listener for every commit that adds webhooks. Call it before the store is used.
 func (s *Store) OnFanout(l ports.FanoutListener) { s.onFanout = l }
 
-// announce tells the listener of webhooks that were committed, or may have been.
+// announce notifies the listener of webhooks that were committed, or may have been.
 func (s *Store) announce(f *fanned) {
 	if len(f.endpoints) > 0 && s.onFanout != nil {
 		s.onFanout(f.endpoints)

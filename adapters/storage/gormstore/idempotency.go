@@ -12,7 +12,7 @@ import (
 	"waybill/ports"
 )
 
-// idempotency is ports.IdempotencyReader and ports.IdempotencyStore.
+// idempotency implements ports.IdempotencyReader and ports.IdempotencyStore.
 type idempotency struct{ session }
 
 func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (domain.KeyRecord, error) {
@@ -36,9 +36,9 @@ var keyLookup = newLookup(keyTable, strings.ReplaceAll(keyColumns, "$now", "now(
 	"idempotency_keys WHERE business_id = u.a AND application_id = u.b AND environment = u.c AND key = u.d AND expires_at > now()",
 	"uuid", "uuid", "text", "text")
 
-// claimKey inserts a record or takes over an expired one, unless a bulk is still
-// at work under it. Where another record is there it changes no row; where
-// another transaction has not yet committed one it waits.
+// claimKey inserts a record or takes over an expired one, unless a bulk still works under it. It
+// changes no row where another record exists. It waits where another transaction has not yet
+// committed one.
 const claimKey = `INSERT INTO idempotency_keys
 	(business_id, application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, $later)
@@ -69,8 +69,7 @@ func (s session) reachKey(t domain.Tenant, key string) error {
 	return s.reach(rowKey, string(t.ApplicationID), string(t.Environment), key)
 }
 
-// claimed is the outcome of claimKey or claimBulk, by the number of changed
-// records.
+// claimed returns the result of claimKey or claimBulk, from the number of changed records.
 func (e *dialect) claimed(records int64, err error) error {
 	switch {
 	case err == nil && records == 0:

@@ -23,7 +23,7 @@ func (r *identityRow) domain() domain.ConnectedIdentity {
 	}
 }
 
-// identities is ports.ConnectedIdentityStore.
+// identities implements ports.ConnectedIdentityStore.
 type identities struct{ session }
 
 func (s identities) Find(ctx context.Context, issuer, subject string) (domain.ConnectedIdentity, error) {

@@ -2,7 +2,7 @@ package gormstore
 
 import "context"
 
-// keyCheckID is that of the one row there may be.
+// keyCheckID is the ID of the only row of its table.
 const keyCheckID = 1
 
 type keyCheckRow struct {
@@ -14,7 +14,7 @@ func (keyCheckRow) TableName() string { return "secret_key_check" }
 
 const insertKeyCheck = "INSERT INTO secret_key_check (id, sealed) VALUES (?, ?) ON CONFLICT (id) DO "
 
-// AddKeyCheck waits where another one is being added, as AddPepperMark.
+// AddKeyCheck waits for a concurrent call, like AddPepperMark.
 func (s webhooks) AddKeyCheck(ctx context.Context, sealed []byte) ([]byte, error) {
 	if err := s.with(ctx).Exec(insertKeyCheck+"NOTHING", keyCheckID, sealed).Error; err != nil {
 		return nil, s.dialect.failed("add the check of the secret key", err)

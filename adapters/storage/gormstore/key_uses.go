@@ -14,7 +14,7 @@ type keyUse struct {
 	At string `json:"at"`
 }
 
-// TouchAPIKeys is one statement with one parameter, however many keys there are.
+// TouchAPIKeys runs one statement with one parameter for any number of keys.
 func (s tenancy) TouchAPIKeys(ctx context.Context, uses []ports.KeyUse) error {
 	used := make([]keyUse, 0, len(uses))
 	for _, u := range uses {

@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// gormLogger passes what gorm reports to slog. Errors are not logged here: they
-// are returned, and the edge logs them once.
+// gormLogger passes gorm's messages to slog. It does not log errors: they are returned, and the
+// edge logs them once.
 type gormLogger struct {
 	logger *slog.Logger
 	slow   time.Duration
@@ -30,8 +30,8 @@ func (l *gormLogger) Error(ctx context.Context, format string, args ...any) {
 	l.logger.WarnContext(ctx, "gorm", "message", fmt.Sprintf(format, args...))
 }
 
-// Trace is called after every statement; rendering it is costly, so it is done
-// only where it is logged.
+// Trace runs after every statement. Rendering a statement is costly, so it renders only what it
+// logs.
 func (l *gormLogger) Trace(ctx context.Context, begin time.Time, statement func() (sql string, rows int64), _ error) {
 	elapsed := time.Since(begin)
 	level, message := slog.LevelDebug, "statement"
@@ -45,11 +45,10 @@ func (l *gormLogger) Trace(ctx context.Context, begin time.Time, statement func(
 	l.logger.Log(ctx, level, message, "sql", sql, "rows", rows, "duration_ms", elapsed.Milliseconds())
 }
 
-// ParamsFilter takes the values out before gorm puts them into the text.
+// ParamsFilter removes the values before gorm puts them into the text.
 func (l *gormLogger) ParamsFilter(_ context.Context, sql string, _ ...any) (string, []any) {
 	return sql, nil
 }
 
-// gorm records the statements of Scan with a recorder of its own, which keeps the
-// values by default.
+// gorm records the statements of Scan with a recorder of its own, which keeps values by default.
 func init() { logger.RecorderParamsFilter = (&gormLogger{}).ParamsFilter }

@@ -14,14 +14,14 @@ import (
 	"waybill/domain"
 )
 
-// Finding one row by a unique key costs Postgres a fraction of the round trip. Rows that
-// are needed at the same time are therefore read together, by one statement for each
-// kind (a batched lookup). Where that fails, a row is looked up by itself.
+// To find a row by a unique key costs Postgres a fraction of the round trip. So rows that are
+// needed at the same time are read together, by one statement for each kind (a batched lookup). If
+// that fails, each row is looked up alone.
 
-// mostLookups is how many callers a batch asks for.
+// mostLookups limits the callers of a batch.
 const mostLookups = 128
 
-// lookupBatches are the rules of batches of lookups.
+// lookupBatches sets the options of batches of lookups.
 var lookupBatches = batch.Options{
 	Size:     mostLookups,
 	Parallel: 2,
@@ -52,8 +52,8 @@ type lookupKind struct {
 	gather    []func([]*question) any // the parameters
 }
 
-// newLookup is for rows of a table t that meet a condition on u.a, u.b and so
-// on, which are of these types: uuid, text or bytea.
+// newLookup prepares a lookup of rows of table t that meet a condition on u.a, u.b and so on. Their
+// types are uuid, text or bytea.
 func newLookup(t table, columns, from string, key ...string) *lookupKind {
 	k := &lookupKind{table: t, gather: []func([]*question) any{numbered}}
 	parameters, names := []string{"$1::integer[] AS n"}, []string{"n"}
@@ -63,10 +63,10 @@ func newLookup(t table, columns, from string, key ...string) *lookupKind {
 		names = append(names, name)
 		k.gather = append(k.gather, keyGatherers[sqlType](i))
 	}
-	// LATERAL with a LIMIT is a look into an index for each, whatever Postgres
-	// believes about the size of the table. Behind OFFSET 0 it does not see how long the
-	// arrays are, so that no plan is cheaper for those of one call: it keeps one for all. To plan
-	// each look-up anew took a quarter of its time for a create.
+	// LATERAL with a LIMIT searches an index for each key, whatever Postgres expects of the size of
+	// the table. Behind OFFSET 0 it does not see how long the arrays are. So no plan for those of
+	// one call looks cheaper, and it keeps one plan for all. Planning each look-up anew took a
+	// quarter of its time for a create.
 	k.statement = "SELECT u.n, f.* FROM (SELECT " + strings.Join(parameters, ", ") + " OFFSET 0) k" +
 		" CROSS JOIN unnest(k." + strings.Join(names, ", k.") + ") AS u (" + strings.Join(names, ", ") + ")" +
 		" CROSS JOIN LATERAL (SELECT " + columns + " FROM " + from + " LIMIT 1) f"
@@ -102,8 +102,8 @@ type question struct {
 	into func() []any // called for a row that is found: nil, and then targets for its columns
 }
 
-// ask answers all questions, by one statement for each kind in one round trip. first, if
-// not empty, is a statement that goes before.
+// ask answers all questions in one round trip, by one statement for each kind. It sends first
+// before them, unless it is empty.
 func ask(ctx context.Context, conn *pgx.Conn, first string, of []*question) error {
 	byKind := make(map[*lookupKind][]*question, 4)
 	for _, q := range of {
@@ -123,7 +123,7 @@ func ask(ctx context.Context, conn *pgx.Conn, first string, of []*question) erro
 		asked = append(asked, some)
 	}
 	results := conn.SendBatch(ctx, all)
-	defer func() { _ = results.Close() }() // its error is told below
+	defer func() { _ = results.Close() }() // its error is returned below
 	if first != "" {
 		if _, err := results.Exec(); err != nil {
 			return err
@@ -139,7 +139,7 @@ func ask(ctx context.Context, conn *pgx.Conn, first string, of []*question) erro
 
 // fill scans the rows into their questions' targets.
 func fill(results pgx.BatchResults, of []*question, types *pgtype.Map) error {
-	rows, _ := results.Query() // its error is that of rows, too
+	rows, _ := results.Query() // rows.Err returns its error, too
 	defer rows.Close()
 	var n int32
 	for rows.Next() {
@@ -154,12 +154,12 @@ func fill(results pgx.BatchResults, of []*question, types *pgtype.Map) error {
 	return rows.Err()
 }
 
-// applicationKey is the beginning of a key of what belongs to an application in an environment.
+// applicationKey returns the beginning of a key of records of an application in an environment.
 func applicationKey(t domain.Tenant) []any {
 	return []any{uuidOf(rowIDOf(t.BusinessID)), uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment)}
 }
 
-// uuidOf is an ID as pgx sends it fastest; a malformed one becomes NULL, which
+// uuidOf returns an ID in the form that pgx sends fastest. A malformed one becomes NULL, which
 // equals nothing.
 func uuidOf(id rowID) (u pgtype.UUID) {
 	if len(id) == 2*len(u.Bytes) {
@@ -169,8 +169,8 @@ func uuidOf(id rowID) (u pgtype.UUID) {
 	return u
 }
 
-// lookUp finds the row of a key, or none; batch.ErrAlone tells that it has to be
-// looked up by itself.
+// lookUp returns the row of a key, or nil. It returns batch.ErrAlone where the row must be looked
+// up alone.
 func lookUp[Row any](ctx context.Context, s session, kind *lookupKind, key ...any) (*Row, error) {
 	if s.lookups == nil {
 		return nil, batch.ErrAlone

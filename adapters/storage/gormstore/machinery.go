@@ -13,18 +13,18 @@ import (
 	"waybill/domain"
 )
 
-// machinery is ports.MachineryStore.
+// machinery implements ports.MachineryStore.
 type machinery struct{ session }
 
-// standing is the number of the standing of an endpoint e, by domain.EndpointStandings; it
-// has one parameter, the time before which nothing due may wait.
+// standing is the number of the status of an endpoint e, by domain.EndpointStandings. Its parameter
+// is the time before which no due webhook may wait.
 const standing = `CASE WHEN e.enabled AND e.failing_since IS NOT NULL THEN 0
 	WHEN e.enabled AND EXISTS (SELECT 1 FROM webhook_deliveries d
 		WHERE d.endpoint_id = e.id$with(d,e) AND d.status = 'pending' AND d.due_at < ?) THEN 1
 	WHEN e.enabled THEN 4 WHEN e.disabled_reason <> 'by_caller' THEN 2 ELSE 3 END`
 
-// The newest events of an endpoint, and what of it is to be tried again last, in which its
-// last attempt is looked for.
+// ofEndpoint selects the counts of an endpoint and its last attempt. It searches for the attempt in
+// the newest events and in those whose retry is due last.
 const ofEndpoint = `SELECT e.id,
 	(SELECT count(*) FROM (SELECT 1 AS one FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' LIMIT ?) AS few)
 		AS waiting,
@@ -157,7 +157,7 @@ func (s machinery) addWaiting(ctx context.Context, shown []domain.EndpointShown)
 	return nil
 }
 
-// webhookWork asks for each endpoint, so that of each no more is read than is counted.
+// webhookWork counts for each endpoint, so that it reads no more of each than it counts.
 const webhookWork = `SELECT environment, COALESCE(sum(waiting), 0) AS waiting, COALESCE(sum(due), 0) AS due, min(oldest) AS oldest,
 	COALESCE(sum(given_up), 0) AS given_up FROM (
 	SELECT e.environment,
@@ -260,7 +260,7 @@ func (s machinery) DropMail(ctx context.Context, id domain.ID) (domain.Mail, err
 		rowIDOf(id)))
 }
 
-// settledMail is one that was given up.
+// settledMail returns an email that was given up.
 func (s machinery) settledMail(ctx context.Context, id domain.ID) (domain.Mail, error) {
 	key, err := lookup(domain.PrefixMail, id)
 	if err != nil {
@@ -296,7 +296,7 @@ func (s machinery) Processes(ctx context.Context, since time.Time) ([]domain.Pro
 	return processes, nil
 }
 
-// KeepProcess keeps what a process tells of itself.
+// KeepProcess stores the facts that a process reports.
 func (s *Store) KeepProcess(ctx context.Context, p domain.Process) error {
 	facts, err := json.Marshal(p.ProcessFacts)
 	if err != nil {
@@ -312,7 +312,7 @@ func (s *Store) KeepProcess(ctx context.Context, p domain.Process) error {
 	return s.dialect.failed("keep what a process tells of itself", err)
 }
 
-// serverState is of the sessions that the user of the database may see.
+// serverState reads the state of the sessions that the user of the database may see.
 const serverState = `SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', current_setting('max_connections')::int,
 	(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
 	COALESCE((SELECT extract(epoch FROM clock_timestamp() - min(xact_start)) FROM pg_stat_activity
@@ -320,7 +320,7 @@ const serverState = `SELECT pg_is_in_recovery(), current_setting('transaction_re
 	COALESCE((SELECT application_name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 		AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1), '')`
 
-// State is what the database tells of itself.
+// State returns the state that the database reports.
 func (s *Store) State(ctx context.Context) (d domain.DatabaseState, err error) {
 	begun := time.Now()
 	if d.Product, d.Version, _, err = s.Server(ctx); err != nil {

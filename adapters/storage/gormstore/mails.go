@@ -14,15 +14,15 @@ import (
 
 var mailTable = newTable(mailRow{})
 
-// mails is ports.MailStore and ports.MailOutbox.
+// mails implements ports.MailStore and ports.MailOutbox.
 type mails struct{ session }
 
-// Mails is the outbox of mails.
+// Mails returns the outbox of emails.
 func (s *Store) Mails() ports.MailOutbox {
 	return mails{session{db: s.write, dialect: s.dialect}}
 }
 
-// pgMailLock is held by a transaction that counts the mails of a business, until it ends.
+// pgMailLock locks the count of the emails of a business until the transaction ends.
 const pgMailLock = "2002937446"
 
 const selectTold = "SELECT p.id FROM memberships m JOIN persons p ON p.id = m.person_id" +
@@ -45,8 +45,8 @@ func (s mails) Tell(ctx context.Context, n domain.Notice) error {
 	return nil
 }
 
-// tell stores the mail to one recipient, or has the summary of the hour tell the notice; past
-// are the mails that count.
+// tell stores the email to one recipient, or leaves the notice to the summary of the hour; past
+// holds the emails that count.
 func (s mails) tell(ctx context.Context, n domain.Notice, person domain.ID, past []domain.CountedMail) error {
 	if n.Budget.Refuses() {
 		to, err := persons(s).Get(ctx, person)
@@ -68,7 +68,7 @@ func (s mails) tell(ctx context.Context, n domain.Notice, person domain.ID, past
 	return err
 }
 
-// insert reports whether the mail was not there yet.
+// insert stores an email and reports whether it is new.
 func (s mails) insert(ctx context.Context, m domain.Mail) (added bool, err error) {
 	row, err := newMailRow(m)
 	if err != nil {
@@ -78,9 +78,9 @@ func (s mails) insert(ctx context.Context, m domain.Mail) (added bool, err error
 	return result.RowsAffected > 0, s.dialect.failed("insert a mail", result.Error)
 }
 
-// counted returns the mails that count for a notice, oldest first. Until the transaction ends,
-// no other one counts for the same business, or for the same person's account: so that many at
-// once do not all find room.
+// counted returns the emails that count for a notice, oldest first. Until the transaction ends, no
+// other one counts for the same business, or the same person's account. So many at once do not all
+// find room.
 func (s mails) counted(ctx context.Context, n domain.Notice) ([]domain.CountedMail, error) {
 	if n.Budget == "" {
 		return nil, nil
@@ -101,7 +101,7 @@ func (s mails) counted(ctx context.Context, n domain.Notice) ([]domain.CountedMa
 		condition += " AND m.budget <> 'account'"
 	}
 	if s.dialect.locksRows {
-		// A statement of its own: the next one has to see what the others have stored.
+		// A separate statement: the next one must see what the others have stored.
 		if err := s.with(ctx).Exec("SELECT pg_advisory_xact_lock("+pgMailLock+", hashtext(?))", scope).Error; err != nil {
 			return nil, s.dialect.failed("wait for others to count mails", err)
 		}
@@ -144,9 +144,9 @@ func (s mails) Lease(ctx context.Context, l ports.MailLease) ([]domain.Mail, err
 		lock = " FOR UPDATE OF m SKIP LOCKED"
 	}
 	now, busy, served := instantOf(l.Now), s.among(l.Busy), s.among(l.Served)
-	// All that are due are ranked before any is left out: very many of one business push none of
-	// another one aside. A mail is judged again where it is locked: another sender may have leased
-	// it meanwhile.
+	// All due emails are ranked before any is left out, so that many of one business delay none of
+	// another. The condition is checked again behind the lock: another sender may have leased an
+	// email meanwhile.
 	var rows []mailRow
 	err := s.with(ctx).Raw("WITH due AS (SELECT id, business_id, due_at, CASE kind WHEN 'sign_in_link' THEN 0 ELSE 1 END AS class,"+
 		" "+served+" AS served FROM mails WHERE state = 'waiting' AND due_at <= ? AND "+busy+" = 0),"+
@@ -171,7 +171,7 @@ func (s mails) Lease(ctx context.Context, l ports.MailLease) ([]domain.Mail, err
 	return leased, nil
 }
 
-// among is 1 where a mail is of one of the businesses, else 0. Its parameter is their idList.
+// among returns SQL that is 1 for an email of one of the businesses, else 0. It takes their idList.
 func (s mails) among(businesses []domain.ID) string {
 	company := "0"
 	if slices.Contains(businesses, "") {
@@ -180,7 +180,7 @@ func (s mails) among(businesses []domain.ID) string {
 	return "CASE WHEN business_id IS NULL THEN " + company + " WHEN " + s.dialect.notAmong("business_id") + " THEN 0 ELSE 1 END"
 }
 
-// withoutCompany leaves out the delivery company, which has no ID.
+// withoutCompany removes the delivery company, which has no ID.
 func withoutCompany(all []domain.ID) []domain.ID {
 	return slices.DeleteFunc(slices.Clone(all), func(id domain.ID) bool { return id == "" })
 }
@@ -222,7 +222,7 @@ func (s mails) Waiting(ctx context.Context) (int, time.Time, error) {
 	return row.N, row.Since.time, nil
 }
 
-// devices is ports.DeviceStore.
+// devices implements ports.DeviceStore.
 type devices struct{ session }
 
 func (s devices) Known(ctx context.Context, person domain.ID, digest [32]byte) (bool, error) {

@@ -22,44 +22,42 @@ import (
 )
 
 const (
-	// The table of the migrations that were applied. Builds before the baseline used another one.
+	// The table of applied migrations. Builds before the baseline used another one.
 	versionTable    = "schema_versions"
 	oldVersionTable = goose.DefaultTablename
 
-	// The pause between two tries for the lock of another runner.
+	// The pause between two attempts to lock out another runner.
 	migrationLockPause = 200 * time.Millisecond
 	migrationLockTries = 3000
 
-	// A migration that gets no lock within lock_timeout gives way, and comes again.
+	// A migration that gets no lock within lock_timeout ends, and is retried.
 	migrationTries = 10
 	migrationPause = time.Second
 
-	// SQLite has no lock for sessions: of two runners one may find that the
-	// step it began is done, and has to look again.
+	// SQLite has no lock for sessions. Of two runners, one may find that the step it began is done,
+	// and must check again.
 	sqliteMigrationTries = 3
 )
 
-// Migrate applies what is missing, each step in a transaction of its own, and can
-// be run again at any time. On Postgres one runner works while the others wait;
-// url may name a pooler in transaction mode. It connects with pools of its own
-// and leaves none open. A database of a build from before the baseline is
-// ErrEarlierBuild.
+// Migrate applies missing steps, each in a transaction of its own, and can be run again at any
+// time. On Postgres one runner works while the others wait; url may name a pooler in transaction
+// mode. Migrate connects with its own pools and leaves none open. It returns ErrEarlierBuild for a
+// database of a build before the baseline.
 //
-// The schema is in migrations/*/0001_schema.sql. A change of it is one more file in
-// both directories, and the baseline is never edited. Rules for such a file:
+// The schema is in migrations/*/0001_schema.sql. A change of it is one more file in both
+// directories, and the baseline is never edited. Rules for such a file:
 //
-//   - It runs while servers of this version and of the one before work on large tables.
-//     So it adds columns that are null or have a default, and drops or renames nothing
-//     that the version before uses.
-//   - No statement may keep others waiting. An index of a large table on Postgres is
-//     built with CREATE INDEX CONCURRENTLY, in a file of its own with
-//     "-- +goose NO TRANSACTION" and DROP INDEX CONCURRENTLY IF EXISTS before it: a build
-//     that was cut off leaves an index behind that cannot be used.
-//   - A statement that waits for a lock for too long gives way, and the step is run again.
-//     So a step without a transaction can be repeated from its beginning.
-//   - Rows are moved in small parts, each committed by itself.
-//   - A table whose rows belong to businesses has business_id, and a place in
-//     citus_distribute.go.
+//   - It runs while servers of this version and of the one before use large tables. So it adds
+//     columns that are null or have a default, and drops or renames nothing that the version
+//     before uses.
+//   - No statement may make others wait. An index of a large table on Postgres is built with
+//     CREATE INDEX CONCURRENTLY, in a file of its own with "-- +goose NO TRANSACTION" and DROP
+//     INDEX CONCURRENTLY IF EXISTS before it. An interrupted build leaves an index that cannot be
+//     used.
+//   - A statement that waits too long for a lock fails, and the step is retried. So a step without
+//     a transaction can be repeated from its beginning.
+//   - Rows are moved in small parts, each committed separately.
+//   - A table whose rows belong to businesses has business_id, and a place in citus_distribute.go.
 func Migrate(ctx context.Context, url string) error {
 	return withProvider(ctx, url, func(e *dialect, db *sql.DB, p *goose.Provider) error {
 		up := func() error {
@@ -99,10 +97,10 @@ func Migrate(ctx context.Context, url string) error {
 	})
 }
 
-// ErrNoSchema tells of a search_path that names no schema which exists and which the role may use.
+// ErrNoSchema means that the search_path names no schema that exists and that the role may use.
 var ErrNoSchema = errors.New("the search_path names no schema that exists and that this role may use")
 
-// hasSchema refuses a session without a schema: tables would be looked for in all of them.
+// hasSchema refuses a session without a schema, which would search all schemas for tables.
 func hasSchema(ctx context.Context, db *sql.DB) error {
 	var there bool
 	if err := db.QueryRowContext(ctx, "SELECT current_schema() IS NOT NULL").Scan(&there); err != nil {
@@ -114,7 +112,7 @@ func hasSchema(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// ErrEarlierBuild says that the schema is of a build from before the baseline.
+// ErrEarlierBuild means that a build from before the baseline made the schema.
 var ErrEarlierBuild = errors.New("the database was made by an earlier build of this program, from which there is no upgrade")
 
 // refuseEarlierBuild returns ErrEarlierBuild for a database with migrations of such a build.
@@ -130,9 +128,9 @@ func refuseEarlierBuild(ctx context.Context, e *dialect, db *sql.DB) error {
 	return fmt.Errorf("read the migrations: %w", err)
 }
 
-// oneAtATime holds a lock while work runs, and waits for another runner's. The
-// lock belongs to a transaction, which is all that a pooler keeps in one
-// session; goose's own lock belongs to a session.
+// oneAtATime holds a lock while work runs, and waits for that of another runner. The lock belongs
+// to a transaction, which is all that a pooler keeps in one session. goose's own lock belongs to a
+// session.
 func oneAtATime(ctx context.Context, db *sql.DB, work func() error) error {
 	for try := 1; ; try++ {
 		done, err := workLocked(ctx, db, work)
@@ -150,23 +148,23 @@ func oneAtATime(ctx context.Context, db *sql.DB, work func() error) error {
 	}
 }
 
-// endLeftRunner ends the long statement of a runner that was killed: its lock is gone with
-// it, but Postgres may take hours to find out that nothing waits for the statement.
+// endLeftRunner ends the long statement of a runner that was killed. Its lock is gone, but Postgres
+// may take hours to find out that nothing waits for the statement.
 const endLeftRunner = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = current_database()" +
 	" AND application_name = 'waybill-migrate' AND state = 'active' AND pid <> pg_backend_pid()" +
 	" AND (query LIKE '%DO $$%' OR query LIKE '%INDEX CONCURRENTLY%')"
 
-// workLocked does nothing where another runner has the lock. It does not wait for
-// it in the transaction: runners that wait there could take up all sessions of a
-// pooler, and the one that works needs a second one.
+// workLocked does nothing if another runner has the lock. It does not wait in the transaction:
+// waiting runners could take up all sessions of a pooler, and the working one needs a second
+// session.
 func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = tx.Rollback() }() // committed by then, or dead
-	// The simple protocol leaves no portal open, and with it a snapshot for whose end
-	// CREATE INDEX CONCURRENTLY would wait.
+	// The simple protocol leaves no portal open. A portal keeps a snapshot, for whose end CREATE
+	// INDEX CONCURRENTLY would wait.
 	err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", pgx.QueryExecModeSimpleProtocol, lock.DefaultLockID).Scan(&done)
 	if err != nil || !done {
 		return false, err
@@ -183,7 +181,7 @@ func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, 
 	return true, nil
 }
 
-// MigrationStatus lists all steps, and tells what was distributed.
+// MigrationStatus lists all steps, and reports the distribution on Citus.
 func MigrationStatus(ctx context.Context, url string) (schema ports.SchemaStatus, err error) {
 	err = withProvider(ctx, url, func(e *dialect, db *sql.DB, p *goose.Provider) error {
 		status, err := p.Status(ctx)
@@ -238,7 +236,7 @@ func withProvider(ctx context.Context, url string, use func(*dialect, *sql.DB, *
 	if err != nil {
 		return fmt.Errorf("prepare the migrations: %w", err)
 	}
-	// SQLite answers that it is busy at once where another runner has just made the file.
+	// SQLite fails at once as busy if another runner has just created the file.
 	for try := 1; ; try++ {
 		err := refuseEarlierBuild(ctx, e, db)
 		if err == nil {
@@ -256,7 +254,7 @@ func withProvider(ctx context.Context, url string, use func(*dialect, *sql.DB, *
 	return noConnection(e, use(e, db, provider))
 }
 
-// noConnection tells why there was no connection, as Open does.
+// noConnection returns why there was no connection, as Open does.
 func noConnection(e *dialect, err error) error {
 	if _, connecting := errors.AsType[*pgconn.ConnectError](err); connecting {
 		if refused := refusalOf(err); refused != nil {
@@ -269,7 +267,7 @@ func noConnection(e *dialect, err error) error {
 	return err
 }
 
-// migrationFiles are the files by name, which is by version.
+// migrationFiles lists the files by name, which is by version.
 func migrationFiles(files fs.FS) []string {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -288,7 +286,7 @@ func newestMigration(files fs.FS) int64 {
 	return n
 }
 
-// migrationName is "deliveries" for 0003_deliveries.sql.
+// migrationName returns "deliveries" for 0003_deliveries.sql.
 func migrationName(file string) string {
 	_, name, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".sql"), "_")
 	return strings.ReplaceAll(name, "_", " ")

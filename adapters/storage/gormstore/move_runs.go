@@ -13,7 +13,7 @@ import (
 
 var moveItemTable = newTable(moveItemRow{})
 
-// moveRuns is ports.MoveRunReader and ports.MoveRunStore.
+// moveRuns implements ports.MoveRunReader and ports.MoveRunStore.
 type moveRuns struct{ session }
 
 func (s moveRuns) Get(ctx context.Context, id domain.ID) (domain.MoveRun, error) {
@@ -64,7 +64,7 @@ func (s moveRuns) List(ctx context.Context, p domain.PageRequest) ([]domain.Move
 	return all(rows, (*moveRunRow).domain), err
 }
 
-// ended is a lease that has run out. None lasts until $far: one that does is from
+// ended is the condition that a lease has expired. No lease lasts until $far: one that does is from
 // before the clock was set back.
 const ended = "(leased_until IS NULL OR leased_until NOT BETWEEN $now AND $far)"
 
@@ -95,7 +95,7 @@ func (s moveRuns) Begin(ctx context.Context, r domain.MoveRun, h ports.MoveHold)
 	return nil
 }
 
-// begun is nil where the run was begun by this holder, whose commit got no answer.
+// begun returns nil if this holder began the run, whose COMMIT got no response.
 func (s moveRuns) begun(ctx context.Context, r domain.MoveRun, h ports.MoveHold) error {
 	var n int64
 	err := s.with(ctx).Table("move_runs").Where("id = ? AND lease_token = ?", rowIDOf(r.ID), rowID(h.Token)).Count(&n).Error
@@ -119,7 +119,7 @@ func (s moveRuns) lease(ctx context.Context, h ports.MoveHold, what, which strin
 	return s.kept(what, result.RowsAffected, result.Error)
 }
 
-// kept turns an update that found no row into ErrLeaseLost.
+// kept returns ErrLeaseLost for an update that found no row.
 func (s moveRuns) kept(what string, rows int64, err error) error {
 	if err == nil && rows == 0 {
 		return ports.ErrLeaseLost
@@ -144,7 +144,7 @@ func (s moveRuns) Finish(ctx context.Context, h ports.MoveHold, at time.Time) er
 }
 
 func (s moveRuns) Release(ctx context.Context, h ports.MoveHold) error {
-	// Without a lease, and not with one that ends now: Postgres rounds times.
+	// Remove the lease instead of letting it end now: Postgres rounds times.
 	err := s.with(ctx).Exec("UPDATE move_runs SET leased_until = NULL WHERE id = ? AND lease_token = ?",
 		rowIDOf(h.Run), rowID(h.Token)).Error
 	return s.dialect.failed("release a run", err)

@@ -26,43 +26,41 @@ const (
 	defaultSlowStatement    = 500 * time.Millisecond
 )
 
-// Options tune a Store. The zero value of each field is its default.
+// Options configures a Store. The zero value of each field selects its default.
 type Options struct {
 	Name          string // of its connections in PoolStats; all
 	PoolSize      int    // connections to Postgres; 16
 	SQLiteReaders int    // connections that read a SQLite file, beside the one that writes; 4
 
-	// ListPoolSize is how many more connections there are for lists, searches and
-	// feeds, which take no others; 0: they share those of everything else.
-	// ListTimeout is how long such a connection works on a page; 1 s. It wins over
-	// a statement_timeout in the URL.
+	// ListPoolSize is the number of extra connections that lists, searches and feeds use; they use
+	// no others. 0: they share all connections. ListTimeout limits how long such a connection works
+	// on a page; 1 s. It overrides a statement_timeout in the URL.
 	ListPoolSize int
 	ListTimeout  time.Duration
 
-	// ReplicaURLs are streaming replicas of a Postgres, one server each, that lists are
-	// read from, by as many connections again as lists have. ReplicaLag is by how much one
-	// may be behind, and what it costs a list, at most, to find that out; 100 ms.
+	// ReplicaURLs name streaming replicas of a Postgres, one server each, from which lists are
+	// read. Each gets as many connections as lists have. ReplicaLag limits how far a replica may be
+	// behind, and how long a list may take to check that; 100 ms.
 	ReplicaURLs []string
 	ReplicaLag  time.Duration
 
-	// CurrentURL is asked for the user and the password of each new connection to Postgres, but for
-	// those to replicas and of migrations. Nil: they are those of the URL.
+	// CurrentURL returns the user and the password for each new connection to Postgres, except
+	// those to replicas and of migrations. Nil: they come from the URL.
 	CurrentURL func() string
 
-	// TransactionPooler says that the URL names a pooler which gives out a
-	// session of Postgres for one transaction at a time, such as PgBouncer in
-	// transaction mode. Without it Open answers ErrPooler where there is one.
+	// TransactionPooler says that the URL names a pooler which assigns a session of Postgres to one
+	// transaction at a time, such as PgBouncer in transaction mode. If it is not set and there is
+	// one, Open returns ErrPooler.
 	TransactionPooler bool
 
-	// Time-outs that Postgres enforces, so that no request and no lock hangs.
-	// Parameters of the same name in the URL win.
+	// Postgres enforces these time-outs, so that no request and no lock hangs. Parameters of the
+	// same name in the URL override them.
 	StatementTimeout         time.Duration // 5 s
 	LockTimeout              time.Duration // 2 s
 	IdleInTransactionTimeout time.Duration // 10 s; 2 s once the transaction has a place in the feed
 
-	// Logger gets statements that take longer than SlowStatement (500 ms) as
-	// warnings and, at debug level, all of them; never the values in them. Nil
-	// discards.
+	// Logger gets statements that take longer than SlowStatement (500 ms) as warnings and, at debug
+	// level, all statements; never the values in them. Nil discards them.
 	Logger        *slog.Logger
 	SlowStatement time.Duration
 
@@ -90,8 +88,8 @@ func (o Options) withDefaults() Options {
 //	postgres://USER:PASSWORD@HOST:PORT/DATABASE   any parameter of pgx may follow
 //	sqlite://PATH                                 sqlite:///var/lib/waybill.db, sqlite://waybill.db
 //
-// A SQLite file that does not exist is made, its directory is not. Open fails
-// when the database does not answer; it does not look at the schema.
+// It creates a SQLite file that does not exist, but not its directory. Open fails if the database
+// does not respond; it does not check the schema.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	e, err := dialectOf(url)
 	if err != nil {
@@ -110,10 +108,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Share opens the same database once more, with connections, batches of bookings
-// and batched look-ups of its own: work on one of the two never waits for that of
-// the other inside this process. On SQLite both have the one connection that
-// writes in common. Close s last.
+// Share opens the same database once more, with its own connections, batches of bookings and
+// batched look-ups. Inside this process, work on one of the two never waits for that of the other.
+// On SQLite both share the one connection that writes. Close s last.
 func (s *Store) Share(ctx context.Context, o Options) (*Store, error) {
 	other, err := openBeside(ctx, s.dialect, s.url, o, s.pools)
 	if err == nil {
@@ -138,7 +135,7 @@ func openBeside(ctx context.Context, e *dialect, url string, o Options, beside *
 }
 
 func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, error) {
-	// The one that writes comes first: it prepares a SQLite file.
+	// The pool that writes comes first: it prepares a SQLite file.
 	for _, db := range []*sql.DB{p.write, p.read, p.lists} {
 		if err := ping(ctx, db); err != nil {
 			if refused := refusalOf(err); refused != nil {
@@ -215,10 +212,10 @@ func openGORM(d gorm.Dialector, o Options) (*gorm.DB, error) {
 }
 
 func ping(ctx context.Context, db *sql.DB) error {
-	// A statement, since the SQLite driver has no Ping.
+	// A statement, because the SQLite driver has no Ping.
 	_, err := db.ExecContext(ctx, "SELECT 1")
 	if errors.Is(err, ErrPooler) {
-		return err // the server did answer
+		return err // the server did respond
 	}
 	if err != nil {
 		return fmt.Errorf("the database does not answer: %w", err)

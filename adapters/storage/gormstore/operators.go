@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// operators is ports.OperatorStore.
+// operators implements ports.OperatorStore.
 type operators struct{ session }
 
 func (s operators) FindByDigest(ctx context.Context, digests ...[32]byte) (domain.OperatorToken, error) {
@@ -65,7 +65,7 @@ func (s operators) Redigest(ctx context.Context, r ports.Redigest) error {
 	return s.redigest(ctx, "operator_tokens", domain.PrefixOperatorToken, r)
 }
 
-// audit is ports.AuditStore.
+// audit implements ports.AuditStore.
 type audit struct{ session }
 
 func (s audit) Append(ctx context.Context, e domain.AuditEntry) error {
@@ -88,8 +88,8 @@ func (s audit) ListOfBusiness(ctx context.Context, business domain.ID, f domain.
 	return s.list(ctx, business, f, p)
 }
 
-// list returns entries newest first, of one business or of all. It asks no replica: mails are
-// composed of entries that were just stored.
+// list returns entries newest first, of one business or of all. It reads no replica: emails are
+// composed from entries that were just stored.
 func (s audit) list(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
 	if !storable(string(f.Action), string(f.Target)) {
 		return nil, nil

@@ -87,7 +87,7 @@ type RequestView struct {
 	DeliveryHref           string
 	DeliveryRequests       string // the list of requests about the delivery
 	Replayed               bool
-	KeyDigest              string // of the Idempotency-Key, hexadecimal
+	KeyDigest              string // first 8 bytes of the Idempotency-Key's SHA-256, hexadecimal
 	Network, Agent         string
 	Curl                   Code
 	HasBody, HasID         bool

@@ -98,7 +98,7 @@ func (t Timeline) sent(w deliveries.SentWebhook) (steps []Step) {
 	return steps
 }
 
-// StatusTones maps final statuses to colours.
+// StatusTones maps statuses to colours. Statuses under way have none.
 var StatusTones = map[domain.Status]string{domain.Delivered: "good", domain.Failed: "bad", domain.Cancelled: "over"}
 
 // Simulated holds the simulation of a delivery, for pages.

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// keyVariable is where the samples take the key from: none of them shows one.
+// keyVariable names the environment variable with the key. No sample shows a key.
 const keyVariable = "WAYBILL_TEST_KEY"
 
-// apiCall is a call of the public API, to be shown in several languages.
+// apiCall describes a call of the public API, to show in several languages.
 type apiCall struct {
 	Method, URL string
-	Headers     [][2]string // beside the key and the type of the body
+	Headers     [][2]string // besides the key and the content type
 	Body        string      // JSON; empty: none
 }
 
-// sample is a call in a language.
+// sample holds a call in one language.
 type sample struct{ ID, Language, Text string }
 
-// withBody adds what is sent. Quotes are escaped as JSON may, so that the body stands
-// in a literal of any language without being changed.
+// withBody adds a JSON body. It escapes quotes as JSON allows, so that the body fits unchanged into
+// a string literal of any language.
 func (a apiCall) withBody(body any) (apiCall, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -39,8 +39,8 @@ func (a apiCall) headers() [][2]string {
 	return all
 }
 
-// samples are the call in all languages, each a whole program that prints the status
-// and the answer. id begins those of the elements.
+// samples returns the call in all languages. Each sample is a whole program that prints the status
+// and the response. Element IDs begin with id.
 func (a apiCall) samples(id string) []sample {
 	return []sample{
 		{id + "-curl", "curl", a.curl()}, {id + "-php", "PHP", a.php()}, {id + "-python", "Python", a.python()},
@@ -130,5 +130,5 @@ func (a apiCall) golang() string {
 	return b.String()
 }
 
-// indented moves all lines but the first to the right.
+// indented indents all lines but the first.
 func indented(text, by string) string { return strings.ReplaceAll(text, "\n", "\n"+by) }

@@ -10,15 +10,15 @@ import (
 	"waybill/domain"
 )
 
-// appsOnHome is of how many applications the start page tells.
+// appsOnHome limits the applications on the start page.
 const appsOnHome = 12
 
-// environmentView is one environment of an application.
+// environmentView holds one environment of an application.
 type environmentView struct {
 	Name, Title, BaseURL, Keys string
 	Usable                     int
 	LastUsedAt                 time.Time
-	Expiring                   string // the last four of a key that expires within a week
+	Expiring                   string // last four characters of a key that expires within a week
 }
 
 type appView struct {
@@ -28,7 +28,7 @@ type appView struct {
 	Environments []environmentView
 }
 
-// appView is an application with the state of its keys.
+// appView returns an application with the state of its keys.
 func (p *Portal) appView(c *call, a domain.Application) (appView, error) {
 	v := appView{ID: string(a.ID), Name: a.Name, Disabled: a.Disabled, CreatedAt: a.CreatedAt}
 	now := p.options.Clock.Now()
@@ -157,8 +157,8 @@ func (p *Portal) home(c *call) error {
 	return p.Show(c, http.StatusOK, "home", "Home", v)
 }
 
-// risingErrors is the notice that errors of live are rising, nil: they are not; or that this
-// cannot be told, as the log cannot be read.
+// risingErrors returns a notice if live errors are rising; nil: they are not. If the request log
+// cannot be read, logged is false and the notice says so.
 func (p *Portal) risingErrors(c *call) (n *pages.Notice, logged bool) {
 	rise, err := p.Requests.ErrorsOf(c.Ctx(), c.Business())
 	if err != nil {
@@ -174,7 +174,7 @@ func (p *Portal) risingErrors(c *call) (n *pages.Notice, logged bool) {
 		Link: &pages.Link{Href: "/errors?environment=live&period=1h", Text: "See which"}}, true
 }
 
-// docs is the address of a page of the documentation; without one, of the applications.
+// docs returns the address of a documentation page, or of the applications if there are no docs.
 func (p *Portal) docs(path string) string {
 	if p.options.DocsURL == "" {
 		return "/apps"
@@ -189,10 +189,10 @@ type appsView struct {
 	Later  bool   // not the first page
 	May    bool
 	Name   pages.Field
-	Once   string // the ID of the application that the form will make
+	Once   string // ID of the application that the form will create
 }
 
-// appsPerPage is how many applications a page of their list has.
+// appsPerPage sets the page size of the application list.
 const appsPerPage = 25
 
 func (p *Portal) listApps(c *call) error { return p.appsPage(c, http.StatusOK, c.Told()) }
@@ -237,7 +237,7 @@ func (p *Portal) createApp(c *call) error {
 	return p.appsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: title, Lines: []string{pages.MessageOf(err)}})
 }
 
-// app is the application of the address.
+// app returns the application in the address.
 func (p *Portal) app(c *call) (domain.Application, error) {
 	return p.Tenants.ApplicationOf(c.Ctx(), c.Business(), domain.ID(c.Param("app")))
 }
@@ -246,7 +246,7 @@ type oneAppView struct {
 	Notice *pages.Notice
 	App    appView
 	May    bool
-	Name   pages.Field // for another name
+	Name   pages.Field // of the rename form
 }
 
 func (p *Portal) showApp(c *call) error { return p.appPage(c, http.StatusOK, c.Told()) }

@@ -13,7 +13,7 @@ import (
 	"waybill/domain"
 )
 
-// How many entries a page shows, a file has at most, and are read at a time for it.
+// The page size, the most entries of a file, and how many are read at a time for a file.
 const (
 	auditPage = 50
 	auditFile = 10_000
@@ -24,8 +24,8 @@ type auditView struct {
 	Action, Person pages.Field
 	Entries        []entryView
 	Older          string // the next page; empty: there is none
-	CSV            string // the same as a file
-	Most           int64  // entries of a file
+	CSV            string // the same entries as a file
+	Most           int64  // most entries of a file
 }
 
 type entryView struct {
@@ -34,7 +34,7 @@ type entryView struct {
 	At                           time.Time
 }
 
-// auditQuery is what the address asks for: by whom, what, and older than which.
+// auditQuery holds the filter and page in the address: actor, action and position.
 type auditQuery struct {
 	filter domain.AuditFilter
 	page   domain.PageRequest
@@ -56,7 +56,7 @@ func readAuditQuery(c *call) (q auditQuery, err error) {
 	return q, nil
 }
 
-// href is a page of the same query; an empty ID is the newest one.
+// href returns a page of the same query. An empty ID means the newest page.
 func (q auditQuery) href(path string, before domain.ID) string {
 	values := url.Values{}
 	for name, value := range map[string]string{"action": string(q.filter.Action), "person": string(q.filter.ActorID),
@@ -104,7 +104,7 @@ func actionField(chosen domain.Action) pages.Field {
 	return f
 }
 
-// personField offers the people of the business. One who left is found by the ID.
+// personField lists the people of the business. It adds the ID of a chosen person who left.
 func (p *Portal) personField(c *call, chosen domain.ID) (pages.Field, error) {
 	f := pages.Field{ID: "person", Name: "person", Label: "Who did it", Options: []pages.Option{{Value: "", Text: "Everybody"}}}
 	members, err := p.Directory.Members(c.Ctx(), c.Business())
@@ -125,7 +125,7 @@ func showEntry(c *call, e domain.AuditEntry) entryView {
 	if e.Action == domain.ActionViewBegin || e.Action == domain.ActionViewEnd {
 		shown.By = "Support of the delivery company"
 	}
-	if c.ByStaff() { // who know each other by name
+	if c.ByStaff() { // staff know each other by name
 		shown.By = cmp.Or(e.Actor.Name, shown.By)
 	}
 	if e.Details["state"] == string(domain.PersonInvited) && !c.ByStaff() {
@@ -137,7 +137,7 @@ func showEntry(c *call, e domain.AuditEntry) entryView {
 	return shown
 }
 
-// auditCSV is the list as a file: from the same entry on, auditFile of them at most.
+// auditCSV sends the list as a file: from the same entry on, at most auditFile entries.
 func (p *Portal) auditCSV(c *call) error {
 	q, err := readAuditQuery(c)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"waybill/domain"
 )
 
-// charge counts an act that programs do as well against the allowance that they have with
-// their business: work by hand has no higher limit than the API. The error is the 429.
+// charge counts an act against the business's API rate limit, so manual work has no higher limit
+// than the API. It returns the 429 error if the limit is used up.
 func (p *Portal) charge(c *call, e domain.Environment) error {
 	b, err := p.Tenants.Business(c.Ctx(), c.Business())
 	if err != nil {
@@ -16,7 +16,7 @@ func (p *Portal) charge(c *call, e domain.Environment) error {
 	return p.Admission.AdmitPerson(c.Ctx(), b, e)
 }
 
-// charged does an act where the allowance has room for it.
+// charged performs an act if the rate limit allows it.
 func (p *Portal) charged(c *call, e domain.Environment, act func(context.Context) error) error {
 	if err := p.charge(c, e); err != nil {
 		c.RetryAfter(err)
@@ -25,7 +25,7 @@ func (p *Portal) charged(c *call, e domain.Environment, act func(context.Context
 	return act(c.Ctx())
 }
 
-// chargedAtEndpoint is charged, for the endpoint that the address names.
+// chargedAtEndpoint calls charged for the endpoint in the address.
 func (p *Portal) chargedAtEndpoint(c *call, act func(ctx context.Context, endpoint domain.ID) error) error {
 	shown, err := p.Endpoints.Get(c.Ctx(), c.Business(), domain.ID(c.Param("endpoint")))
 	if err != nil {

@@ -22,15 +22,15 @@ type deliveriesView struct {
 	After       pages.Field
 	Before      pages.Field
 	Deliveries  []deliveryRow
-	Searched    string // what was searched for; empty: nothing
+	Searched    string // the search text; empty: none
 	Filtered    bool
 	In          string // the environment
 	Older       string // the next page; empty: there is none
 	DocsURL     string
 }
 
-// deliveryRow is a line of the list. It names no recipient: a reader who may see the
-// number finds it in the delivery.
+// deliveryRow is a line of the list. It omits the recipient: readers who may see the number find it
+// in the delivery.
 type deliveryRow struct {
 	ID, Reference, ExternalID, Environment, Status, Tone, To string
 	Fee                                                      string
@@ -82,7 +82,7 @@ func (p *Portal) listDeliveries(c *call) error {
 	return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
 }
 
-// behind is the place in the list behind a delivery.
+// behind returns the list position after a delivery.
 func (p *Portal) behind(c *call, t domain.Tenant, text string) (*domain.Position, error) {
 	id, err := domain.ParseID(domain.PrefixDelivery, text)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *Portal) behind(c *call, t domain.Tenant, text string) (*domain.Position
 	return &domain.Position{CreatedAt: d.CreatedAt, ID: d.ID}, nil
 }
 
-// day is a parameter that names one, in UTC, from its beginning; nil: it names none.
+// day returns the start of the day in a parameter, in UTC; nil: it has no valid day.
 func (p *Portal) day(c *call, name string) *time.Time {
 	at, err := time.Parse(time.DateOnly, c.Query(name))
 	if err != nil {
@@ -107,8 +107,8 @@ func (p *Portal) day(c *call, name string) *time.Time {
 	return &at
 }
 
-// deliveriesForm is the form above the list as the address says, and whose deliveries it
-// asks for: those in the sandbox, of the application that booked there last, where it says nothing.
+// deliveriesForm returns the form above the list and the tenant whose deliveries it lists. The
+// default is the sandbox, and the application that booked there last.
 func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err error) {
 	v = deliveriesView{
 		Notice: c.Told(), DocsURL: p.options.DocsURL,
@@ -155,11 +155,11 @@ func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err
 	return v, t, nil
 }
 
-// askedToBook is how many applications are asked for their last delivery.
+// askedToBook limits how many applications are checked for their last delivery.
 const askedToBook = 20
 
-// lastToBook is the application that booked last in the tenant's environment: the first one
-// where none has booked there, empty where there is none.
+// lastToBook returns the application that booked last in the tenant's environment. If none has
+// booked, it returns the first one; without applications, an empty ID.
 func (p *Portal) lastToBook(c *call, t domain.Tenant, apps []domain.Application) (last domain.ID, err error) {
 	var at time.Time
 	for i, a := range apps[:min(len(apps), askedToBook)] {
@@ -178,7 +178,7 @@ func (p *Portal) lastToBook(c *call, t domain.Tenant, apps []domain.Application)
 	return last, nil
 }
 
-// searchDeliveries leads to the one delivery that is meant, or lists those that it may be.
+// searchDeliveries opens the only match, or lists all matches.
 func (p *Portal) searchDeliveries(c *call, text string) error {
 	found, err := p.Handling.Search(c.Ctx(), c.Business(), text, deliveriesPage)
 	if err != nil {

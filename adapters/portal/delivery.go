@@ -22,19 +22,19 @@ type deliveryView struct {
 	Delivery          *domain.Delivery
 	App               domain.Application
 	Steps             []pages.Step
-	NoRequests        bool // the log does not answer
+	NoRequests        bool // the request log does not answer
 	Code              pages.Code
 	Cancel            bool
 	Moves             []move
 	From              string
 	Scenario, Seconds pages.Field
 	Distance, Payment string
-	Tracking          string // the page for the recipient
+	Tracking          string // the recipient's tracking page
 	Simulating        *pages.Simulated
 	MayStop           bool
 }
 
-// move is a status to which the delivery can be moved by hand.
+// move is a status to which a person can move the delivery.
 type move struct{ To, Text string }
 
 func (p *Portal) showDelivery(c *call) error { return p.deliveryPage(c, http.StatusOK, c.Told()) }
@@ -73,7 +73,7 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 		}
 	}
 	v.Simulating = pages.NewSimulated(d)
-	if len(c.Faults) > 0 && v.Scenario.Name == "" { // there is no form to show them in
+	if len(c.Faults) > 0 && v.Scenario.Name == "" { // no form can show them
 		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.Faults)),
 			"A simulation starts from booked, and no other one may run.")}
 	}
@@ -87,12 +87,12 @@ func (p *Portal) baseURL(e domain.Environment) string {
 	return p.options.SandboxBaseURL
 }
 
-// cancellable reports whether a cancellation would be taken now.
+// cancellable reports whether the delivery can be cancelled now.
 func cancellable(d *domain.Delivery) bool {
 	return slices.Contains(d.Next(domain.ActorCaller), domain.Cancelled)
 }
 
-// cancelAct is what cancelling takes; a live one takes more.
+// cancelAct returns the act for cancelling. Live deliveries need a higher one.
 func cancelAct(e domain.Environment) domain.Act {
 	if e == domain.Live {
 		return domain.ActCancelLiveDeliveries
@@ -100,8 +100,8 @@ func cancelAct(e domain.Environment) domain.Act {
 	return domain.ActSimulate
 }
 
-// requestsOf are the last calls about a delivery. Where the log does not answer soon the
-// page has all the rest, and answered is false.
+// requestsOf returns the last calls about a delivery. If the log does not answer in time, answered
+// is false and the page shows the rest.
 func (p *Portal) requestsOf(c *call, d *domain.Delivery) (requests []domain.RequestRecord, answered bool, err error) {
 	ctx, cancel := context.WithTimeout(c.Ctx(), logTimeout)
 	defer cancel()
@@ -113,13 +113,13 @@ func (p *Portal) requestsOf(c *call, d *domain.Delivery) (requests []domain.Requ
 	return requests[:min(len(requests), requestsTold)], true, err
 }
 
-// logTimeout is how long a page waits for the request log that has more to show.
+// logTimeout limits how long a page with other content waits for the request log.
 const logTimeout = time.Second
 
-// requestsTold is how many calls about a delivery its page shows: the last ones.
+// requestsTold limits how many calls about a delivery its page shows.
 const requestsTold = 50
 
-// timeline is everything that became of a delivery, in its order.
+// timeline returns the whole history of a delivery, in order.
 func timeline(s deliveries.BusinessStory, requests []domain.RequestRecord) []pages.Step {
 	return pages.Timeline{
 		Events: s.Events, Webhooks: s.Webhooks, Requests: requests,
@@ -134,7 +134,7 @@ func timeline(s deliveries.BusinessStory, requests []domain.RequestRecord) []pag
 	}.Steps()
 }
 
-// changedBy is the person who brought a delivery to a status in the portal; empty: none did.
+// changedBy returns the person who moved a delivery to a status in the portal; empty: nobody did.
 func changedBy(changes []domain.AuditEntry, to domain.Status) string {
 	for _, change := range changes {
 		reached := domain.Status(change.Details["to"])
@@ -165,8 +165,8 @@ func secondsField(c *call) pages.Field {
 	return c.Field(pages.Field{Name: "step_seconds", Type: "number", Label: "Seconds between steps", Value: "2"})
 }
 
-// cancelDelivery asks once more what the role may do: the environment of the delivery is
-// known only when it was found.
+// cancelDelivery checks the role again, because the delivery's environment is only known once it is
+// found.
 func (p *Portal) cancelDelivery(c *call) error {
 	id := domain.ID(c.Param("delivery"))
 	t, err := p.Handling.Tenant(c.Ctx(), c.Business(), id)
@@ -230,7 +230,7 @@ func (p *Portal) stopSimulation(c *call) error {
 	return p.changed(c, err, "simulation-stopped")
 }
 
-// changed leads back to the delivery, or shows it with what stood in the way.
+// changed returns to the delivery, or shows it with the reason why nothing changed.
 func (p *Portal) changed(c *call, err error, said string) error {
 	if c.Form.Get(fromSandbox) != "" {
 		return p.changedInSandbox(c, err, said)

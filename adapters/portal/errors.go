@@ -9,31 +9,31 @@ import (
 	"waybill/adapters/pages"
 )
 
-// errorView is a kind of failure: a code from a route.
+// errorView holds a kind of failure: a route with an error code.
 type errorView struct {
 	ID        string
 	Route     string
 	Status    int
 	Code      string
 	Document  string
-	Calls, Of int64 // failures, and calls of the route
+	Calls, Of int64 // failures, and all calls of the route
 	Share     string
 	Last      time.Time
-	Requests  string // the list of exactly these
+	Requests  string // the list of exactly these requests
 }
 
-// mostErrors is how many kinds of errors a page tells of; the file of usage has all.
+// mostErrors limits the kinds of errors on the page. The usage file has all of them.
 const mostErrors = 40
 
 type errorsView struct {
 	figures
-	More     int // kinds that are not listed, where it is positive
+	More     int // kinds that are not listed, if positive
 	Groups   []errorView
 	Errors   int64
 	Calls    int64
 	Keeping  pages.KeepingView
 	Usage    string
-	PastKept bool // the time begins before the oldest failure that is kept
+	PastKept bool // the period begins before the oldest failure in the log
 }
 
 func (p *Portal) listErrors(c *call) error {
@@ -77,7 +77,7 @@ func (p *Portal) listErrors(c *call) error {
 	return p.Show(c, http.StatusOK, "errors", "Errors", v)
 }
 
-// share is a part of something in hundredths.
+// share formats a part of a total as a percentage.
 func share(part, of int64) string {
 	if of == 0 {
 		return "0 %"

@@ -5,10 +5,10 @@ import (
 	"waybill/domain"
 )
 
-// call is one request.
+// call is a request with its person and form.
 type call = pages.Call
 
-// done are the texts for the parameter of the same name.
+// done maps values of the parameter done to texts.
 var done = map[string]string{
 	"app-created":  "The application was created. Next it needs a key.",
 	"app-renamed":  "The application was renamed. Its keys stay as they are.",
@@ -36,13 +36,13 @@ var done = map[string]string{
 	"webhook-resent":     "One more try is on its way. Reload the page to see the answer.",
 }
 
-// frame is what is around every page.
+// frame returns the business name, menu and search box of every page.
 func (p *Portal) frame(c *call) (pages.Page, error) {
 	business, err := p.Tenants.Business(c.Ctx(), c.Business())
 	return pages.Page{Place: business.Name, Menu: p.menu(c), Find: searchBox(c)}, err
 }
 
-// menu is what stands beside every page.
+// menu returns the menu of every page.
 func (p *Portal) menu(c *call) []pages.Link {
 	links := []pages.Link{
 		{Href: "/", Text: "Home", Icon: "home"},
@@ -68,7 +68,7 @@ func (p *Portal) menu(c *call) []pages.Link {
 	return links
 }
 
-// businesses are those of a person who has several.
+// businesses returns a person's businesses, or nothing if there is only one.
 func (p *Portal) businesses(c *call) (all []pages.Business, err error) {
 	memberships, err := p.Access.Businesses(c.Ctx(), c.Principal)
 	if err != nil || len(memberships) < 2 {
@@ -84,7 +84,7 @@ func (p *Portal) businesses(c *call) (all []pages.Business, err error) {
 	return all, nil
 }
 
-// askBusiness is the page that has the form.
+// askBusiness shows the account page, which has the form.
 func (p *Portal) askBusiness(c *call) error { return p.ShowAccount(c) }
 
 func (p *Portal) showBusiness(c *call) error {

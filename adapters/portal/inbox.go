@@ -15,40 +15,39 @@ import (
 	"waybill/domain"
 )
 
-// resumeOverlap is how far before the last row that a browser has a stream goes on:
-// of two events the later one may come first. Browsers pass over what they have.
+// resumeOverlap sets how far before the browser's last row a stream resumes. Of two events the
+// later one may arrive first. Browsers skip rows they already have.
 const resumeOverlap = 10 * time.Second
 
-// inboxView is the inbox beside the sandbox. A reader without JavaScript reloads it.
+// inboxView holds the inbox of the sandbox page. Readers without JavaScript reload it.
 type inboxView struct {
 	Open   bool
-	Secret *pages.Code // that signs them; nil: not for this person, or closed
-	Stream string      // where a script goes on; empty: nowhere
+	Secret *pages.Code // the signing secret; nil: closed, or the person may not see it
+	Stream string      // address of the event stream; empty: none
 	Reload string
-	First  int // rows of the page as it is loaded
-	Most   int // with those that come to it
+	First  int // rows of the page when it loads
+	Most   int // rows including later ones
 	Rows   []inboxRow
-	Blank  inboxRow // of which a script makes new ones
+	Blank  inboxRow // template for the script's new rows
 }
 
-// inboxRow is a webhook of an inbox, as the page and the script show it.
+// inboxRow is a webhook of an inbox, for the page and the script.
 type inboxRow struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
 	Delivery string `json:"delivery"`
-	// Reference is that of the delivery, as its event says it.
+	// Reference holds the delivery's reference from the event.
 	Reference string   `json:"reference"`
 	At        string   `json:"at"` // RFC 3339
 	Headers   string   `json:"headers"`
 	Body      string   `json:"body"`
 	Checks    []string `json:"checks"`
-	Check     string   `json:"-"` // the page that checks it; empty: not for this person
+	Check     string   `json:"-"` // the page that checks it; empty: the person may not use it
 
 	Time time.Time `json:"-"` // as in At; zero in a blank row
 }
 
-// referenceIn is the reference of the delivery that a webhook is about, as its body says it,
-// or else its ID.
+// referenceIn returns the delivery reference in the webhook's body, or else the delivery ID.
 func referenceIn(body []byte, delivery domain.ID) string {
 	var event struct {
 		Data struct {
@@ -57,7 +56,7 @@ func referenceIn(body []byte, delivery domain.ID) string {
 			} `json:"delivery"`
 		} `json:"data"`
 	}
-	_ = json.Unmarshal(body, &event) // an event of an endpoint has none
+	_ = json.Unmarshal(body, &event) // endpoint events have no delivery
 	return cmp.Or(event.Data.Delivery.Reference, string(delivery))
 }
 
@@ -83,7 +82,7 @@ func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
 	}
 }
 
-// openFor opens the inbox of an application of the business.
+// openFor opens the inbox of an application, after checking that the business owns it.
 func (p *Portal) openFor(c *call, app domain.ID) error {
 	if _, err := p.Tenants.ApplicationOf(c.Ctx(), c.Business(), app); err != nil {
 		return err
@@ -91,7 +90,7 @@ func (p *Portal) openFor(c *call, app domain.ID) error {
 	return p.inboxes.Open(c.Ctx(), c.Actor(), domain.Tenant{BusinessID: c.Business(), ApplicationID: app, Environment: domain.Sandbox})
 }
 
-// openInbox is the button that opens an inbox.
+// openInbox opens an inbox, for the button.
 func (p *Portal) openInbox(c *call) error {
 	app := domain.ID(c.Form.Get("application"))
 	err := p.openFor(c, app)
@@ -108,8 +107,8 @@ func (p *Portal) openInbox(c *call) error {
 	return c.Lead("/sandbox?" + q.Encode())
 }
 
-// inboxOf is the inbox of an application of the business. While a person whose role may act in
-// the sandbox looks at it, it stays open; others read along.
+// inboxOf returns the inbox of an application. It keeps the inbox open if the person's role may act
+// in the sandbox. Others only read.
 func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, error) {
 	v := inboxView{Reload: reload, First: webhooks.FirstInboxRows, Most: webhooks.InboxRows}
 	if c.Principal.View == nil {
@@ -124,7 +123,7 @@ func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, er
 		v.Secret = &pages.Code{ID: "inbox-secret", Text: inbox.Secret}
 	}
 	if c.May(domain.ActManageWebhooks) {
-		v.Blank.Check = benchOf(t) + "&received=" // and its ID
+		v.Blank.Check = benchOf(t) + "&received=" // the ID follows
 	}
 	for i := range inbox.Webhooks {
 		row := newInboxRow(&inbox.Webhooks[i])
@@ -142,11 +141,11 @@ func inboxRefused() *pages.Notice {
 			"there may be, and the inbox takes one place while it is open. Delete an endpoint that is not used, then open the inbox again."}}
 }
 
-// streamInbox tells of the webhooks of an inbox as they come. What the browser has seen
-// stands in Last-Event-ID or, at the first time, in the query. A reader that wants no
-// stream is led to the page.
+// streamInbox streams the webhooks of an inbox as they arrive. Last-Event-ID, or the query the
+// first time, names the last webhook that the browser has. Clients that want no stream are
+// redirected to the page.
 func (p *Portal) streamInbox(c *call) error {
-	if c.Query("application") == "" || c.Principal.View != nil { // a view reads along by reloading
+	if c.Query("application") == "" || c.Principal.View != nil { // views reload the page instead
 		return c.Lead("/sandbox")
 	}
 	app, err := p.Tenants.ApplicationOf(c.Ctx(), c.Business(), domain.ID(c.Query("application")))
@@ -163,15 +162,15 @@ func (p *Portal) streamInbox(c *call) error {
 	return p.Stream(c, s.next)
 }
 
-// inboxStream is one that is open.
+// inboxStream is an open stream.
 type inboxStream struct {
 	watch   *webhooks.InboxWatch
 	version int
-	from    time.Time // the browser lacks rows from then on
+	from    time.Time // the browser may lack rows from then on
 	sent    map[domain.ID]bool
 }
 
-// next waits for webhooks that came, and for the state of the inbox.
+// next waits for new webhooks and returns them with the state of the inbox.
 func (s *inboxStream) next(ctx context.Context) (string, error) {
 	news, err := s.watch.Next(ctx, s.version)
 	if err != nil {
@@ -181,7 +180,7 @@ func (s *inboxStream) next(ctx context.Context) (string, error) {
 	return s.tell(&news)
 }
 
-// seenInbox is from when on the browser lacks rows.
+// seenInbox returns the time from which the browser may lack rows.
 func seenInbox(c *call) time.Time {
 	text := c.GetHeader("Last-Event-ID")
 	if text == "" {
@@ -194,7 +193,7 @@ func seenInbox(c *call) time.Time {
 	return id.MadeAt().Add(-resumeOverlap)
 }
 
-// tell are the events of what the browser lacks, oldest first.
+// tell returns the events that the browser lacks, oldest first.
 func (s *inboxStream) tell(n *webhooks.InboxNews) (string, error) {
 	var events strings.Builder
 	shown := map[domain.ID]bool{}
@@ -210,7 +209,7 @@ func (s *inboxStream) tell(n *webhooks.InboxNews) (string, error) {
 		}
 		events.WriteString("id: " + string(w.ID) + "\nevent: webhook\ndata: " + string(data) + "\n\n")
 	}
-	s.sent = shown // no more than the inbox itself has
+	s.sent = shown // no larger than the inbox
 	state := "closed"
 	switch {
 	case n.Err != nil:

@@ -15,11 +15,11 @@ import (
 	"waybill/domain"
 )
 
-// madeByEntries is how far back the audit log is read for who made a key. Of older keys
-// the list does not tell.
+// madeByEntries limits how many audit entries are read to find who created a key. Older keys show
+// no name.
 const madeByEntries = 200
 
-// scopeTexts say what a scope lets a program do.
+// scopeTexts says what each scope lets a program do.
 var scopeTexts = map[domain.Scope]string{
 	domain.ScopeQuotesRead: "ask for prices", domain.ScopeRecipientsRead: "read recipients and their addresses",
 	domain.ScopeRecipientsWrite: "add and change recipients", domain.ScopeDeliveriesRead: "read deliveries, events and pickup locations",
@@ -35,17 +35,17 @@ type keysView struct {
 	Tabs        pages.Tabs
 	Keys        []keyView
 	Past        []keyView // revoked or expired
-	PastMost    int       // how many of these are shown
-	Unread      string    // why the page does not tell what was called; empty: it does
+	PastMost    int       // limits how many of these are shown
+	Unread      string    // why the page has no calls; empty: it has them
 	May         bool
-	Once        string // the ID of the key that the form will make
+	Once        string // ID of the key that the form will create
 	Scopes      pages.Field
 	ExpiresIn   pages.Field
 	BaseURL     string
-	Told        string // who is told of a change by mail; empty: nobody
+	Told        string // who gets an email about a change; empty: nobody
 }
 
-// toldOfKeys says who is told of changes of keys by mail, and when.
+// toldOfKeys says who gets emails about changes of keys, and when.
 func (p *Portal) toldOfKeys() string {
 	if !p.options.Mails {
 		return ""
@@ -63,24 +63,24 @@ type keyView struct {
 	LastUsedAt               time.Time
 	ExpiresAt                *time.Time
 	Soon, Revoked            bool
-	ReplacedBy               string // the last four of the key that a rotation made; empty: none, or long ago
+	ReplacedBy               string // last four characters of the key from a rotation; empty: none, or old
 	ReplacedAt               time.Time
-	UsedSince                bool   // after the minute in which it was replaced
-	Once                     string // the ID of the key that Rotate will make
+	UsedSince                bool   // after the minute of the replacement
+	Once                     string // ID of the key that Rotate will create
 	Calls                    int64  // in the last 24 hours
 	Routes                   []routeView
-	List                     string // of those requests
+	List                     string // the list of these requests
 }
 
-// routeView is a route that a key called in the last 24 hours.
+// routeView holds a route that a key called in the last 24 hours.
 type routeView struct {
 	Route, Href string
 	Calls       int64
 	Last        time.Time
 }
 
-// called tells what the key called in the last 24 hours. Calls are counted by the minute
-// and soon; when the key was last used is stored to the second, and later.
+// called adds the calls of a key in the last 24 hours. Call counts arrive soon, but only per
+// minute. The last use is stored to the second, but later.
 func (v *keyView) called(routes []domain.Usage, now time.Time) {
 	v.UsedSince = v.LastUsedAt.After(v.ReplacedAt)
 	since := now.Add(-24 * time.Hour).Truncate(time.Minute).Format(time.RFC3339)
@@ -96,7 +96,7 @@ func (v *keyView) called(routes []domain.Usage, now time.Time) {
 	}
 }
 
-// environment is the one of the address.
+// environment returns the environment in the address.
 func environment(c *call) (domain.Environment, error) {
 	e, ok := domain.ParseEnvironment(c.Param("env"))
 	if !ok {
@@ -160,7 +160,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 	return p.Show(c, status, "keys", "Keys of "+app.Name, v)
 }
 
-// showKey is a key; all are those among which its successor may be.
+// showKey returns the view of a key. It looks for the successor in all.
 func showKey(k domain.APIKey, now time.Time, past keyHistory, all []domain.APIKey) keyView {
 	v := keyView{
 		ID: string(k.ID), LastFour: k.LastFour, Prefix: domain.KeyPrefix(k.Environment), At: "/apps/" + string(k.ApplicationID) + "/" +
@@ -183,10 +183,10 @@ func showKey(k domain.APIKey, now time.Time, past keyHistory, all []domain.APIKe
 	return v
 }
 
-// keyHistory is what the audit log tells of keys by their IDs, as far as it was read.
+// keyHistory holds what the audit log says about keys, as far as it was read.
 type keyHistory struct {
 	makers     map[domain.ID]string
-	successors map[domain.ID]domain.ID // the last one that a rotation made
+	successors map[domain.ID]domain.ID // the last key created by a rotation
 }
 
 func (p *Portal) keyHistory(c *call) (keyHistory, error) {
@@ -209,8 +209,7 @@ func (p *Portal) keyHistory(c *call) (keyHistory, error) {
 	return past, nil
 }
 
-// actorName is an actor as a business sees it: persons by name, all others as the
-// company.
+// actorName returns an actor's name for a business: people by name, all others as the company.
 func actorName(a domain.AuditActor) string {
 	if a.Kind() == domain.ActorPerson {
 		return a.Name
@@ -218,7 +217,7 @@ func actorName(a domain.AuditActor) string {
 	return domain.CompanyName
 }
 
-// scopesField ticks nothing for live: what a program needs there is chosen, not what it does not.
+// scopesField preselects nothing for live, so that people choose only what a program needs.
 func scopesField(c *call) pages.Field {
 	f := pages.Field{Name: "scopes", Label: "Scopes", Hint: "What programs with this key may do. Tick what yours needs: fewer is safer."}
 	for _, s := range domain.AllScopes() {
@@ -243,7 +242,7 @@ func expiresField(c *call) pages.Field {
 	return c.Field(f)
 }
 
-// newKeyForm is what the form asks for.
+// newKeyForm parses the scopes and lifetime of the form.
 func newKeyForm(c *call) (scopes []domain.Scope, lifetime *time.Duration, err error) {
 	if scopes, err = domain.ParseScopes(strings.Join(c.Form["scopes"], ",")); err != nil {
 		if len(c.Form["scopes"]) == 0 {
@@ -288,13 +287,13 @@ func (p *Portal) createKey(c *call) error {
 	return p.showNewKey(c, app, key, nil)
 }
 
-// incompleteKeyForm shows the list with a form that is whole.
+// incompleteKeyForm shows the list with a complete form.
 func (p *Portal) incompleteKeyForm(c *call) error {
 	return p.keysPage(c, http.StatusUnprocessableEntity, &pages.Notice{Tone: "bad", Title: "No key was made",
 		Lines: []string{"The form was incomplete: a part that its page puts in did not arrive. Send it once more from here."}})
 }
 
-// keyConflict shows the list with what stood in the way.
+// keyConflict shows the list with the reason why no key was created.
 func (p *Portal) keyConflict(c *call, err error) error {
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Kind != domain.KindConflict {
@@ -311,14 +310,14 @@ type newKeyView struct {
 	App    domain.Application
 	Key    keyView
 	Secret pages.Secret
-	Old    *keyView // that a rotation leaves working
+	Old    *keyView // still works after the rotation
 	List   string
 	Call   pages.Code
 	Env    string
-	Told   string // who is told of it by mail; empty: nobody
+	Told   string // who gets an email about it; empty: nobody
 }
 
-// showNewKey is the one answer that has the key.
+// showNewKey sends the only response with the key.
 func (p *Portal) showNewKey(c *call, app domain.Application, k access.IssuedKey, old *keyView) error {
 	at := "/apps/" + string(app.ID) + "/" + string(k.Environment) + "/keys"
 	base := p.options.SandboxBaseURL
@@ -337,17 +336,17 @@ func (p *Portal) showNewKey(c *call, app domain.Application, k access.IssuedKey,
 	return p.Show(c, http.StatusOK, "key", "The new key", v)
 }
 
-// keyPage is about one key.
+// keyPage holds the page of one key.
 type keyPage struct {
 	Notice *pages.Notice
 	App    domain.Application
 	Env    string
 	List   string
 	Key    keyView
-	// RevokedAt is the zero time where it was not.
+	// RevokedAt holds the zero time if the key is not revoked.
 	RevokedAt time.Time
-	Used      string // when, in words; empty: never
-	Unread    string // why it does not tell what was called; empty: it does
+	Used      string // when, as text; empty: never
+	Unread    string // why the page has no calls; empty: it has them
 	May       bool
 }
 
@@ -376,7 +375,7 @@ func (p *Portal) oneKey(c *call) (v keyPage, err error) {
 	return v, nil
 }
 
-// ago is a time before now, in words.
+// ago formats a time before now.
 func ago(d time.Duration) string {
 	for _, unit := range []struct {
 		of   time.Duration

@@ -10,13 +10,13 @@ import (
 	"waybill/domain"
 )
 
-// mountedHeads are the pages of a business that staff see too, by the first part of their
-// paths. Of webhooks they see how they are, and no more: a secret is the customer's alone.
+// mountedHeads lists the customer pages that staff see too, by first path segment. Of webhooks,
+// staff only see the status: a secret belongs to the customer alone.
 var mountedHeads = []string{"apps", "people", "pickup-locations", "webhooks", "usage", "audit"}
 
 var mountedWebhooks = []string{"/webhooks", "/webhooks/:endpoint", "/webhooks/:endpoint/sent/:sent"}
 
-// ofCustomer are the pages about people as staff read them.
+// ofCustomer holds the texts of the people pages for staff.
 var ofCustomer = func() pages.People {
 	texts := members
 	texts.Lead, texts.Others = "Who may sign in to the portal for this customer, and what they may do there.",
@@ -25,10 +25,10 @@ var ofCustomer = func() pages.People {
 	return texts
 }()
 
-// Mounted are pages of the portal as the console shows them to staff: those that
-// mountedHeads names, of the business in the path.
+// Mounted returns the portal pages that the console shows to staff: the pages in mountedHeads, for
+// the business in the path.
 func (p *Portal) Mounted(at string) *pages.Mount {
-	staff := *p // with the console in the place of the portal
+	staff := *p // with the console as its site
 	m := &pages.Mount{
 		Path: at, Heads: mountedHeads, Pages: files, Records: records, Done: done, Act: staffAct, People: ofCustomer, BaseURL: p.options.BaseURL,
 		Bind: func(s *pages.Site) { staff.Site = s }, Owns: staff.owns, Over: staff.over,
@@ -47,8 +47,7 @@ func (p *Portal) Mounted(at string) *pages.Mount {
 // notByStaff is an act that no role of the console has.
 const notByStaff domain.Act = ""
 
-// staffAct is the act of the console that a page of the portal takes there; those of the
-// console are themselves.
+// staffAct maps an act of the portal to an act of the console. Acts of the console stay unchanged.
 func staffAct(a domain.Act) domain.Act {
 	switch a {
 	case domain.ActRead:
@@ -65,18 +64,18 @@ func staffAct(a domain.Act) domain.Act {
 	return notByStaff
 }
 
-// ownPages reports whether the reader is in the portal, and not a person of the staff.
+// ownPages reports whether the reader uses the portal, not the console.
 func ownPages(c *call) bool { return c.Principal.Session.BusinessID != "" }
 
-// namesRecipients reports whether the reader may know names and phone numbers of recipients:
-// all people of a customer may, and of the staff those who move deliveries or support.
+// namesRecipients reports whether the reader may see names and phone numbers of recipients. All
+// people of a customer may, and staff who move deliveries or support customers.
 func namesRecipients(c *call) bool {
 	return ownPages(c) || c.May(domain.ActMoveDeliveries) || c.May(domain.ActViewAsCustomer)
 }
 
-// owns answers domain.ErrNotFound where there is no such business, or where the path names
-// an application, a key or a person of another one: staff may act on all of them, each on its
-// own pages.
+// owns returns domain.ErrNotFound if the business does not exist, or if the path names an
+// application, key or person of another business. Staff may act on all businesses, but each only on
+// its own pages.
 func (p *Portal) owns(c *call) error {
 	if _, err := p.Tenants.Business(c.Ctx(), c.Business()); err != nil {
 		return err
@@ -107,13 +106,13 @@ func (p *Portal) owns(c *call) error {
 	return err
 }
 
-// over is what stands above the pages of a business.
+// over returns the heading above the pages of a business.
 func (p *Portal) over(ctx context.Context, id domain.ID) (pages.Over, error) {
 	b, err := p.Tenants.Business(ctx, id)
 	return Over(b), err
 }
 
-// Over is what stands above the pages of a business at the console.
+// Over returns the console's heading above the pages of a business.
 func Over(b domain.Business) pages.Over {
 	home := "/businesses/" + string(b.ID)
 	v := pages.Over{Title: b.Name, Href: home, Tabs: pages.Tabs{Label: "Customer", Tabs: []pages.Link{

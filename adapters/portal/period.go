@@ -8,17 +8,17 @@ import (
 	"waybill/domain"
 )
 
-// period is a time until now, in steps.
+// period is a time span until now, in steps.
 type period struct {
 	name, text  string
 	step        domain.UsageStep
-	by          string // a step, in words
+	by          string // the name of a step
 	every       time.Duration
 	steps       int
 	from, until time.Time
 }
 
-// periods are those that figures can be of.
+// periods lists the time spans to choose from.
 var periods = []period{
 	{name: "1h", text: "Last hour", step: domain.UsageByMinute, by: "Minute", every: time.Minute, steps: 60},
 	{name: "24h", text: "Last 24 hours", step: domain.UsageByHour, by: "Hour", every: time.Hour, steps: 24},
@@ -29,16 +29,16 @@ var periods = []period{
 
 const defaultPeriod = 1
 
-// figures are what pages of figures are asked for.
+// figures holds the query of a page with figures.
 type figures struct {
 	period
 	query                            domain.UsageQuery
-	values                           url.Values // as in the address, for links
+	values                           url.Values // from the address, for links
 	Period, Application, Environment pages.Field
 }
 
-// figuresOf reads the address. The first step of a period is whole, and so begins a
-// little earlier than its name says.
+// figuresOf reads the query from the address. The step in progress counts as one of the steps, so
+// the time span can be shorter than its name by almost one step.
 func figuresOf(c *call, now time.Time, apps []domain.Application) figures {
 	f := figures{period: periods[defaultPeriod], values: url.Values{}}
 	f.Period = pages.Field{ID: "period", Name: "period", Label: "Time"}
@@ -69,7 +69,7 @@ func figuresOf(c *call, now time.Time, apps []domain.Application) figures {
 	return f
 }
 
-// requests is the list of the requests that a figure counts.
+// requests returns the list of the requests that a figure counts.
 func (f *figures) requests(from, until time.Time, more ...pages.Kept) string {
 	a := pages.RequestsAsked{Values: url.Values{}}
 	for _, name := range []string{"application", "environment", "key"} {
@@ -84,10 +84,10 @@ func (f *figures) requests(from, until time.Time, more ...pages.Kept) string {
 	return a.With("created_before", until.UTC().Format(time.RFC3339))
 }
 
-// same is another page about the same figures.
+// same returns another page with the same query.
 func (f *figures) same(path string) string { return pages.AddressOf(path, f.values) }
 
-// keyNames are the keys of a business, as pages call them.
+// keyNames returns the display names of a business's keys.
 func (p *Portal) keyNames(c *call, apps []domain.Application) (map[domain.ID]keyName, error) {
 	names := map[domain.ID]keyName{}
 	for _, app := range apps[:min(len(apps), appsWithKeys)] {
@@ -105,12 +105,12 @@ func (p *Portal) keyNames(c *call, apps []domain.Application) (map[domain.ID]key
 	return names, nil
 }
 
-// appsWithKeys is of how many applications keys are told by name; others by ID.
+// appsWithKeys limits the applications whose keys have names. Other keys are shown by ID.
 const appsWithKeys = 50
 
 type keyName struct{ LastFour, Application, Environment, Href string }
 
-// moreCalls orders sums: most calls first, and then by their text.
+// moreCalls orders sums by calls, most first, and then by text.
 func moreCalls(aCalls, bCalls int64, a, b string) bool {
 	return aCalls > bCalls || aCalls == bCalls && a < b
 }

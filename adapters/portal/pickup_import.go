@@ -14,12 +14,12 @@ import (
 	"waybill/domain"
 )
 
-// What a table may have that is imported here. Its preview tells the fate of each row on
-// one page and sends the table back with the form.
+// Limits of an imported table. The preview shows the outcome of each row on one page, and its form
+// sends the table again.
 const (
 	mostImported  = 1000    // rows
 	importedBytes = 256_000 // of the table
-	maxImportForm = 1 << 20 // of a form with a table in it, which is longer as its characters are encoded
+	maxImportForm = 1 << 20 // of the form, which is longer because its characters are encoded
 )
 
 type pickupImportView struct {
@@ -27,7 +27,7 @@ type pickupImportView struct {
 	Environment string
 	List        string
 	Text        string
-	Error       string // of the table as a whole
+	Error       string // about the table as a whole
 	Columns     string
 	MostRows    int64
 	MostKB      int
@@ -35,25 +35,25 @@ type pickupImportView struct {
 	Preview     *pickupPreview // nil: nothing was sent yet
 }
 
-// pickupPreview is what an import would come to.
+// pickupPreview holds the outcome of an import.
 type pickupPreview struct {
 	Created, Updated, Unchanged, Refused int64
 	Rows                                 []fateView
-	Text                                 string // of the table
-	Marks                                string // of the fates that it tells
-	Changes                              int64  // rows that it would write
+	Text                                 string // the table
+	Marks                                string // marks of the outcomes shown
+	Changes                              int64  // rows that the import would write
 }
 
-// fateView is the fate of a row.
+// fateView holds the outcome of a row.
 type fateView struct {
 	Line          int
 	Name, Address string
 	Fate, Tone    string
 	Lines         []string
-	Since         bool // it is another than the preview before told
+	Since         bool // the outcome differs from the previous preview
 }
 
-// fateTones are the colours of what becomes of a row.
+// fateTones maps outcomes of rows to colours.
 var fateTones = map[directory.Outcome]string{
 	directory.RowCreated: "good", directory.RowUpdated: "me", directory.RowUnchanged: "over",
 }
@@ -82,8 +82,8 @@ func (p *Portal) importPage(c *call, status int, preview *pickupPreview, wrong s
 	return p.Show(c, status, "pickup_import", "Import pickup locations", v)
 }
 
-// table is the one that a form sent, as a file or typed, with what is wrong with it as a
-// whole.
+// tableSent returns the table in the form, from the file or the text field. wrong says what is
+// wrong with the whole table.
 func tableSent(c *call) (text, wrong string) {
 	text = cmp.Or(string(c.File), c.Form.Get("csv"))
 	switch {
@@ -97,7 +97,7 @@ func tableSent(c *call) (text, wrong string) {
 	return text, ""
 }
 
-// sifted are the rows of a table that are sound, and what is wrong with the others.
+// sifted returns the valid rows of a table, and the errors of the others.
 func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused pickupcsv.Errors, wrong string) {
 	rows, refused, err := pickupcsv.Sift([]byte(text), p.options.Normalizer)
 	var whole pickupcsv.Errors
@@ -108,7 +108,7 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 		}
 		last := whole[len(whole)-1]
 		switch {
-		case pickupcsv.Unbroken([]byte(text)): // the API tells how to keep them with curl
+		case pickupcsv.Unbroken([]byte(text)): // the API explains how to keep them with curl
 			return nil, nil, "The table is one line: there are no line breaks in it that we know. Save it as CSV UTF-8, not as CSV for " +
 				"Macintosh, or paste its rows below."
 		case last.Code == domain.FieldTooLong && last.Line > mostImported:
@@ -130,7 +130,7 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 	return rows, refused, ""
 }
 
-// missingColumns is "column name is" or "columns name and address are"; empty: none is missing.
+// missingColumns returns "column name is" or "columns name and address are"; empty: none missing.
 func missingColumns(whole pickupcsv.Errors) string {
 	var names []string
 	for _, w := range whole {
@@ -147,7 +147,7 @@ func missingColumns(whole pickupcsv.Errors) string {
 	return "columns " + strings.Join(names, " and ") + " are"
 }
 
-// sent is the table of a form, its rows and those that are refused; wrong is why it cannot
+// sent returns the table of a form, its valid rows and the refused ones. wrong says why it cannot
 // be read.
 func (p *Portal) sent(c *call) (text string, rows []domain.PickupLocationRow, refused pickupcsv.Errors, wrong string) {
 	if text, wrong = tableSent(c); wrong == "" {
@@ -156,8 +156,8 @@ func (p *Portal) sent(c *call) (text string, rows []domain.PickupLocationRow, re
 	return text, rows, refused, wrong
 }
 
-// previewImport tells what would become of each row, and writes nothing. One is made at a time
-// for a business.
+// previewImport shows the outcome of each row and writes nothing. A business gets one preview at a
+// time.
 func (p *Portal) previewImport(c *call) error {
 	t, err := pickupTenant(c)
 	if err != nil {
@@ -179,7 +179,7 @@ func (p *Portal) previewImport(c *call) error {
 	return p.importPage(c, http.StatusOK, previewOf(text, told.Fates, refused, nil), "", nil)
 }
 
-// importPickups does what a preview told, or nothing.
+// importPickups does exactly what the preview showed, or nothing.
 func (p *Portal) importPickups(c *call) error {
 	t, err := pickupTenant(c)
 	if err != nil {
@@ -203,8 +203,8 @@ func (p *Portal) importPickups(c *call) error {
 	return c.Lead(pickupsAt + "/" + string(t.Environment) + "?done=pickups-imported")
 }
 
-// previewOf shows the fates of all rows by their lines. before are the marks of the
-// preview that was sent; nil: there was none.
+// previewOf returns the outcomes of all rows by line. before holds the marks of the preview that
+// was sent; nil: there was none.
 func previewOf(text string, fates []directory.Fate, refused pickupcsv.Errors, before []string) *pickupPreview {
 	v := &pickupPreview{Text: text}
 	marks := make([]string, len(fates))

@@ -16,13 +16,13 @@ import (
 	"waybill/domain"
 )
 
-// pickupsPage is how many pickup locations a page of their list has.
+// pickupsPage sets the page size of the pickup location list.
 const pickupsPage = 50
 
-// pickupsAt is where the pickup locations are.
+// pickupsAt holds the path of the pickup locations.
 const pickupsAt = "/pickup-locations"
 
-// locationAct depends on the environment; locations of live take more.
+// locationAct returns the act for changes. Live locations need a higher one.
 func locationAct(c *call) domain.Act { return locationActOf(domain.Environment(c.Param("env"))) }
 
 func locationActOf(e domain.Environment) domain.Act {
@@ -32,12 +32,12 @@ func locationActOf(e domain.Environment) domain.Act {
 	return domain.ActManageSandboxLocations
 }
 
-// pickupRow is a pickup location as pages show it.
+// pickupRow holds a pickup location for pages.
 type pickupRow struct {
 	ID, Name, Address, Contact string
 	Latitude, Longitude        string // empty: missing
 	Active                     bool
-	Missing                    string // what it lacks, in words; empty: nothing
+	Missing                    string // the missing details, as text; empty: none
 	UpdatedAt                  time.Time
 }
 
@@ -65,10 +65,10 @@ type pickupsView struct {
 	Older       string
 	May         bool
 	Form        []pages.Field
-	Once        string // the ID of the location that the form will make
+	Once        string // ID of the location that the form will create
 }
 
-// pickupTenant is the business in the environment of the address, or in the first one.
+// pickupTenant returns the business and the environment in the address, or the default environment.
 func pickupTenant(c *call) (domain.Tenant, error) {
 	e, known := domain.ParseEnvironment(cmp.Or(c.Param("env"), string(c.FirstEnvironment())))
 	if !known {
@@ -143,7 +143,7 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 	return p.Show(c, status, "pickups", "Pickup locations", v)
 }
 
-// pickupFields are those of the form of a location, as its row has them.
+// pickupFields returns the fields of a location's form, with the values of its row.
 func pickupFields(c *call, of *pickupRow) []pages.Field {
 	return []pages.Field{
 		c.Field(pages.Field{Name: "name", Label: "Name", Hint: "Riders look for it, such as Osu branch.", Value: of.Name, Required: true,
@@ -158,7 +158,7 @@ func pickupFields(c *call, of *pickupRow) []pages.Field {
 	}
 }
 
-// typedPickup reads the form of a location. What is empty says nothing, as in a table.
+// typedPickup parses the form of a location. An empty field has no meaning, as in a table.
 func (p *Portal) typedPickup(c *call) (domain.PickupLocationRow, error) {
 	if north, east, both := strings.Cut(c.Form.Get("latitude"), ","); both && c.Form.Get("longitude") == "" { // as maps copy a point
 		c.Form.Set("latitude", north)
@@ -207,7 +207,7 @@ type pickupView struct {
 	List        string
 	May         bool
 	Form        []pages.Field
-	Version     string     // when the location was changed last, as the form was made
+	Version     string     // the location's last change when the form was made
 	Code        pages.Code // how an order names it
 }
 
@@ -228,7 +228,7 @@ func (p *Portal) pickupPage(c *call, status int, n *pages.Notice) error {
 	return p.Show(c, status, "pickup", l.Name, v)
 }
 
-// changePickup changes what the form has fields for, as a PATCH of the API does.
+// changePickup changes the fields that the form has, like a PATCH of the API.
 func (p *Portal) changePickup(c *call) error {
 	t, err := pickupTenant(c)
 	if err != nil {
@@ -249,7 +249,7 @@ func (p *Portal) changePickup(c *call) error {
 	}
 	id := domain.ID(c.Param("location"))
 	var l domain.PickupLocation
-	if change.Name == nil { // to archive or to restore it
+	if change.Name == nil { // to archive or restore it
 		l, err = p.PickupLocations.Amend(c.Ctx(), c.Actor(), t, id, change)
 	} else {
 		l, err = p.PickupLocations.AmendShown(c.Ctx(), c.Actor(), t, id, c.VersionSent(), change)

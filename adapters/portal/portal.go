@@ -25,7 +25,7 @@ import (
 //go:embed html
 var files embed.FS
 
-// UseCases are what the pages show and do.
+// UseCases holds the use cases of the pages.
 type UseCases struct {
 	Access          *people.Access
 	Refusals        *people.Refusals
@@ -39,30 +39,30 @@ type UseCases struct {
 	Endpoints       *webhooks.Endpoints
 	Readiness       *monitoring.Readiness
 
-	// Of the sandbox.
+	// For the sandbox.
 	Deliveries *deliveries.Deliveries `wire:"-"`
 	Listeners  *webhooks.Listeners    `wire:"-"`
 	Admission  *access.Admission      `wire:"-"` // AdmitPerson is for both environments
 }
 
-// Options are what the portal needs to know about where it is.
+// Options holds the settings of the portal.
 type Options struct {
-	BaseURL                     string // decides how cookies are protected, and begins links
-	LiveBaseURL, SandboxBaseURL string // of the API, as integrators call it
+	BaseURL                     string // begins links; https makes cookies secure
+	LiveBaseURL, SandboxBaseURL string // of the API, for integrators
 	DocsURL                     string
-	TrackingBaseURL             string                   // what comes before a reference in the link for the recipient
+	TrackingBaseURL             string                   // the recipient's link without the reference
 	Operations                  func() []pages.Operation // of the public API, in the order of its description
 	RequestLog                  pages.RequestLog
-	ReadOrder                   func(json []byte) (deliveries.Order, error) // of the sandbox API
-	ForcedErrors                []string                                    // what X-Sandbox-Error takes
+	ReadOrder                   func(json []byte) (deliveries.Order, error) // parses orders of the sandbox API
+	ForcedErrors                []string                                    // values of X-Sandbox-Error
 	PerKey, PerBusiness         domain.RateLimit                            // of the public API
 	TrustedProxies              []netip.Prefix
 	Log                         *slog.Logger
 	Clock                       ports.Clock
-	Mails                       bool // they are sent, so that a link may be asked for
+	Mails                       bool // the portal sends emails, so people may request a link
 	Identifiers                 ports.Identifiers
 	Normalizer                  ports.Normalizer
-	Around                      func(http.Handler) http.Handler // nil: nothing
+	Around                      func(http.Handler) http.Handler // wraps it; nil: nothing
 	Connections                 server.Options
 	Metrics                     *pages.Metrics // nil: nothing is counted
 }
@@ -96,7 +96,7 @@ var members = pages.People{
 	First: domain.RoleDeveloper,
 }
 
-// New makes the portal; Serve answers on a listener.
+// New creates the portal. Serve starts it on a listener.
 func New(u UseCases, o Options) *Portal {
 	p := &Portal{UseCases: u, options: o,
 		samples: deliveries.NewSamples(u.Handling, u.Deliveries), inboxes: webhooks.NewInboxes(u.Listeners, u.Audit, o.Log)}
@@ -123,7 +123,7 @@ func New(u UseCases, o Options) *Portal {
 	return p
 }
 
-// NotYet is what answers before the database was reached: one page, with 503.
+// NotYet returns a server of one page with 503, for the time before the database is reachable.
 func NotYet() *http.Server {
 	return &http.Server{
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second, MaxHeaderBytes: 16 << 10,
@@ -131,15 +131,15 @@ func NotYet() *http.Server {
 	}
 }
 
-// Handler is the portal without a listener.
+// Handler returns the portal's handler, without a listener.
 func (p *Portal) Handler() http.Handler { return p.server.Handler }
 
-// Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
+// Serve serves on the listener until Shutdown. Then it returns http.ErrServerClosed.
 func (p *Portal) Serve(l net.Listener) error { return p.server.Serve(l) }
 
-// Leave serves on, and closes each connection with its next answer.
+// Leave keeps serving, but closes each connection after its next response.
 func (p *Portal) Leave() { p.server.Leave() }
 
-// Shutdown stops accepting and waits for what is under way. When ctx ends first, the
-// rest is cut off.
+// Shutdown stops accepting connections and waits for requests in progress. When ctx ends, it cuts
+// off the rest.
 func (p *Portal) Shutdown(ctx context.Context) error { return p.server.Shutdown(ctx) }

@@ -14,29 +14,29 @@ import (
 	"waybill/ports"
 )
 
-// readyView tells what one application has shown before it goes live.
+// readyView shows what one application has done before it goes live.
 type readyView struct {
 	Application pages.Field
-	Several     bool // there is more than one to choose from
+	Several     bool // there are several to choose from
 	Name        string
 	Steps       []readyStep
 	Shown, Of   int
-	Unread      string // why this cannot be told; empty: it is
+	Unread      string // why there are no results; empty: there are
 }
 
-// readyStep is a step, ticked by the traffic of the application.
+// readyStep is a step that the application's traffic ticks.
 type readyStep struct {
 	Name        string
 	Title, Text string
 	Done        bool
 	At          time.Time
-	By          string // by what it was ticked
-	Href        string // of that; empty: it has no page
+	By          string // what ticked the step
+	Href        string // the page of By; empty: it has none
 	Call        string
 	Guide       pages.Link
 }
 
-// readyTexts are the steps in words: how each is done, and where that is explained.
+// readyTexts explains each step: how to do it and where to read more.
 var readyTexts = map[domain.ReadinessStep]readyStep{
 	domain.ReadyReplayed: {Title: "Replay an Idempotency-Key", Text: "Send the same order twice with one key, as after a lost answer. " +
 		"The second answer is the first one, with Idempotent-Replayed: true.",
@@ -64,8 +64,8 @@ var readyTexts = map[domain.ReadinessStep]readyStep{
 		Guide: pages.Link{Href: "/going-live", Text: "Before going live"}},
 }
 
-// readiness is what the application of the address has shown; the first one that is not
-// disabled where the address names none.
+// readiness returns the results of the application in the address. The default is the first one
+// that is not disabled.
 func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*readyView, error) {
 	if len(apps) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to tell of
@@ -130,7 +130,7 @@ func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*re
 	return v, nil
 }
 
-// source is what ticked a step, in words, and its page.
+// source describes what ticked a step, and returns its page.
 func source(id domain.ID, app domain.Application) (text, href string) {
 	switch text := string(id); {
 	case strings.HasPrefix(text, string(domain.PrefixRequest)):
@@ -153,7 +153,7 @@ func scopeList(scopes []domain.Scope) string {
 	return strings.Join(texts, ", ")
 }
 
-// scopesOf are those that a route of the API needs.
+// scopesOf returns the scopes that a route of the API needs.
 func (p *Portal) scopesOf(route string) []domain.Scope {
 	for _, o := range p.options.Operations() {
 		if o.Route == route {
@@ -163,7 +163,7 @@ func (p *Portal) scopesOf(route string) []domain.Scope {
 	return nil
 }
 
-// nearLimits are notices about keys that come near their limit.
+// nearLimits returns notices about keys near their limit.
 func (p *Portal) nearLimits(c *call, apps []domain.Application) (warn []pages.Notice, err error) {
 	busiest, err := p.Requests.BusiestMinutes(c.Ctx(), domain.UsageQuery{BusinessID: c.Business()})
 	if err != nil {
@@ -192,5 +192,5 @@ func (p *Portal) nearLimits(c *call, apps []domain.Application) (warn []pages.No
 	return warn, nil
 }
 
-// nearLimit is from how many hundredths of its limit on a key is told of.
+// nearLimit sets the percentage of the limit from which a key gets a notice.
 const nearLimit = 80

@@ -31,7 +31,7 @@ func (p *Portal) showRequest(c *call) error {
 	return p.Show(c, http.StatusOK, "request", "A request", v)
 }
 
-// whose fills in the application and the key.
+// whose adds the application and the key.
 func (p *Portal) whose(c *call, r *domain.RequestRecord, v *pages.RequestView) error {
 	if r.ApplicationID == "" {
 		return nil

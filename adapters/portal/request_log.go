@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// API is what the portal knows of the public API, for pages about its requests.
+// API returns the settings of the public API, for pages about its requests.
 func (p *Portal) API() pages.API {
 	return pages.API{LiveBaseURL: p.options.LiveBaseURL, SandboxBaseURL: p.options.SandboxBaseURL, DocsURL: p.options.DocsURL,
 		Operations: p.options.Operations, RequestLog: p.options.RequestLog}
@@ -16,8 +16,8 @@ func (p *Portal) API() pages.API {
 
 func (p *Portal) keeping() pages.KeepingView { return p.options.RequestLog.Kept() }
 
-// logFailed answers a page whose content is the log when that cannot be read. The log
-// is beside the API: nothing that calls do depends on it.
+// logFailed sends the page that says that the request log cannot be read. API calls do not depend
+// on the log.
 func (p *Portal) logFailed(c *call, err error) error {
 	if errors.Is(err, domain.ErrNotFound) {
 		return err
@@ -34,13 +34,13 @@ func (p *Portal) logFailed(c *call, err error) error {
 	})
 }
 
-// noteLog writes into the log of the process that the request log could not be read.
+// noteLog logs that the request log could not be read.
 func (p *Portal) noteLog(c *call, err error) {
 	p.options.Log.WarnContext(c.Ctx(), "the request log cannot be read", "request_id", c.RequestID(), "route", "portal "+c.FullPath(),
 		"error", err)
 }
 
-// unreadLog stands on pages that tell more than the log does.
+// unreadLog explains missing data on pages that show more than the log.
 const unreadLog = "The request log cannot be read right now, so this page does not tell what was called."
 
 func (p *Portal) document(code string) string { return p.API().Document(code) }

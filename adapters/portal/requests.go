@@ -9,7 +9,7 @@ import (
 	"waybill/domain"
 )
 
-// requestPage is how many requests a page of the list has.
+// requestPage sets the page size of the request list.
 const requestPage = 50
 
 type requestsView struct {
@@ -21,13 +21,13 @@ type requestsView struct {
 	Empty    pages.Notice
 }
 
-// requestFilters are the fields above the list.
+// requestFilters holds the fields above the list.
 type requestFilters struct {
 	Search, Application, Environment, Result, Route pages.Field
 	Status, Code, After, Before                     pages.Field
-	Hidden                                          []pages.Kept // those that have no field
-	Unusual                                         bool         // one of the fields that are folded away is set
-	Set                                             bool         // anything is
+	Hidden                                          []pages.Kept // filters without a field
+	Unusual                                         bool         // one of the collapsed fields is set
+	Set                                             bool         // any filter is set
 }
 
 func (p *Portal) listRequests(c *call) error {
@@ -65,7 +65,7 @@ func (p *Portal) listRequests(c *call) error {
 	return p.Show(c, http.StatusOK, "requests", "Requests", v)
 }
 
-// noRequests says what to do where the list is empty.
+// noRequests says what to do if the list is empty.
 func (p *Portal) noRequests(v requestsView) pages.Notice {
 	switch {
 	case v.Newest != "":

@@ -7,15 +7,15 @@ import (
 	"waybill/domain"
 )
 
-// records are the parameters of paths that are IDs, with what these begin with. What
-// is none gets no further than the table: the database never hears of it.
+// records maps path parameters that are IDs to their prefixes. Invalid IDs are refused before they
+// reach the database.
 var records = map[string]domain.Prefix{
 	"app": domain.PrefixApplication, "key": domain.PrefixAPIKey, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
 	"delivery": domain.PrefixDelivery, "location": domain.PrefixPickupLocation,
 	"endpoint": domain.PrefixWebhookEndpoint, "sent": domain.PrefixWebhookDelivery,
 }
 
-// keyAct depends on the environment; keys of live take more.
+// keyAct returns the act for changes of keys. Live keys need a higher one.
 func keyAct(c *call) domain.Act {
 	if c.Param("env") == string(domain.Live) {
 		return domain.ActManageLiveKeys
@@ -23,7 +23,7 @@ func keyAct(c *call) domain.Act {
 	return domain.ActManageSandboxKeys
 }
 
-// routes are all pages and forms beside those of package pages.
+// routes returns all pages and forms besides those of package pages.
 func (p *Portal) routes() []pages.Route {
 	var (
 		read    = pages.Always(domain.ActRead)

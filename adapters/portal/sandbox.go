@@ -11,8 +11,8 @@ import (
 	"waybill/domain"
 )
 
-// fromSandbox is a field of the forms of the sandbox whose paths are those of a delivery:
-// they lead back here.
+// fromSandbox names a form field. It marks forms of the sandbox page whose paths belong to a
+// delivery, so that they return to the sandbox.
 const fromSandbox = "sandbox"
 
 type sandboxView struct {
@@ -21,10 +21,10 @@ type sandboxView struct {
 	Application pages.Field // empty options: there is one application
 	MayAct      bool
 	Book        *bookView
-	Chosen      *chosenView // the delivery that is looked at; nil: none
+	Chosen      *chosenView // the delivery in the address; nil: none
 	Last        []deliveryRow
-	Did         *pages.Code // what was done last, as a call
-	DidBook     bool        // it was a booking, which the call would make anew
+	Did         *pages.Code // the last act, as an API call
+	DidBook     bool        // the act was a booking, which the call would repeat
 	Machine     machineView
 	Scenarios   []scenarioView
 	Forced      *forcedView
@@ -32,7 +32,7 @@ type sandboxView struct {
 	DocsURL     string
 }
 
-// chosenView is a delivery of the sandbox with what can be done with it now.
+// chosenView holds a sandbox delivery and the possible acts.
 type chosenView struct {
 	Row               deliveryRow
 	From              string
@@ -43,7 +43,7 @@ type chosenView struct {
 	Stop              *pages.Code
 }
 
-// callMove is a step by hand, and the call that makes it.
+// callMove is a manual step and the call that makes it.
 type callMove struct {
 	To, Text string
 	Code     pages.Code
@@ -55,12 +55,12 @@ type scenarioView struct{ Name, Steps, Only string }
 type forcedView struct {
 	Code    pages.Field
 	Samples []sample
-	Page    string // of the documentation, about the code
+	Page    string // the documentation of the code
 }
 
 func (p *Portal) showSandbox(c *call) error { return p.sandboxPage(c, http.StatusOK, c.Told()) }
 
-// sandboxPage shows the sandbox of an application, and of a delivery that is chosen.
+// sandboxPage shows the sandbox of an application, and a delivery if one is chosen.
 func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 	v := sandboxView{Notice: n, MayAct: c.May(domain.ActSimulate), DocsURL: p.options.DocsURL}
 	chosen, err := p.chosenDelivery(c)
@@ -108,7 +108,7 @@ func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 	return p.Show(c, status, "sandbox", "Sandbox", v)
 }
 
-// addCard adds what the card about deliveries shows.
+// addCard adds the data of the delivery card.
 func (p *Portal) addCard(c *call, t domain.Tenant, chosen *domain.Delivery, v *sandboxView) (err error) {
 	if v.Last, err = p.lastSamples(c, t, chosen); err != nil {
 		return err
@@ -131,8 +131,8 @@ func (p *Portal) addCard(c *call, t domain.Tenant, chosen *domain.Delivery, v *s
 	return nil
 }
 
-// showSandboxCard is the card of a delivery by itself, which a script puts in the place of
-// the one on the page when a webhook tells that the delivery has moved.
+// showSandboxCard sends only the delivery card. A script replaces the card of the page with it when
+// a webhook says that the delivery has moved.
 func (p *Portal) showSandboxCard(c *call) error {
 	chosen, err := p.chosenDelivery(c)
 	if err != nil {
@@ -148,8 +148,8 @@ func (p *Portal) showSandboxCard(c *call) error {
 	return p.ShowPart(c, "sandbox", "machine", v)
 }
 
-// chosenDelivery is the one that the address names, nil where it names none. One of live
-// is not here.
+// chosenDelivery returns the delivery in the address; nil: there is none. It refuses live
+// deliveries.
 func (p *Portal) chosenDelivery(c *call) (*domain.Delivery, error) {
 	text := c.Query("delivery")
 	if c.Param("delivery") != "" {
@@ -169,8 +169,8 @@ func (p *Portal) chosenDelivery(c *call) (*domain.Delivery, error) {
 	return d, err
 }
 
-// sandboxOf is the sandbox that is meant: the application is that of the delivery, or the
-// one that was asked for, or the one that booked last.
+// sandboxOf returns the tenant of the page. Its application is that of the delivery, or the one in
+// the form or address, or the one that booked last.
 func (p *Portal) sandboxOf(c *call, apps []domain.Application, chosen *domain.Delivery) (domain.Tenant, error) {
 	t := domain.Tenant{BusinessID: c.Business(), Environment: domain.Sandbox, ApplicationID: domain.ID(c.Query("application"))}
 	if asked := c.Form.Get("application"); asked != "" {
@@ -190,7 +190,7 @@ func (p *Portal) sandboxOf(c *call, apps []domain.Application, chosen *domain.De
 	return t, nil
 }
 
-// sandboxPath is the address of the sandbox of an application, or of a delivery in it.
+// sandboxPath returns the address of an application's sandbox, or of a delivery in it.
 func sandboxPath(app domain.ID, chosen *domain.Delivery) string {
 	q := url.Values{"application": {string(app)}}
 	if chosen != nil {
@@ -199,7 +199,7 @@ func sandboxPath(app domain.ID, chosen *domain.Delivery) string {
 	return "/sandbox?" + q.Encode()
 }
 
-// samplesShown is how many deliveries there are to choose from.
+// samplesShown limits the deliveries to choose from.
 const samplesShown = 5
 
 func (p *Portal) lastSamples(c *call, t domain.Tenant, chosen *domain.Delivery) (rows []deliveryRow, err error) {
@@ -237,7 +237,7 @@ func (p *Portal) chosenView(c *call, d *domain.Delivery, next []domain.Status) (
 	return v, nil
 }
 
-// helperCall is one of the calls that move a delivery by hand.
+// helperCall returns a call of the test helpers, which move a delivery.
 func (p *Portal) helperCall(method string, d *domain.Delivery, what string) apiCall {
 	return apiCall{Method: method, URL: p.options.SandboxBaseURL + "/test-helpers/deliveries/" + string(d.ID) + "/" + what}
 }
@@ -255,7 +255,7 @@ func (p *Portal) simulateCall(d *domain.Delivery, plan domain.Plan) (apiCall, er
 	return p.helperCall("POST", d, "simulation").withBody(planBody{Scenario: string(plan.Scenario), StepSeconds: plan.StepSeconds})
 }
 
-// didCall is the call for what was done last, as the address tells.
+// didCall returns the API call of the last act, which the address names; nil: there is none.
 func (p *Portal) didCall(c *call, d *domain.Delivery) (*pages.Code, error) {
 	var did apiCall
 	var err error
@@ -314,7 +314,7 @@ func (p *Portal) forcedView(c *call) (*forcedView, error) {
 		v.Page = p.options.DocsURL + "/errors/" + chosen
 	}
 	of := apiCall{Method: "GET", URL: p.options.SandboxBaseURL + "/deliveries?limit=1"}
-	if chosen == domain.CodeIdempotencyInProgress || chosen == domain.CodeQuoteUnavailable { // a list never answers these
+	if chosen == domain.CodeIdempotencyInProgress || chosen == domain.CodeQuoteUnavailable { // not from a list
 		var err error
 		if of, err = p.bookCall("forced-1", bodyFrom(defaults)); err != nil {
 			return nil, domain.Internal(err)
@@ -325,7 +325,7 @@ func (p *Portal) forcedView(c *call) (*forcedView, error) {
 	return v, nil
 }
 
-// changedInSandbox is changed for the forms of the sandbox.
+// changedInSandbox does what changed does, for the forms of the sandbox.
 func (p *Portal) changedInSandbox(c *call, err error, said string) error {
 	var e *domain.Error
 	if errors.As(err, &e) && slices.Contains([]domain.Kind{domain.KindConflict, domain.KindLimited, domain.KindInvalid}, e.Kind) {
@@ -337,11 +337,11 @@ func (p *Portal) changedInSandbox(c *call, err error, said string) error {
 	return c.Lead("/sandbox?delivery=" + c.Param("delivery") + "&done=" + said)
 }
 
-// stepSeconds is what a form says, as the API takes it.
+// stepSeconds parses the field of the form.
 func stepSeconds(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0 // refused by the API's own rule
+		return 0 // the API's own rule refuses it
 	}
 	return n
 }

@@ -15,17 +15,17 @@ import (
 	"waybill/domain"
 )
 
-// bookView is the form for a sample, with the same as a call. Its fields are called as
+// bookView holds the form for a sample delivery and the same as an API call. The field names are
 // those of the API.
 type bookView struct {
 	Once                               string
 	Recipient, Pickup, Payment, Moving []pages.Field
 	Location                           pages.Field
-	Elsewhere, More                    bool // the block is open: the pickup is typed in, or something in it is wrong
+	Elsewhere, More                    bool // the block is open: the pickup is typed in, or a field in it is wrong
 	Samples                            []sample
 }
 
-// The body of POST /deliveries, as far as the form goes.
+// The body of POST /deliveries, with the fields of the form.
 type (
 	orderBody struct {
 		ExternalID       string        `json:"external_id,omitempty"`
@@ -63,7 +63,7 @@ type (
 	}
 )
 
-// defaults are what the form says at first: a trip in Accra, as in the guides.
+// defaults holds the initial values of the form: a trip in Accra, as in the guides.
 var defaults = url.Values{
 	"recipient.name": {"Ama Mensah"}, "recipient.phone_number": {"024 412 3456"},
 	"recipient.address.address":  {"7 Independence Avenue, Accra"},
@@ -74,8 +74,8 @@ var defaults = url.Values{
 	"vehicle_type": {string(domain.Bike)}, "sandbox.step_seconds": {"2"},
 }
 
-// number is a number of a form as JSON has it. What is none is sent as it was typed, so
-// that the API's own rule refuses it by the name of the field.
+// number returns a number of a form as JSON. Other text is sent unchanged, so that the API refuses
+// it with the name of the field.
 func number(text string) any {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -87,7 +87,7 @@ func number(text string) any {
 	return text
 }
 
-// bodyFrom is the body for a form.
+// bodyFrom returns the request body of a form.
 func bodyFrom(form url.Values) orderBody {
 	b := orderBody{
 		ExternalID: strings.TrimSpace(form.Get("external_id")), VehicleType: form.Get("vehicle_type"),
@@ -109,7 +109,7 @@ func bodyFrom(form url.Values) orderBody {
 	return b
 }
 
-// bodyOf is the body by which a delivery may have been booked.
+// bodyOf returns a request body that could have booked the delivery.
 func bodyOf(d *domain.Delivery) orderBody {
 	b := orderBody{
 		ExternalID: d.ExternalID, VehicleType: string(d.VehicleType),
@@ -128,7 +128,8 @@ func bodyOf(d *domain.Delivery) orderBody {
 	return b
 }
 
-// bodyLike is bodyOf with the pickup location that has what was booked, where there is one.
+// bodyLike returns bodyOf with the ID of a pickup location that matches the pickup, if there is
+// one.
 func (p *Portal) bodyLike(c *call, d *domain.Delivery) (orderBody, error) {
 	b := bodyOf(d)
 	locations, err := p.PickupLocations.List(c.Ctx(), d.Tenant, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 100})
@@ -141,7 +142,7 @@ func (p *Portal) bodyLike(c *call, d *domain.Delivery) (orderBody, error) {
 	return b, err
 }
 
-// bookCall is the create as a program sends it.
+// bookCall returns the booking call as a program sends it.
 func (p *Portal) bookCall(key string, body orderBody) (apiCall, error) {
 	headers := [][2]string{{"Idempotency-Key", key}}
 	return apiCall{Method: "POST", URL: p.options.SandboxBaseURL + "/deliveries", Headers: headers}.withBody(body)
@@ -230,7 +231,7 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 
 const amountLabel = "To collect, with cod"
 
-// bookSample books what the form says, once.
+// bookSample books the form's delivery, once.
 func (p *Portal) bookSample(c *call) error {
 	once, err := domain.ParseID(domain.PrefixDelivery, c.Form.Get("once"))
 	if err != nil {
@@ -247,7 +248,7 @@ func (p *Portal) bookSample(c *call) error {
 	var id domain.ID
 	err = p.charged(c, domain.Sandbox, func(ctx context.Context) (err error) {
 		if err := p.openFor(c, sample.Application); err != nil && !domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
-			return err // without a place for the inbox it is booked all the same
+			return err // a full inbox does not stop the booking
 		}
 		id, err = p.bookOrWait(ctx, c.Actor(), sample)
 		return err
@@ -263,7 +264,7 @@ func (p *Portal) bookSample(c *call) error {
 		return p.sandboxPage(c, pages.StatusOf(err), &pages.Notice{Tone: "warn", Title: "The sample is being booked", Lines: []string{
 			"The same form was sent a moment ago, and its booking goes on. Send it again to see the outcome: it books once."}})
 	case domain.HasCode(err, domain.CodeIdempotencyConflict):
-		c.Form.Del("once") // the form gets another one
+		c.Form.Del("once") // the form gets a new one
 		return p.sandboxPage(c, pages.StatusOf(err), &pages.Notice{Tone: "warn", Title: "Nothing was booked", Lines: []string{
 			"This form has booked a sample already, and you changed it since. Send it again to book another one."}})
 	case c.Wrong(err):
@@ -278,14 +279,14 @@ func (p *Portal) bookSample(c *call) error {
 	return c.Lead("/sandbox?delivery=" + string(id) + "&done=booked")
 }
 
-// How long the second of two equal forms waits for the first one, and how often it looks.
+// How long the second of two equal forms waits for the first one, and how often it checks.
 const (
 	bookingPatience = 3 * time.Second
 	bookingPause    = 100 * time.Millisecond
 )
 
-// bookOrWait books a sample. Where the same form is being booked, it waits for the outcome
-// of that and returns it, or the last IDEMPOTENCY_IN_PROGRESS.
+// bookOrWait books a sample. If the same form is already being booked, it waits and returns that
+// outcome, or the last IDEMPOTENCY_IN_PROGRESS.
 func (p *Portal) bookOrWait(ctx context.Context, by domain.AuditActor, sample deliveries.Sample) (domain.ID, error) {
 	until := time.Now().Add(bookingPatience)
 	for {

@@ -13,25 +13,25 @@ import (
 	"waybill/domain"
 )
 
-// maxSought is how long a text is that is searched for: no name of anything is longer.
+// maxSought limits the search text. No name is longer.
 const maxSought = 256
 
 type searchView struct {
 	Text     string
 	Long     bool
 	Groups   []hitGroup
-	Requests string // the list of requests that has this text as a filter
-	Document string // the page of the documentation where the text is an error code
-	Unread   string // what could not be searched; empty: all was
+	Requests string // the request list with this text as its filter
+	Document string // the documentation of an error code
+	Unread   string // what could not be searched; empty: everything was
 }
 
-// hitGroup are the hits of one kind.
+// hitGroup holds the hits of one kind.
 type hitGroup struct {
 	Title string
 	Hits  []hit
 }
 
-// hit is a record that was found. Href is its page; empty: it has none, and Call gets it.
+// hit is a record that was found. Href links to its page; empty: it has none, and Call gets it.
 type hit struct {
 	ID, Text, Note, Environment string
 	Href                        string
@@ -40,7 +40,7 @@ type hit struct {
 
 const searchPath = "/search"
 
-// search leads to the one thing that a text names, or lists what it may be.
+// search opens the only match of a text, or lists all matches.
 func (p *Portal) search(c *call) error {
 	typed := strings.TrimSpace(c.Query("q"))
 	if len(typed) > maxSought {
@@ -71,10 +71,10 @@ func (p *Portal) search(c *call) error {
 	return p.Show(c, http.StatusOK, "search", "Search", v)
 }
 
-// errorCode is how the code of an error is written.
+// errorCode matches error codes.
 var errorCode = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$`)
 
-// hits are the groups that have any.
+// hits returns the groups that have any hits.
 func (p *Portal) hits(c *call, f *deliveries.FoundOfBusiness) (groups []hitGroup, err error) {
 	names := map[domain.ID]string{}
 	if len(f.Requests)+len(f.Endpoints)+len(f.Sent)+len(f.Keys) > 0 {
@@ -146,12 +146,12 @@ func (p *Portal) hits(c *call, f *deliveries.FoundOfBusiness) (groups []hitGroup
 	return groups, nil
 }
 
-// listed are the texts that are not empty, in a row.
+// listed joins the texts that are not empty.
 func listed(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ", ")
 }
 
-// searchBox is the field in the head of each page.
+// searchBox returns the search field at the top of each page.
 func searchBox(c *call) *pages.Search {
 	box := &pages.Search{Action: searchPath, Label: "Search for an ID, a reference, an external_id or the last four of a key"}
 	if c.FullPath() == box.Action {
@@ -161,7 +161,7 @@ func searchBox(c *call) *pages.Search {
 	return box
 }
 
-// sentPath is the page of what was sent to an endpoint.
+// sentPath returns the page of a webhook that was sent to an endpoint.
 func sentPath(endpoint, sent domain.ID) string {
 	return "/webhooks/" + string(endpoint) + "/sent/" + string(sent)
 }

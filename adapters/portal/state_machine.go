@@ -9,26 +9,26 @@ import (
 	"waybill/domain"
 )
 
-// machineView is the state machine of a sandbox delivery: drawn, and as a list with the
+// machineView holds the state machine of a sandbox delivery, as a drawing and as a list with the
 // same facts.
 type machineView struct {
 	Width, Height int
 	States        []stateView
 	Arrows        []arrowView
-	Label         string // what the drawing says, in words
+	Label         string // describes the drawing
 }
 
-// stateView is a status where it is drawn.
+// stateView is a status with its position in the drawing.
 type stateView struct {
 	Name, X, Y, TextX, TextY string // the corner of its box, and the middle of its text
-	Now, Next, Over          bool   // the delivery is there, may go there, and ends there
+	Now, Next, Over          bool   // the delivery is there, may move there, or ends there
 	To                       []string
 }
 
-// arrowView is a move.
+// arrowView is a transition.
 type arrowView struct {
 	Path string
-	Next bool // it may be made now
+	Next bool // it is possible now
 }
 
 // The size of a box, and of the drawing.
@@ -40,18 +40,18 @@ const (
 	row1, row2, row3, row4    = 32, 102, 172, 242
 	row5                      = 312
 	arrowGap                  = 3 // between an arrow's head and a box
-	twoWay                    = 9 // how far arrows in both directions lie apart
+	twoWay                    = 9 // offset of arrows in both directions
 	overTheTop, cornerOfArrow = 8, 8
 )
 
-// places are the middles of the boxes.
+// places holds the middle of each box.
 var places = map[domain.Status][2]float64{
 	domain.Booked: {middle, row1}, domain.Assigned: {middle, row2}, domain.PickedUp: {middle, row3}, domain.InTransit: {middle, row4},
 	domain.Delivered: {middle, row5}, domain.Outsourced: {right, row2}, domain.Failed: {left, row3}, domain.Cancelled: {left, row1},
 }
 
-// testMoves are the moves that a person or a program can make in the sandbox, by their
-// beginnings.
+// testMoves returns the transitions that people and programs can make in the sandbox, by starting
+// status.
 func testMoves() map[domain.Status][]domain.Status {
 	moves := map[domain.Status][]domain.Status{}
 	for _, t := range domain.Transitions() {
@@ -62,8 +62,8 @@ func testMoves() map[domain.Status][]domain.Status {
 	return moves
 }
 
-// drawMachine draws the states, those that can follow now among them. now is empty where
-// there is no delivery.
+// drawMachine draws all states and marks those that can follow. now is empty if there is no
+// delivery.
 func drawMachine(now domain.Status, next []domain.Status) machineView {
 	v := machineView{Width: machineWidth, Height: machineHeight}
 	moves := testMoves()
@@ -89,7 +89,7 @@ func drawMachine(now domain.Status, next []domain.Status) machineView {
 	return v
 }
 
-// arrow is the path from one box to another one. Of moves in both directions each keeps
+// arrow returns the path from one box to another. If there are moves in both directions, each keeps
 // to its own side.
 func arrow(from, to domain.Status, both bool) string {
 	a, b := places[from], places[to]
@@ -110,7 +110,7 @@ func arrow(from, to domain.Status, both bool) string {
 	return "M" + units(out[0]) + " " + units(out[1]) + "L" + units(in[0]) + " " + units(in[1])
 }
 
-// edge is where a ray from a point in a box leaves it.
+// edge returns the point where a ray from inside a box leaves it.
 func edge(box, from [2]float64, dx, dy float64) [2]float64 {
 	t := math.Inf(1)
 	if dx != 0 {

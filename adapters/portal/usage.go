@@ -15,7 +15,7 @@ import (
 	"waybill/domain"
 )
 
-// sumView is what was called by one key, or of one route.
+// sumView holds the usage of one key or one route.
 type sumView struct {
 	ID, Name, Place string
 	Calls, Errors   int64
@@ -25,13 +25,13 @@ type sumView struct {
 	Href            string // the list of these requests
 }
 
-// nearView is how near a key or the business comes to a limit.
+// nearView shows how near a key comes to its limit.
 type nearView struct {
 	ID, Name, Place string
 	Most            int64 // in the busiest minute
 	At              time.Time
 	Share           string
-	Full            int64 // the share in hundredths, at most 100
+	Full            int64 // the share in percent, at most 100
 	Refused         int64 // with 429
 }
 
@@ -49,7 +49,7 @@ type usageView struct {
 	Keeping                 pages.KeepingView
 }
 
-// usage is what the page and the file are made of.
+// usage returns the data of the page and the file.
 func (p *Portal) usage(c *call) (f figures, sums []domain.Usage, names map[domain.ID]keyName, err error) {
 	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *Portal) usage(c *call) (f figures, sums []domain.Usage, names map[domai
 	return f, sums, names, nil
 }
 
-// answered is the error of a handler whose page was sent.
+// answered returns the error of a handler that already sent a page.
 func (p *Portal) answered(err error) error { return cmp.Or(err, pages.ErrAnswered) }
 
 func (p *Portal) showUsage(c *call) error {
@@ -132,16 +132,16 @@ func (p *Portal) showUsage(c *call) error {
 	return p.Show(c, http.StatusOK, "usage", "Usage", v)
 }
 
-// mostListed is how many routes and keys a page tells of; the file has all.
+// mostListed limits the routes and keys on the page. The file has all of them.
 const mostListed = 25
 
-// mostCalled are those with the most calls, in order.
+// mostCalled returns the entries with the most calls, in order.
 func mostCalled(all []sumView) []sumView {
 	sort.Slice(all, func(i, j int) bool { return moreCalls(all[i].Calls, all[j].Calls, all[i].ID, all[j].ID) })
 	return all[:min(len(all), mostListed)]
 }
 
-// sumOf is a sum of usage.
+// sumOf adds up usage.
 type sumOf struct {
 	calls, errors, replayed int64
 	took                    time.Duration
@@ -176,8 +176,8 @@ func (s *sumOf) view(id, name string) sumView {
 	return sumView{ID: id, Name: name, Calls: s.calls, Errors: s.errors, Share: share(s.errors, s.calls), Mean: s.mean(), Last: s.last}
 }
 
-// near tells how near each key that was used comes to the limit of a key. The limit
-// slides; the busiest minute of the clock is the nearest that usage tells.
+// near returns how near each used key comes to the limit per key. The limit has a sliding window;
+// usage has only clock minutes, so it takes the busiest minute.
 func (p *Portal) near(c *call, f *figures, names map[domain.ID]keyName, sums []domain.Usage) (list []nearView, err error) {
 	busiest, err := p.Requests.BusiestMinutes(c.Ctx(), f.query)
 	if err != nil {
@@ -206,12 +206,12 @@ func (p *Portal) near(c *call, f *figures, names map[domain.ID]keyName, sums []d
 	return list[:min(len(list), mostListed)], nil
 }
 
-// rate is a limit in words.
+// rate formats a limit.
 func rate(l domain.RateLimit) string {
 	return pages.Count(int64(l.Limit)) + " requests in " + inWords(l.Window)
 }
 
-// inWords is a duration of whole minutes or seconds in words.
+// inWords formats a duration of whole minutes or seconds.
 func inWords(d time.Duration) string {
 	switch {
 	case d == time.Minute:
@@ -224,7 +224,7 @@ func inWords(d time.Duration) string {
 	return strconv.Itoa(int(d.Seconds())) + " seconds"
 }
 
-// usageCSV is the page as a file: a line for each step, key, route and result.
+// usageCSV sends the usage as a file, with a line for each step, key, route and result.
 func (p *Portal) usageCSV(c *call) error {
 	f, sums, names, err := p.usage(c)
 	if err != nil {

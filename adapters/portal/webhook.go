@@ -26,7 +26,7 @@ type endpointPage struct {
 	Sent                                  []sentRow
 	Filtered                              bool
 	Older, Newest                         string
-	URL, EventTypes, Description, Overlap pages.Field // of forms about it
+	URL, EventTypes, Description, Overlap pages.Field // for the forms about it
 }
 
 // sentRow is a webhook in a list.
@@ -40,7 +40,7 @@ type sentRow struct {
 
 var sentTones = map[domain.WebhookStatus]string{domain.WebhookSucceeded: "good", domain.WebhookFailed: "bad", domain.WebhookHeld: "over"}
 
-// sentTexts are the statuses of webhooks as people read them.
+// sentTexts maps statuses of webhooks to texts.
 var sentTexts = map[domain.WebhookStatus]string{
 	domain.WebhookPending: "waiting", domain.WebhookSucceeded: "arrived", domain.WebhookFailed: "failed", domain.WebhookHeld: "held",
 }
@@ -51,7 +51,7 @@ func rowOfSent(d domain.WebhookDelivery) sentRow {
 		CreatedAt: d.CreatedAt, NextAt: d.DueAt}
 }
 
-// oneEndpoint is that of the address, with its application.
+// oneEndpoint returns the endpoint in the address, with its application.
 func (p *Portal) oneEndpoint(c *call) (v endpointPage, shown webhooks.Shown, err error) {
 	if shown, err = p.Endpoints.Get(c.Ctx(), c.Business(), domain.ID(c.Param("endpoint"))); err != nil {
 		return v, shown, err
@@ -93,7 +93,7 @@ func (p *Portal) endpointPage(c *call, status int, n *pages.Notice) error {
 	return p.Show(c, status, "webhook", "Webhook endpoint "+shown.Host(), v)
 }
 
-// sentFilter is which webhooks the address asks for, and its form.
+// sentFilter returns the webhook filter in the address, and fills in its form.
 func (p *Portal) sentFilter(c *call, v *endpointPage, shown webhooks.Shown) (f domain.WebhookDeliveryFilter, page domain.PageRequest,
 	err error) {
 	f = domain.WebhookDeliveryFilter{Status: domain.WebhookStatus(c.Query("status")), EventType: domain.EventType(c.Query("event_type")),
@@ -130,7 +130,7 @@ func (p *Portal) sentFilter(c *call, v *endpointPage, shown webhooks.Shown) (f d
 	return f, page, nil
 }
 
-// hookChanged leads to the endpoint, or shows it with what stood in the way.
+// hookChanged returns to the endpoint, or shows it with the reason why nothing changed.
 func (p *Portal) hookChanged(c *call, err error, said string) error {
 	if n := hookRefusal(err); n != nil {
 		c.RetryAfter(err)
@@ -152,7 +152,7 @@ func (p *Portal) resumeEndpoint(c *call) error { return p.setEnabled(c, true, "w
 
 func (p *Portal) askEdit(c *call) error { return p.editPage(c, http.StatusOK) }
 
-// editPage with a conflict says what is stored by now, beside what was typed.
+// editPage shows the form. After a conflict it also lists the values that are stored now.
 func (p *Portal) editPage(c *call, status int) error {
 	v, shown, err := p.oneEndpoint(c)
 	if err != nil {
@@ -184,7 +184,7 @@ func (p *Portal) editEndpoint(c *call) error {
 	return p.hookChanged(c, err, "webhook-saved")
 }
 
-// overlaps are for how long the secret before may sign beside a new one, in seconds.
+// overlaps lists how long the previous secret may also sign after a rotation, in seconds.
 var overlaps = []pages.Option{
 	{Value: "86400", Text: "For a day", Chosen: true}, {Value: "3600", Text: "For an hour"}, {Value: "604800", Text: "For a week"},
 	{Value: "0", Text: "Not at all: it is known to others"},
@@ -262,10 +262,10 @@ func (p *Portal) deleteEndpoint(c *call) error {
 		"&done=webhook-deleted")
 }
 
-// sentView is one webhook.
+// sentView holds the page of one webhook.
 type sentView struct {
 	Application string // its ID
-	Bench       bool   // the signature can be checked: not by staff
+	Bench       bool   // the reader may check the signature; staff may not
 	Notice      *pages.Notice
 	Endpoint    endpointView
 	Row         sentRow
@@ -284,7 +284,7 @@ type attemptRow struct {
 	Next                            *time.Time
 }
 
-// triggerTexts are why an attempt was made.
+// triggerTexts says why an attempt was made.
 var triggerTexts = map[domain.WebhookTrigger]string{
 	domain.TriggerSchedule: "by schedule", domain.TriggerProbe: "to see whether it answers again", domain.TriggerManual: "by hand",
 	domain.TriggerRecover: "by a recovery", domain.TriggerTest: "test",
@@ -325,7 +325,7 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 	if !namesRecipients(c) {
 		v.Body.Text = "Your role does not include whom deliveries are for, which is told here."
 		for i := range v.Attempts {
-			v.Attempts[i].Excerpt = "" // programs answer with what they were sent
+			v.Attempts[i].Excerpt = "" // programs may return what they were sent
 		}
 	}
 	return p.Show(c, status, "webhook_sent", "Webhook "+v.Row.EventType, v)

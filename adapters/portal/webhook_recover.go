@@ -9,7 +9,7 @@ import (
 	"waybill/domain"
 )
 
-// recovery is of the endpoint of the address.
+// recovery returns the data of a recovery of the endpoint in the address.
 func (p *Portal) recovery(c *call) (pages.Recovery, error) {
 	page, shown, err := p.oneEndpoint(c)
 	return pages.Recovery{Endpoints: p.Endpoints, Endpoint: shown.WebhookEndpoint, Href: page.Endpoint.Href, List: "/webhooks",
@@ -24,7 +24,7 @@ func (p *Portal) askRecover(c *call) error {
 	return p.RecoverPage(c, r, http.StatusOK, c.Told())
 }
 
-// recoverWebhooks sends the number that the form was shown, or nothing.
+// recoverWebhooks resends as many webhooks as the form showed, or nothing.
 func (p *Portal) recoverWebhooks(c *call) error {
 	r, err := p.recovery(c)
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 //go:embed samples
 var samples embed.FS
 
-// languages are those of the samples, by their files.
+// languages lists the languages and files of the samples.
 var languages = []struct{ name, file string }{
 	{"PHP", "receive.php"}, {"Python", "receive.py"}, {"Node", "receive.mjs"}, {"Go", "receive.go.txt"},
 }
 
-// sectionMark begins a part of a sample: which step it is for.
+// sectionMark matches the line that begins a part of a sample and names its step.
 var sectionMark = regexp.MustCompile(`(?m)^[ \t]*(?://|#) (headers|timestamp|body|secret|end)\b.*\n`)
 
-// mend is how a step is done in a language.
+// mend returns the sample code of a step in a language.
 func mend(s webhooks.SignatureStep, file string) string {
 	text, err := samples.ReadFile("samples/" + file)
 	if err != nil {
-		panic(err) // it is a part of the program
+		panic(err) // the file is embedded
 	}
 	marks := sectionMark.FindAllSubmatchIndex(text, -1)
 	for i, m := range marks[:len(marks)-1] {
@@ -38,7 +38,7 @@ func mend(s webhooks.SignatureStep, file string) string {
 	panic("no sample of " + file + " is about " + string(s))
 }
 
-// outdented takes off what all lines begin with.
+// outdented removes the common indentation.
 func outdented(text string) string {
 	text = strings.TrimRight(text, "\n")
 	blank := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
@@ -56,9 +56,9 @@ type benchView struct {
 type benchVerdict struct {
 	Verified bool
 	Steps    []benchStep
-	Problem  string // of the secret that was pasted
+	Problem  string // of the pasted secret
 	Mends    []benchMend
-	About    string // the step that the mends are for
+	About    string // the step of the samples
 }
 
 type benchStep struct{ Name, Outcome, Tone, Text string }
@@ -76,7 +76,7 @@ var (
 
 func (p *Portal) showBench(c *call) error { return p.benchPage(c, http.StatusOK, nil) }
 
-// benchPage keeps what was typed but for the secret.
+// benchPage shows the page with the typed values, except the secret.
 func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 	t, application, environment, err := p.chosenTenant(c)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 	}
 	v := benchView{Notice: c.WelcomeBack(), Application: application, Environment: environment, Verdict: verdict,
 		Headers: c.Form.Get("headers"), Body: c.Form.Get("body"), HeadersError: c.Faults["headers"], BodyError: c.Faults["body"]}
-	var at string // when it came, where that is known
+	var at string // when it arrived, if known
 	v.Endpoint = pages.Field{Name: "endpoint", Label: "Endpoint", Hint: "Its secret is tried, and never shown.", Value: c.Query("endpoint"),
 		Options: []pages.Option{{Text: "None: I paste the secret"}}}
 	if t.ApplicationID != "" && c.May(domain.ActManageWebhooks) {
@@ -114,16 +114,16 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 	return p.Show(c, status, "webhook_verify", "Check a signature", v)
 }
 
-// inboxEndpoint stands for the inbox where an endpoint is chosen.
+// inboxEndpoint stands for the inbox in the list of endpoints.
 const inboxEndpoint = "inbox"
 
-// benchOf is the page that checks the webhooks of an application in the sandbox.
+// benchOf returns the page that checks webhooks of an application in the sandbox.
 func benchOf(t domain.Tenant) string {
 	return "/webhooks/verify?environment=sandbox&application=" + string(t.ApplicationID)
 }
 
-// fromInbox fills in the webhook of the inbox that the address names, and answers when it
-// was made. What the inbox no longer has is left out.
+// fromInbox fills in the inbox webhook that the address names, and returns when it was created. A
+// webhook that the inbox no longer has gets a notice.
 func (p *Portal) fromInbox(c *call, t domain.Tenant, v *benchView) (at string, err error) {
 	asked := c.Query("received")
 	if asked == "" || c.Form.Get("headers") != "" {
@@ -146,7 +146,7 @@ func (p *Portal) fromInbox(c *call, t domain.Tenant, v *benchView) (at string, e
 	return "", nil
 }
 
-// maxPastedBody is more than a webhook has.
+// maxPastedBody exceeds the size of any webhook.
 const maxPastedBody = 48 << 10
 
 func (p *Portal) examineWebhook(c *call) error {

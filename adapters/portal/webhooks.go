@@ -15,12 +15,12 @@ import (
 	"waybill/domain"
 )
 
-// health is how an endpoint does, in words.
+// health describes the state of an endpoint.
 type health struct {
 	Tag, Tone string
-	Since     *time.Time // it fails
-	Off       *time.Time // it is disabled from then on, unless it answers; nil: no time soon
-	Why       string     // it gets nothing
+	Since     *time.Time // start of the failures
+	Off       *time.Time // disabled then, unless it responds; nil: not soon
+	Why       string     // why it gets nothing
 	Waiting   string     // such as "14 waiting"; empty: none
 	Next      string     // such as "next try in 4 min"; empty: none
 	Rate      string
@@ -29,7 +29,7 @@ type health struct {
 	LastAt    time.Time
 }
 
-// disabledTexts are why an endpoint gets nothing.
+// disabledTexts says why an endpoint gets nothing.
 var disabledTexts = map[domain.DisabledReason]string{
 	domain.DisabledByCaller: "nothing is sent until it is resumed", domain.DisabledGone: "it answered 410 Gone",
 	domain.DisabledFailing: "it failed for days",
@@ -50,7 +50,7 @@ func healthOf(s webhooks.Shown, now time.Time) health {
 		}
 	case sum.Tried == 0:
 		h.Tag, h.Tone = "new", ""
-	case sum.Arrived == 0: // since its URL was changed, or it was resumed, nothing was tried
+	case sum.Arrived == 0: // no attempt since its URL changed or it was resumed
 		h.Tag, h.Tone = "nothing arrived yet", ""
 	}
 	if sum.Waiting > 0 {
@@ -70,7 +70,7 @@ func healthOf(s webhooks.Shown, now time.Time) health {
 	return h
 }
 
-// answered is how an attempt ended.
+// answered describes the result of an attempt.
 func answered(r domain.WebhookResult) string {
 	if r.StatusCode != 0 {
 		return "answered " + strconv.Itoa(r.StatusCode)
@@ -84,7 +84,7 @@ type endpointView struct {
 	Enabled                                       bool
 	Health                                        health
 	CreatedAt, UpdatedAt                          time.Time
-	OldUntil                                      *time.Time // the secret before the last rotation signs until then, too; nil: there is none
+	OldUntil                                      *time.Time // the previous secret also signs until then; nil: there is none
 	Version                                       string
 }
 
@@ -107,15 +107,15 @@ type endpointsView struct {
 	ApplicationID, EnvironmentName string
 	Endpoints                      []endpointView
 	May                            bool
-	Bench                          bool   // a signature can be checked: not by staff
-	Once                           string // the ID of the endpoint that the form will make
+	Bench                          bool   // the reader may check a signature; staff may not
+	Once                           string // ID of the endpoint that the form will create
 	URL, EventTypes, Description   pages.Field
 	Full                           bool
 	DocsURL                        string
 }
 
-// chosenTenant is whose endpoints a page is about, as its form or its address says: those in
-// the sandbox, or of live for the staff, of the application that booked there last, where neither says anything.
+// chosenTenant returns whose endpoints a page shows, from its form or its address. The default is
+// the application that booked last in the sandbox, or in live for staff.
 func (p *Portal) chosenTenant(c *call) (t domain.Tenant, application, environment pages.Field, err error) {
 	asked := func(name string) string { return cmp.Or(c.Form.Get(name), c.Query(name)) }
 	application = pages.Field{ID: "application", Name: "application", Label: "Application"}
@@ -177,14 +177,14 @@ func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
 	return p.Show(c, status, "webhooks", "Webhooks", v)
 }
 
-// eventTexts say when an event happens, or what a pattern stands for.
+// eventTexts says when an event happens, or what a pattern matches.
 var eventTexts = map[string]string{
 	domain.AllEvents: "every event, those of later versions included", domain.DeliveryEvents: "all that happens to deliveries",
 	string(domain.EventEndpointTest):     "sent by the button for tests, whatever is chosen here",
 	string(domain.EventEndpointDisabled): "another endpoint was switched off",
 }
 
-// endpointFields are the fields of a form about an endpoint.
+// endpointFields returns the form fields of an endpoint.
 func endpointFields(c *call, e domain.WebhookEndpoint) (address, types, description pages.Field) {
 	address = c.Field(pages.Field{Name: "url", Label: "URL", Type: "url", Value: e.URL, Required: true, MaxLength: domain.MaxWebhookURL,
 		Autocomplete: "off", Hint: "Where your program takes webhooks. Live ones go over https."})
@@ -203,7 +203,7 @@ func endpointFields(c *call, e domain.WebhookEndpoint) (address, types, descript
 	return address, c.Field(types), description
 }
 
-// endpointForm is what the form asks for.
+// endpointForm parses and checks the form.
 func endpointForm(c *call) (f webhooks.Form, err error) {
 	f = webhooks.Form{URL: strings.TrimSpace(c.Form.Get("url")), EventTypes: c.Form["event_types"],
 		Description: strings.TrimSpace(c.Form.Get("description")), Enabled: true}
@@ -262,7 +262,7 @@ type newSecretView struct {
 	DocsURL  string
 }
 
-// showSecret is the one answer that has the secret.
+// showSecret sends the only response with the secret.
 func (p *Portal) showSecret(c *call, s webhooks.Secret, rotated bool) error {
 	title := map[bool]string{false: "The new endpoint", true: "The new secret"}[rotated]
 	return p.Show(c, http.StatusOK, "webhook_secret", title, newSecretView{
@@ -273,8 +273,8 @@ func (p *Portal) showSecret(c *call, s webhooks.Secret, rotated bool) error {
 	})
 }
 
-// endpointWarnings are of endpoints of the business, in whichever application, that will be
-// switched off, or were because of their answers.
+// endpointWarnings returns notices about endpoints of the business, in any application, that will
+// be disabled or were because of their responses.
 func (p *Portal) endpointWarnings(c *call) (warnings []pages.Notice, err error) {
 	ill, err := p.Endpoints.Unhealthy(c.Ctx(), c.Business())
 	for _, e := range ill {
@@ -294,14 +294,14 @@ func (p *Portal) endpointWarnings(c *call) (warnings []pages.Notice, err error) 
 
 func inUTC(t time.Time) string { return t.UTC().Format("2 January, 15:04 UTC") }
 
-// hookTexts are what a person is told of refusals that the API words for programs.
+// hookTexts maps error codes to texts for people. The API's own messages are for programs.
 var hookTexts = map[string]string{
 	domain.CodeWebhookEndpointDisabled: "Nothing is sent to this endpoint at the moment. Resume it first.",
 	domain.CodeRecoveryRunning: "A recovery runs: some of its webhooks have not been tried yet. Wait for them, then send this again. " +
 		"While the endpoint fails they wait for its next try.",
 }
 
-// hookRefusal is what stood in the way, where that is no failure; nil otherwise.
+// hookRefusal returns a notice if the error is a refusal, not a failure; nil otherwise.
 func hookRefusal(err error) *pages.Notice {
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Kind != domain.KindConflict && e.Kind != domain.KindLimited && e.Kind != domain.KindInvalid {
@@ -310,7 +310,7 @@ func hookRefusal(err error) *pages.Notice {
 	return &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{cmp.Or(hookTexts[e.Code], e.Message)}}
 }
 
-// filled is a path with parameters, those without a value left out.
+// filled returns a path with the parameters that have a value.
 func filled(path string, values url.Values) string {
 	for name, v := range values {
 		if len(v) == 0 || v[0] == "" {

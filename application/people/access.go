@@ -16,27 +16,27 @@ type Access struct {
 	ids       ports.Identifiers
 }
 
-// NewAccess makes the use cases of signing in.
+// NewAccess returns the use cases of signing in.
 func NewAccess(s ports.Storage, p ports.Passwords, l ports.RateLimiter, c ports.Clock, ids ports.Identifiers) *Access {
 	return &Access{storage: s, log: audit.New(s, c, ids), passwords: p, limiter: l, clock: c, ids: ids}
 }
 
-// Browser is what signing in looks at of a request.
+// Browser holds what signing in reads from a request.
 type Browser struct {
 	Address   string // of the client, as domain.ClientAddress makes it
 	Device    string // the browser as it calls itself
-	Mark      string // the secret by which a browser that was here is known again; empty: it has none
+	Mark      string // a secret that identifies a browser which signed in before; empty: it has none
 	Foreign   bool   // a page of another site made the browser send the request
 	RequestID string
 }
 
-// Entered is a new session at the only moment its secret is known.
+// Entered holds a new session. Only now is its secret known.
 type Entered struct {
 	domain.Principal
 	Secret string
-	Mark   string // for the browser to keep; empty: it has one
-	// CredentialsEnded: the person proved the email address of an account that another one
-	// may have opened, and the password, the passkeys and all other sessions ended with that.
+	Mark   string // for the browser to store; empty: it has one
+	// CredentialsEnded reports that the person proved the email address of an account that another
+	// person may have opened. So the password, the passkeys and all other sessions ended.
 	CredentialsEnded bool
 }
 

@@ -11,32 +11,29 @@ import (
 	"waybill/ports"
 )
 
-// Company lets staff in at the company's own identity provider, which is in charge of
-// their roles: each sign-in gives the role that the rules make of it, and none where they
-// make none.
+// Company signs staff in at the company's own identity provider, which controls their roles. Each
+// sign-in sets the role that the rules derive from it, or none.
 //
-// An account there is known by issuer and subject. Its e-mail address counts once, at the
-// first sign-in: it makes a new person, or takes over an account whose address nobody has
-// proved, by whomever that was invited or opened. What was set there before ends. A person
-// who has proved the address is not taken over. They connect the account themselves, in a
-// session that they came to in another way.
+// Issuer and subject identify an account there. Its email address counts once, at the first
+// sign-in. It makes a new person, or takes over an account whose address nobody has proved, no
+// matter who opened it. What was set there before ends. A proved address is not taken over. Its
+// person connects the account in a session opened in another way.
 //
-// An account to which the rules give no role any more takes its person from the staff, as
-// soon as it is used: neither password nor passkey lets them in after that. They, and a
-// person who was removed by hand, come back by the next sign-in to which the rules give a
-// role. To keep one out for good the group has to go at the provider, or the
-// account is disabled here. The last admin stays one, whatever the rules say, so that a
-// mistake in them does not close the console for good.
+// When an account to which the rules give no role is used, its person leaves the staff. Neither
+// password nor passkey signs them in after that. They, and a person who was removed by hand, come
+// back with the next sign-in to which the rules give a role. To keep one out for good, remove the
+// group at the provider or disable the account here. The last admin stays admin, whatever the rules
+// say, so that a mistake in them does not lock everybody out of the console.
 type Company struct {
 	access   *Access
 	provider ports.IdentityProvider // nil: there is none
 	rules    domain.RoleRules
 }
 
-// departuresPerAddress bounds the rows that an anonymous caller can make.
+// departuresPerAddress limits the rows that an anonymous caller can make.
 var departuresPerAddress = domain.RateLimit{Limit: 300, Window: 15 * time.Minute}
 
-// NewCompany makes the use cases of an identity provider, or of none.
+// NewCompany returns the use cases of an identity provider, or of none.
 func NewCompany(a *Access, p ports.IdentityProvider, r domain.RoleRules) *Company {
 	return &Company{access: a, provider: p, rules: r}
 }
@@ -44,26 +41,26 @@ func NewCompany(a *Access, p ports.IdentityProvider, r domain.RoleRules) *Compan
 // Offered reports whether there is an identity provider.
 func (c *Company) Offered() bool { return c.provider != nil }
 
-// Departure is how a browser leaves for the identity provider.
+// Departure tells a browser how to go to the identity provider.
 type Departure struct {
 	Address string
-	Secret  string // for the browser to keep until it is back, and for it alone
+	Secret  string // only for this browser, to store until it is back
 }
 
-// Answer is what a browser brings back.
+// Answer holds what a browser brings back.
 type Answer struct {
 	Secret          string // of the departure
 	State, Code     string
-	Fault, FaultWhy string // of the provider in place of a code
+	Fault, FaultWhy string // of the provider instead of a code
 }
 
-// Returned is a browser that was let in.
+// Returned describes a browser that came back and was accepted.
 type Returned struct {
 	Purpose domain.CeremonyPurpose
 	Entered Entered // of a sign-in
 }
 
-// BeginSignIn sends a browser away to sign in.
+// BeginSignIn sends a browser to the provider to sign in.
 func (c *Company) BeginSignIn(ctx context.Context, b Browser) (Departure, error) {
 	allowance, err := c.access.limiter.Take(ctx, ports.Bucket{Scope: "company_sign_in", Name: b.Address, Limit: departuresPerAddress})
 	if err != nil {
@@ -72,13 +69,13 @@ func (c *Company) BeginSignIn(ctx context.Context, b Browser) (Departure, error)
 	if !allowance.Admitted {
 		return Departure{}, tooManySignIns(allowance)
 	}
-	// With a bound providers tell when the person proved who they are. Within one as
-	// long as a session, a person who is signed in there is not asked again.
+	// With a maximum age, providers report when the person proved who they are. One as long as a
+	// session does not make them ask a person who is signed in there again.
 	return c.begin(ctx, domain.CeremonyOIDCSignIn, "", domain.SessionLifetime)
 }
 
-// BeginConfirm sends a browser away to make its session fresh. The person is asked for
-// what proves who they are, however short ago that was.
+// BeginConfirm sends a browser to the provider to make its session fresh. The provider asks the
+// person to prove who they are again, however recent the last sign-in was.
 func (c *Company) BeginConfirm(ctx context.Context, p domain.Principal) (Departure, error) {
 	if err := p.OwnSignIn(); err != nil {
 		return Departure{}, err
@@ -86,8 +83,8 @@ func (c *Company) BeginConfirm(ctx context.Context, p domain.Principal) (Departu
 	return c.begin(ctx, domain.CeremonyOIDCConfirm, p.Session.ID, 0)
 }
 
-// BeginConnect sends a browser away to connect an account there with the person. It takes
-// a fresh sign-in.
+// BeginConnect sends a browser to the provider to connect an account there with the person. It
+// requires a fresh sign-in.
 func (c *Company) BeginConnect(ctx context.Context, p domain.Principal) (Departure, error) {
 	if err := p.Allows(domain.ActOwnAccount, c.access.clock.Now()); err != nil {
 		return Departure{}, err
@@ -95,7 +92,7 @@ func (c *Company) BeginConnect(ctx context.Context, p domain.Principal) (Departu
 	return c.begin(ctx, domain.CeremonyOIDCConnect, p.Session.ID, 0)
 }
 
-// Connected are the accounts at the provider that let the person in.
+// Connected lists the accounts at the provider that sign the person in.
 func (c *Company) Connected(ctx context.Context, p domain.Principal) ([]domain.ConnectedIdentity, error) {
 	return c.access.storage.Read().Identities.OfPerson(ctx, p.Person.ID)
 }
@@ -117,8 +114,8 @@ func (c *Company) begin(ctx context.Context, purpose domain.CeremonyPurpose, ses
 	return Departure{Address: address, Secret: secret}, err
 }
 
-// request is the same for both calls of a sign-in. All but its state follows from the
-// secret that the browser alone has, so that nothing here lets in who reads the table.
+// request returns the same for both calls of a sign-in. All but its state is derived from the
+// secret that only the browser has, so that reading the table is not enough to sign in.
 func request(id domain.ID, secret string, maxAge time.Duration) ports.IdentityRequest {
 	derive := func(what string) string {
 		return domain.MakeBearerSecret(domain.BearerDigest(what + " " + string(id) + " " + secret))
@@ -136,8 +133,8 @@ func unavailable(err error) error {
 	return err
 }
 
-// Return lets in a browser that came back; p is the person of its session, or zero. It
-// works once, in the browser that was sent away.
+// Return accepts a browser that came back. p is the person of its session, or zero. It works once,
+// in the browser that was sent away.
 func (c *Company) Return(ctx context.Context, b Browser, p domain.Principal, a Answer) (back Returned, err error) {
 	if c.provider == nil {
 		return back, domain.ErrNotFound
@@ -173,7 +170,7 @@ func (c *Company) Return(ctx context.Context, b Browser, p domain.Principal, a A
 	return back, err
 }
 
-// taken spends the departure before its answer is looked at.
+// taken uses the departure up before its answer is checked.
 func (c *Company) taken(ctx context.Context, session domain.ID, a Answer) (away domain.Ceremony, err error) {
 	err = c.access.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		away, err = tx.Ceremonies.Take(ctx, domain.ID(a.State))
@@ -186,7 +183,7 @@ func (c *Company) taken(ctx context.Context, session domain.ID, a Answer) (away 
 		return away, err
 	}
 	if away.Purpose == domain.CeremonyOIDCSignIn {
-		session = "" // a browser with a session may sign in anew
+		session = "" // a browser with a session may sign in again
 	}
 	ours := strings.HasPrefix(string(away.Purpose), "oidc_") && away.Challenge == domain.BearerDigest(a.Secret)
 	if !ours || !away.Open(away.Purpose, session, c.access.clock.Now()) {
@@ -195,7 +192,7 @@ func (c *Company) taken(ctx context.Context, session domain.ID, a Answer) (away 
 	return away, nil
 }
 
-// faultWords says what a provider answered in place of a code.
+// faultWords explains what a provider answered instead of a code.
 func faultWords(a Answer) string {
 	const other = " Sign in another way, or ask an admin."
 	switch a.Fault {
@@ -216,8 +213,8 @@ func because(why string) string {
 	return fmt.Sprintf(" and says %q", why)
 }
 
-// confirm makes a session fresh. Whether the person was asked again is for the provider's
-// word about the time to tell, and not for ours that we wished it.
+// confirm makes a session fresh. The time that the provider reports shows whether the person was
+// asked again. That we requested it proves nothing.
 func (c *Company) confirm(ctx context.Context, b Browser, p domain.Principal, away domain.Ceremony, i domain.Identity) error {
 	switch connected, err := c.access.storage.Read().Identities.Find(ctx, i.Issuer, i.Subject); {
 	case err != nil && !errors.Is(err, domain.ErrNotFound):
@@ -242,10 +239,10 @@ func (c *Company) confirm(ctx context.Context, b Browser, p domain.Principal, aw
 	})
 }
 
-// askedAgain answers nil where the person proved who they are since the browser was sent away:
-// a browser may be signed in there as somebody else.
+// askedAgain returns nil if the person proved who they are after the browser was sent away. The
+// browser may be signed in there as somebody else.
 func (c *Company) askedAgain(away domain.Ceremony, i domain.Identity) error {
-	const clocks = time.Minute // by which two clocks may differ
+	const clocks = time.Minute // the difference allowed between two clocks
 	switch {
 	case i.AuthenticatedAt.IsZero():
 		return domain.IdentityRefused("The identity provider does not tell when you proved who you are, so that this is no recent sign-in. "+
@@ -259,8 +256,8 @@ func (c *Company) askedAgain(away domain.Ceremony, i domain.Identity) error {
 	return nil
 }
 
-// connect keeps that an account there lets in the person of a session. It takes a sign-in
-// there that is as recent as that of confirm.
+// connect stores that an account there signs in the person of a session. It requires a sign-in
+// there that is as recent as for confirm.
 func (c *Company) connect(ctx context.Context, b Browser, p domain.Principal, away domain.Ceremony, i domain.Identity) error {
 	if err := c.askedAgain(away, i); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"waybill/ports"
 )
 
-// signIn lets in the person of an account there, and makes one at its first sign-in.
+// signIn signs in the person of an account there, and creates one at its first sign-in.
 func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (entered Entered, err error) {
 	email, err := domain.ParseEmail(i.Email)
 	if err != nil || !i.EmailVerified {
@@ -18,7 +18,7 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 			"Ask those who look after it.", err)
 	}
 	i.Email = string(email)
-	if i.GroupsLeftOut && c.rules.ByGroup() { // which is no word about the role of the person
+	if i.GroupsLeftOut && c.rules.ByGroup() { // so the role of the person is unknown
 		return entered, domain.IdentityRefused("Your account is in more groups than the identity provider names, so that it cannot be told "+
 			"which role you have here. Ask those who look after it to send only the groups that this console needs.", nil)
 	}
@@ -75,8 +75,8 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 	return entered, refusedTo(person.ID, err)
 }
 
-// reopen makes invitations to businesses again of those that were accepted in an account that is
-// taken over: another one may have accepted, and would see the person's own name there.
+// reopen turns accepted memberships of businesses into invitations again, in an account that is
+// taken over. Somebody else may have accepted them, and would see the person's own name there.
 func (c *Company) reopen(ctx context.Context, tx ports.Stores, p domain.Person) error {
 	if p.EmailProven {
 		return nil
@@ -97,7 +97,7 @@ func (c *Company) reopen(ctx context.Context, tx ports.Stores, p domain.Person) 
 	return nil
 }
 
-// nameOf is the name that the provider gives, or else the part of the address before the @.
+// nameOf returns the name that the provider gives, or else the part of the address before the @.
 func nameOf(i domain.Identity) string {
 	name, err := properName(i.Name)
 	if err != nil {
@@ -106,8 +106,8 @@ func nameOf(i domain.Identity) string {
 	return name
 }
 
-// find is the person of an account there; known tells that they are connected. One who is
-// not is new, or has the email address.
+// find returns the person of an account there. known reports that they are connected. Otherwise the
+// person is new, or has the email address.
 func (c *Company) find(ctx context.Context, i domain.Identity) (person domain.Person, known bool, err error) {
 	stores := c.access.storage.Read()
 	connected, err := stores.Identities.Find(ctx, i.Issuer, i.Subject)
@@ -135,7 +135,7 @@ func (c *Company) member(ctx context.Context, tx ports.Stores, p domain.Person, 
 		return domain.Member{}, err
 	}
 	if stored.ID != p.ID {
-		return domain.Member{}, notTakenOver(p.Email) // added meanwhile
+		return domain.Member{}, notTakenOver(p.Email) // added in the meantime
 	}
 	if p, err = tx.Persons.Lock(ctx, p.ID); err != nil {
 		return domain.Member{}, err
@@ -147,7 +147,7 @@ func (c *Company) member(ctx context.Context, tx ports.Stores, p domain.Person, 
 	if err != nil {
 		return domain.Member{}, err
 	}
-	// An account that nobody has come to by the address stands in nobody's way.
+	// An account whose email address nobody has proved blocks nobody.
 	if !known && !created && p.EmailProven {
 		return domain.Member{}, notTakenOver(p.Email)
 	}
@@ -167,8 +167,8 @@ func notTakenOver(email domain.Email) error {
 		"identity provider. Sign in by password, passkey or link, and connect it under Account. An admin can give you a link.", nil)
 }
 
-// refresh gives a member of the staff the role of this sign-in; no member, no change. The
-// last admin stays one.
+// refresh gives a member of the staff the role of this sign-in. Without a member it changes
+// nothing. The last admin stays admin.
 func (c *Company) refresh(ctx context.Context, by domain.AuditActor, role domain.Role) error {
 	return c.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		_, staff, err := lockWithMembers(ctx, tx, "", by.ID)
@@ -189,9 +189,9 @@ func (c *Company) refresh(ctx context.Context, by domain.AuditActor, role domain
 	})
 }
 
-// refuse answers an account that no rule gives a role. A person who is connected with it
-// leaves the staff: the provider has just said that they have no place there, and a
-// password, a passkey or a link is no way around that.
+// refuse returns the error for an account to which no rule gives a role. A person who is connected
+// with it leaves the staff: the provider has just said that they have no role there. A password, a
+// passkey or a link must not bypass that.
 func (c *Company) refuse(ctx context.Context, b Browser, i domain.Identity) error {
 	refused := domain.IdentityRefused("The account "+i.Email+" is in no group, and its address in no domain, that has a role here. "+
 		"Ask an admin which group you should be in.", nil)
@@ -216,8 +216,8 @@ func (c *Company) refuse(ctx context.Context, b Browser, i domain.Identity) erro
 	return refusedTo(person.ID, refused)
 }
 
-// leave takes a person from the staff, with what is open at the console. One who belongs
-// to no customer loses password and passkeys too. The last admin stays.
+// leave removes a person from the staff, with their links and sessions at the console. A person who
+// belongs to no customer loses password and passkeys too. The last admin stays.
 func (c *Company) leave(ctx context.Context, tx ports.Stores, id domain.ID) (none domain.AuditRecord, err error) {
 	person, staff, err := lockWithMembers(ctx, tx, "", id)
 	if err != nil || domain.LosesLastOwner(staff, id, "") {

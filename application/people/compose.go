@@ -12,14 +12,13 @@ import (
 	"waybill/ports"
 )
 
-// errNoRecipient means that there is no one to tell it to: no such person, or one who left.
+// errNoRecipient means that a mail has no recipient: no such person, or one who left.
 var errNoRecipient = errors.New("there is no one to tell it to")
 
-// errInvited means that an invitation, which is a mail of its own, takes the place of a link for
-// signing in.
+// errInvited means that an invitation, a separate mail, is sent instead of a sign-in link.
 var errInvited = errors.New("an invitation is sent instead")
 
-// compose reads the recipient and the facts of the mail as they are now.
+// compose reads the recipient and the current facts of the mail.
 func (s *MailSender) compose(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
 	switch {
 	case m.Kind == domain.MailInvitation || m.Kind == domain.MailSignInLink:
@@ -42,8 +41,8 @@ func (s *MailSender) compose(ctx context.Context, m domain.Mail) (l ports.Letter
 	return l, nil
 }
 
-// aboutAccount returns the letter to a person about what lets them in. They get it also where
-// they have left the business of the session meanwhile: the account is theirs.
+// aboutAccount returns the letter to a person about their credentials. They also get it after
+// leaving the business of the session: the account is theirs.
 func (s *MailSender) aboutAccount(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
 	person, err := s.storage.Read().Persons.Get(ctx, m.PersonID)
 	if err != nil {
@@ -58,7 +57,7 @@ func (s *MailSender) aboutAccount(ctx context.Context, m domain.Mail) (l ports.L
 	return l, err
 }
 
-// aboutMember is the letter to a member of a business.
+// aboutMember returns the letter to a member of a business.
 func (s *MailSender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
 	member, err := s.storage.Read().Memberships.Member(ctx, m.BusinessID, m.PersonID)
 	if err != nil {
@@ -94,15 +93,15 @@ func (s *MailSender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Le
 	return l, err
 }
 
-// keysListed is how many changes of keys a summary lists, and changesRead how many are read at
-// a time to find those.
+// keysListed limits the key changes that a summary lists, and changesRead how many are read at a
+// time to find them.
 const (
 	keysListed  = 50
 	changesRead = 500
 )
 
-// addChanges adds what was changed about keys within the hour of a summary, live ones first.
-// Those that were told in a mail of their own are among them.
+// addChanges adds the changes of keys within the hour of a summary, live ones first. It includes
+// those that were sent in a mail of their own.
 func (s *MailSender) addChanges(ctx context.Context, l *ports.Letter, m domain.Mail) error {
 	l.Page, l.Since = s.page(m.BusinessID, "/apps"), factTime(m, domain.FactSince)
 	apps := map[domain.ID]string{}
@@ -137,8 +136,8 @@ func (s *MailSender) addChanges(ctx context.Context, l *ports.Letter, m domain.M
 	return nil
 }
 
-// changes are entries of the audit log about keys: those of live first, of which none is left
-// out for later ones of the sandbox, and at most one more than is listed.
+// changes returns entries of the audit log about keys, at most one more than is listed. Those of
+// live come first: none is left out for later ones of the sandbox.
 func (s *MailSender) changes(ctx context.Context, business domain.ID, f domain.AuditFilter) ([]domain.AuditEntry, error) {
 	var live, sandbox []domain.AuditEntry
 	for p, more := (domain.PageRequest{Limit: changesRead}), true; more; {
@@ -163,7 +162,7 @@ func (s *MailSender) changes(ctx context.Context, business domain.ID, f domain.A
 	return all[:min(len(all), keysListed+1)], nil
 }
 
-// factTime is a time among the facts of a mail; nil: there is none.
+// factTime returns a time among the facts of a mail, or nil.
 func factTime(m domain.Mail, fact string) *time.Time {
 	at, err := time.Parse(time.RFC3339, m.Facts[fact])
 	if err != nil {
@@ -172,7 +171,7 @@ func factTime(m domain.Mail, fact string) *time.Time {
 	return &at
 }
 
-// stillFails answers errNoRecipient where an endpoint is not about to be disabled any more.
+// stillFails returns errNoRecipient for an endpoint that is no longer about to be disabled.
 func (s *MailSender) stillFails(ctx context.Context, m domain.Mail) error {
 	e, err := s.storage.Read().Webhooks.EndpointOf(ctx, m.BusinessID, m.About)
 	if errors.Is(err, domain.ErrNotFound) {
@@ -190,7 +189,7 @@ func (s *MailSender) addKey(ctx context.Context, l *ports.Letter, m domain.Mail)
 		return err
 	}
 	if m.Kind == domain.MailKeyExpires && (key.RevokedAt != nil || key.ExpiresAt == nil) {
-		return errNoRecipient // it is no news any more
+		return errNoRecipient // the mail is out of date
 	}
 	app, err := s.storage.Read().Tenancy.Application(ctx, key.ApplicationID)
 	if err != nil {
@@ -208,10 +207,10 @@ func (s *MailSender) addKey(ctx context.Context, l *ports.Letter, m domain.Mail)
 	return nil
 }
 
-// withLink makes a link and the letter that carries it. A person who has not accepted
-// an invitation gets that again, as a mail of its own within the budget of the business, when a
-// link was asked for at the page for signing in: errInvited. A link that was asked for at the
-// page of the invitation accepts it.
+// withLink makes a link and the letter that carries it. A link requested on the invitation page
+// accepts the invitation. If one is requested on the sign-in page by a person who has not accepted
+// an invitation, the invitation is sent again: errInvited. It is a separate mail within the budget
+// of the business.
 func (s *MailSender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
 	person := m.PersonID
 	if m.Email != "" {
@@ -238,7 +237,7 @@ func (s *MailSender) withLink(ctx context.Context, m domain.Mail) (l ports.Lette
 		}
 		now := s.clock.Now()
 		if invited = m.Email != "" && member.Membership.AcceptedAt == nil; invited {
-			// Anyone may ask for it. Whoever invited strangers could fill their mailboxes so.
+			// Anyone may request it. Whoever invited strangers could fill their mailboxes this way.
 			made, err := tx.Links.Invitations(ctx, person, member.Membership.BusinessID, now.Add(-time.Hour))
 			if err != nil || made >= domain.MailsAnHourToOne {
 				return cmp.Or(err, errNoRecipient)
@@ -281,8 +280,8 @@ func (s *MailSender) withLink(ctx context.Context, m domain.Mail) (l ports.Lette
 	return l, err
 }
 
-// invitedBy is the name of the person who sent an invitation to a business;
-// empty: an operator did.
+// invitedBy returns the name of the person who sent an invitation to a business, or "" for an
+// operator.
 func (s *MailSender) invitedBy(ctx context.Context, m domain.Member) (string, error) {
 	if m.Membership.BusinessID == "" {
 		return "", nil
@@ -295,8 +294,8 @@ func (s *MailSender) invitedBy(ctx context.Context, m domain.Member) (string, er
 	return last[0].Actor.Name, nil
 }
 
-// leadsTo is where a link lets the person in: to the business that the mail names, or
-// else to the one that was joined first.
+// leadsTo returns the membership that a link opens: that of the business which the mail names, or
+// else the one that was joined first.
 func (s *MailSender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail, person domain.Person) (domain.Member, error) {
 	if person.State == domain.PersonDisabled {
 		return domain.Member{}, errNoRecipient
@@ -331,7 +330,7 @@ func (s *MailSender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail
 	return domain.NewMember(person, *to), nil
 }
 
-// business is its name; empty for the staff of the delivery company.
+// business returns its name, which is empty for the staff of the delivery company.
 func (s *MailSender) business(ctx context.Context, id domain.ID) (string, error) {
 	if id == "" {
 		return "", nil
@@ -340,8 +339,8 @@ func (s *MailSender) business(ctx context.Context, id domain.ID) (string, error)
 	return b.Name, err
 }
 
-// page is an address of the site of a business or, for an empty ID, of the staff's; empty
-// where there is none.
+// page returns an address on the site of a business or, for an empty ID, on that of the staff. It
+// is empty where there is no site.
 func (s *MailSender) page(business domain.ID, path string) string {
 	site := s.sites.of(business)
 	if site == "" {

@@ -13,7 +13,7 @@ import (
 	"waybill/ports"
 )
 
-// Directory keeps the members of each business. An empty business is the staff.
+// Directory manages the members of each business. An empty business is the staff.
 type Directory struct {
 	storage ports.Storage
 	log     *audit.Log
@@ -22,25 +22,25 @@ type Directory struct {
 	mailed  Mailed
 }
 
-// Mailed says that emails reach their recipients. Then no person is shown a link of another.
+// Mailed reports that emails reach their recipients. Then nobody is shown another person's link.
 type Mailed bool
 
-// NewDirectory makes the directory of a storage.
+// NewDirectory returns the directory of a storage.
 func NewDirectory(s ports.Storage, c ports.Clock, ids ports.Identifiers, m Mailed) *Directory {
 	return &Directory{storage: s, log: audit.New(s, c, ids), clock: c, ids: ids, mailed: m}
 }
 
-// Issued is a link at the only moment its secret is known.
+// Issued holds a new link. Only now is its secret known.
 type Issued struct {
 	domain.Link
 	Member domain.Member
 	Secret string
-	// MailOnly: the link goes to the person's own mailbox, and the actor is not to see it.
-	// Secret is empty.
+	// MailOnly reports that the link goes to the person's own mailbox and the actor must not see
+	// it. Secret is empty.
 	MailOnly bool
 }
 
-// Invitation is the person to invite, as the caller sent it.
+// Invitation names the person to invite, as the caller sent it.
 type Invitation struct {
 	BusinessID        domain.ID // empty: to the staff
 	Email, Name, Role string
@@ -64,12 +64,12 @@ func (i Invitation) parse() (p parsed, err error) {
 	return p, err
 }
 
-// Invite adds an invitation to a business and makes a link for seven days. The link goes to
-// the person by email, and the actor is shown one where Issued.MailOnly is not set. To a
-// person of a business the answer does not say whether the address has an account. To invite
-// a member again with the same role makes another link, for signing in where the invitation
-// was accepted; with another role it is ALREADY_MEMBER. TOO_MANY_MAILS where people of
-// the business, or the staff, have had too many mails sent: nothing is changed.
+// Invite adds an invitation to a business and makes a link for seven days. The person gets the link
+// by email. The actor is shown one unless Issued.MailOnly is set. To a person of a business the
+// response does not reveal whether the address has an account. Inviting a member again with the
+// same role makes another link, for signing in where the invitation was accepted. Another role
+// returns ALREADY_MEMBER. TOO_MANY_MAILS means that people of the business, or the staff, sent too
+// many mails: no change.
 func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
 	p, err := i.parse()
 	if err != nil {
@@ -96,8 +96,8 @@ func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitati
 	return issued, err
 }
 
-// linkNotice has a link sent by mail. That one is made when the mail goes out. To tell it is
-// TOO_MANY_MAILS where the actor's side has had too many sent.
+// linkNotice describes a mail with a link, which is made when the mail is sent. Queueing it returns
+// TOO_MANY_MAILS where the actor's side has sent too many.
 func linkNotice(k domain.MailKind, by domain.AuditActor, i Issued) domain.Notice {
 	n := domain.Notice{Kind: k, Cause: i.ID, PersonID: i.PersonID, BusinessID: i.BusinessID, At: i.CreatedAt, Facts: map[string]string{},
 		Budget: domain.InvitationBudget(by)}
@@ -107,16 +107,16 @@ func linkNotice(k domain.MailKind, by domain.AuditActor, i Issued) domain.Notice
 	return n
 }
 
-// Admit is Invite without a mail: a member who has accepted keeps the role and gets a link
-// for signing in.
+// Admit does what Invite does, without a mail. A member who has accepted keeps the role and gets a
+// sign-in link.
 func (d *Directory) Admit(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
 	return d.admit(ctx, by, i, func(context.Context, ports.Stores, domain.Member) error { return nil })
 }
 
-// OpenPortal is Admit for a company whose own site signs its customers in. The site vouches
-// for who uses the link, with an email address that nobody may have checked. So the link
-// opens the business alone, accepts no invitation and reaches nothing of the person's account:
-// domain.Link.OneBusiness. PERSON_IS_STAFF for the address of a person of the staff.
+// OpenPortal does what Admit does, for a company whose own site signs its customers in. The site
+// vouches for who uses the link, by an email address that may be unchecked. So the link opens only
+// this business, accepts no invitation and gives no access to the person's account:
+// domain.Link.OneBusiness. The address of a person of the staff returns PERSON_IS_STAFF.
 func (d *Directory) OpenPortal(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
 	by.OneBusiness = true
 	return d.admit(ctx, by, i, func(ctx context.Context, tx ports.Stores, m domain.Member) error {
@@ -158,8 +158,8 @@ func (d *Directory) admit(ctx context.Context, by domain.AuditActor, i Invitatio
 	return issued, err
 }
 
-// join finds the member, or adds person and membership as far as they are not there. The name
-// that was typed is kept with the invitation. The person stays locked.
+// join finds the member, or adds the person and the membership where they are missing. The name
+// that was typed is stored in the invitation. The person stays locked.
 func (d *Directory) join(ctx context.Context, tx ports.Stores, by domain.AuditActor, business domain.ID, p parsed) (domain.Member, error) {
 	if business != "" {
 		if _, err := tx.Tenancy.Business(ctx, business); err != nil {
@@ -182,7 +182,7 @@ func (d *Directory) join(ctx context.Context, tx ports.Stores, by domain.AuditAc
 		return member, err
 	}
 	accepted := !added && member.Membership.AcceptedAt != nil
-	// A business does not learn of an account that is none of its members'.
+	// A business must not learn of an account that none of its members has.
 	if person.State == domain.PersonDisabled && (by.BusinessID == "" || accepted) {
 		return domain.Member{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodePersonDisabled,
 			Message: "The account of " + string(person.Email) + " is disabled. The delivery company can enable it."}
@@ -198,8 +198,8 @@ func (d *Directory) join(ctx context.Context, tx ports.Stores, by domain.AuditAc
 	return domain.NewMember(person, member.Membership), tx.Memberships.Update(ctx, member.Membership)
 }
 
-// issue makes a link, which replaces earlier ones to the same place; one of one business
-// alone replaces its like.
+// issue makes a link, which replaces earlier ones to the same place. A link for one business only
+// replaces others of that kind.
 func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditActor, m domain.Member, purpose domain.LinkPurpose) (Issued,
 	error) {
 	now, business := d.clock.Now(), m.Membership.BusinessID
@@ -212,7 +212,7 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 		ID: d.ids.ID(domain.PrefixLink), PersonID: m.Person.ID, BusinessID: business, Purpose: purpose, OneBusiness: by.OneBusiness,
 		Digest: domain.BearerDigest(secret), CreatedAt: now, ExpiresAt: now.Add(purpose.Lifetime()),
 	}}
-	if issued.MailOnly { // the sender of the mail makes one
+	if issued.MailOnly { // the mail sender makes the link
 		issued.Secret = ""
 		return issued, nil
 	}
@@ -220,25 +220,24 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 	case !by.IsPerson() && !by.OneBusiness:
 		issued.Origin = domain.LinkByCommand
 	case business != "" && purpose == domain.LinkSignIn:
-		// Another person is shown it, so it proves nothing about the one who comes by it.
+		// Another person sees it, so it proves nothing about the person who uses it.
 		issued.OneBusiness = true
 	}
 	return issued, tx.Links.Insert(ctx, issued.Link)
 }
 
-// Link makes a link for signing in, for ten minutes. It leads a person of a business
-// to the actor's own business and, made by an operator or a command, to the one the
-// person joined first, or to the console. A command's link accepts the invitation of an
-// account that belongs nowhere else there. Where the actor is not shown it, one goes to
-// the person by mail.
+// Link makes a sign-in link for ten minutes. For an actor of a business it opens that business. For
+// an operator or a command it opens the business that the person joined first, or the console. A
+// command's link accepts the invitation of an account that belongs nowhere else on that site. Where
+// the actor is not shown the link, the person gets one by mail.
 func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, site domain.Site) (issued Issued, err error) {
 	return d.link(ctx, by, person, func(m domain.Membership) bool {
 		return m.Site() == site && (by.BusinessID == "" || m.BusinessID == by.BusinessID)
 	})
 }
 
-// LinkTo is Link to one business, or with none to the console: where the person who asks
-// for it sees that person.
+// LinkTo makes a link as Link does, to one business, or to the console for an empty one: where the
+// actor sees that person.
 func (d *Directory) LinkTo(ctx context.Context, by domain.AuditActor, business, person domain.ID) (Issued, error) {
 	return d.link(ctx, by, person, func(m domain.Membership) bool {
 		return m.BusinessID == business && (by.BusinessID == "" || by.BusinessID == business)
@@ -256,7 +255,7 @@ func (d *Directory) link(ctx context.Context, by domain.AuditActor, person domai
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
-		slices.SortStableFunc(all, func(a, b domain.Membership) int { // those that were accepted come first
+		slices.SortStableFunc(all, func(a, b domain.Membership) int { // accepted memberships come first
 			return cmp.Compare(pending(a), pending(b))
 		})
 		there := false
@@ -268,7 +267,7 @@ func (d *Directory) link(ctx context.Context, by domain.AuditActor, person domai
 			if err != nil {
 				return domain.AuditRecord{}, err
 			}
-			// A command signs a person in who has an account and cannot sign in to accept.
+			// A command signs in a person who has an account but cannot sign in to accept.
 			if there = true; m.AcceptedAt == nil && (by.IsPerson() || locked.State == domain.PersonInvited) {
 				continue
 			}
@@ -286,7 +285,7 @@ func (d *Directory) link(ctx context.Context, by domain.AuditActor, person domai
 	return issued, err
 }
 
-// Members are the persons of a business, or of the staff, oldest membership first.
+// Members lists the persons of a business, or of the staff, oldest membership first.
 func (d *Directory) Members(ctx context.Context, business domain.ID) ([]domain.Member, error) {
 	if business != "" {
 		if _, err := d.storage.Read().Tenancy.Business(ctx, business); err != nil {
@@ -296,8 +295,8 @@ func (d *Directory) Members(ctx context.Context, business domain.ID) ([]domain.M
 	return d.storage.Read().Memberships.Members(ctx, business)
 }
 
-// SetRole gives a member another role, which counts from the next page on. LAST_OWNER
-// where people would leave their business without an owner.
+// SetRole gives a member another role, which applies from the next page on. It returns LAST_OWNER
+// where people would leave their own business without an owner.
 func (d *Directory) SetRole(ctx context.Context, by domain.AuditActor, business, person domain.ID, text string) (member domain.Member,
 	err error) {
 	role, err := domain.ParseRole(domain.SiteOf(business), text)
@@ -317,8 +316,8 @@ func (d *Directory) SetRole(ctx context.Context, by domain.AuditActor, business,
 	return member, err
 }
 
-// Remove ends a membership with its sessions and links. The account stays.
-// LAST_OWNER where people would leave their business without an owner.
+// Remove ends a membership with its sessions and links. The account stays. It returns LAST_OWNER
+// where people would leave their own business without an owner.
 func (d *Directory) Remove(ctx context.Context, by domain.AuditActor, business, person domain.ID) (member domain.Member, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if member, err = d.lock(ctx, tx, by, business, person, ""); err != nil {
@@ -337,8 +336,8 @@ func (d *Directory) Remove(ctx context.Context, by domain.AuditActor, business, 
 	return member, err
 }
 
-// lock holds the members of a business and finds one of them. People may not leave
-// their own side without an owner; the delivery company may leave a customer without.
+// lock locks the members of a business and finds one of them. People may not leave their own side
+// without an owner. The delivery company may leave a customer without one.
 func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditActor, business, person domain.ID,
 	role domain.Role) (domain.Member, error) {
 	_, members, err := lockWithMembers(ctx, tx, business, person)
@@ -356,9 +355,9 @@ func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditAc
 	return domain.Member{}, domain.ErrNotFound
 }
 
-// lockWithMembers locks a person and then the members of a business, and returns both. What
-// changes a membership reads it behind the lock of its person, so that an invitation that is
-// accepted and a role that is changed at the same time come one after the other.
+// lockWithMembers locks a person and then the members of a business, and returns both. Code that
+// changes a membership reads it after locking its person. So accepting an invitation and changing a
+// role at the same time happen one after the other.
 func lockWithMembers(ctx context.Context, tx ports.Stores, business, person domain.ID) (domain.Person, []domain.Member, error) {
 	locked, err := tx.Persons.Lock(ctx, person)
 	if err != nil {
@@ -368,9 +367,9 @@ func lockWithMembers(ctx context.Context, tx ports.Stores, business, person doma
 	return locked, members, err
 }
 
-// SetDisabled closes an account, at every site, or opens it again. Its sessions
-// and links end for good. DISABLE_SELF for the person's own account, and LAST_OWNER for that of
-// the last admin of the staff who can sign in, also for a command.
+// SetDisabled disables an account at every site, or enables it again. Its sessions and links end
+// for good. The actor's own account returns DISABLE_SELF. That of the last admin of the staff who
+// can sign in returns LAST_OWNER, also for a command.
 func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (person domain.Person, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		var staff []domain.Member
@@ -398,8 +397,8 @@ func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id do
 	return person, err
 }
 
-// stateBefore is the state that a person has who is not disabled: one who has accepted nothing is
-// invited, as before.
+// stateBefore returns the state of a person who is not disabled. A person who has accepted nothing
+// is invited, as before.
 func stateBefore(ctx context.Context, tx ports.Stores, p domain.Person) (domain.PersonState, error) {
 	all, err := tx.Memberships.OfPerson(ctx, p.ID)
 	accepted := func(m domain.Membership) bool { return m.AcceptedAt != nil }
@@ -409,7 +408,7 @@ func stateBefore(ctx context.Context, tx ports.Stores, p domain.Person) (domain.
 	return domain.PersonActive, err
 }
 
-// pending is 0 for a membership that was accepted, and 1 for an invitation.
+// pending returns 0 for an accepted membership and 1 for an invitation.
 func pending(m domain.Membership) int {
 	if m.AcceptedAt == nil {
 		return 1
@@ -417,9 +416,9 @@ func pending(m domain.Membership) int {
 	return 0
 }
 
-// EndSessions ends the sessions of a person and tells how many there were. An owner
-// ends those in the own business, and no other one shows it again before a new sign-in; an operator or a command ends all, and the links
-// that were not used.
+// EndSessions ends the sessions of a person and returns their number. An owner ends those in their
+// own business. The person's other sessions cannot show it before a new sign-in. An operator or a
+// command ends all sessions and the unused links.
 func (d *Directory) EndSessions(ctx context.Context, by domain.AuditActor, person domain.ID) (ended int, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		record := domain.AuditRecord{Action: domain.ActionPersonEndSessions, Target: person, Details: map[string]string{}}
@@ -438,8 +437,8 @@ func (d *Directory) EndSessions(ctx context.Context, by domain.AuditActor, perso
 	return ended, err
 }
 
-// signOut ends the sessions that show one business now, and keeps the person's others from
-// showing it.
+// signOut ends the sessions that show one business now. The person's other sessions cannot switch
+// to it any more.
 func (d *Directory) signOut(ctx context.Context, tx ports.Stores, business, person domain.ID) (member domain.Member, ended int, err error) {
 	if _, err := tx.Persons.Lock(ctx, person); err != nil {
 		return member, 0, err

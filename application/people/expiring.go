@@ -8,11 +8,11 @@ import (
 	"waybill/ports"
 )
 
-// keysAtOnce is how many keys, or endpoints, are told of in one transaction.
+// keysAtOnce limits the keys, or endpoints, of one transaction.
 const keysAtOnce = 100
 
-// TellExpiring tells of each key that expires within domain.TellExpiry, each person
-// once. It may be called as often as one likes, by any number of processes.
+// TellExpiring queues mails about each key that expires within domain.TellExpiry, once for each
+// person. Any number of processes may call it, at any time.
 func (s *MailSender) TellExpiring(ctx context.Context) error {
 	now := s.clock.Now()
 	return tellEach(ctx, s, func(after domain.ID) ([]domain.Credential, error) {
@@ -23,9 +23,9 @@ func (s *MailSender) TellExpiring(ctx context.Context) error {
 	})
 }
 
-// TellFailing tells of each webhook endpoint that will be disabled because it fails, each
-// person once for each time of failing. Where people have paused the sending nothing is told:
-// no endpoint can show there that it has recovered. It may be called as TellExpiring.
+// TellFailing queues mails about each webhook endpoint that will be disabled because it fails: once
+// for each person and each time of failing. It sends none while people have paused the sending,
+// since no endpoint can show then that it has recovered. It may be called as often as TellExpiring.
 func (s *MailSender) TellFailing(ctx context.Context) error {
 	now := s.clock.Now()
 	pauses, err := s.storage.Read().Sending.Pauses(ctx)
@@ -41,8 +41,8 @@ func (s *MailSender) TellFailing(ctx context.Context) error {
 	})
 }
 
-// tellEach reads page after page, each behind an ID, and stores the notices of one in a
-// transaction. notice is the one of a record with this ID, where there is one to tell.
+// tellEach reads page after page, each after an ID, and stores the notices of a page in one
+// transaction. notice returns the ID of a record and its notice, if it has one.
 func tellEach[T any](ctx context.Context, s *MailSender, page func(after domain.ID) ([]T, error),
 	notice func(T) (id domain.ID, n domain.Notice, told bool)) error {
 	for after := domain.ID(""); ; {

@@ -12,44 +12,44 @@ import (
 	"waybill/ports"
 )
 
-// How often it may be tried to sign in without success.
+// These limits apply to failed sign-ins.
 var (
-	// guessesAtPerson is for one person at one address, or in one browser in which that person
-	// has signed in before.
+	// guessesAtPerson limits guesses at one person from one address, or in one browser in which
+	// that person has signed in before.
 	guessesAtPerson = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
-	// guessesFromEverywhere and guessesFromAddress are for passwords: at one person from all
+	// guessesFromEverywhere and guessesFromAddress limit passwords: at one person from all
 	// addresses, and at all persons from one address. Beyond the latter each person has only
-	// guessesInCrowd left there: no more may be lost, since all people of an office have one
-	// address. Browsers in which the person has signed in have a count from everywhere of their
-	// own, and none of an address.
+	// guessesInCrowd left there, but never fewer, since all people of an office share one address.
+	// Browsers in which the person has signed in have their own count from everywhere, and none by
+	// address.
 	guessesFromEverywhere = domain.RateLimit{Limit: 100, Window: time.Hour}
 	guessesFromAddress    = domain.RateLimit{Limit: 100, Window: 15 * time.Minute}
 	guessesInCrowd        = domain.RateLimit{Limit: 2, Window: 15 * time.Minute}
-	// confirmsOfSession and confirmsOfPerson are for what is entered within a session.
+	// confirmsOfSession and confirmsOfPerson limit confirmations within a session.
 	confirmsOfSession = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
 	confirmsOfPerson  = domain.RateLimit{Limit: 50, Window: time.Hour}
-	// unknownLinks is for links that do not exist, at one address.
+	// unknownLinks limits links that do not exist, by address.
 	unknownLinks = domain.RateLimit{Limit: 30, Window: 15 * time.Minute}
 )
 
-// How often it may be done with success, by one person.
+// These limits apply to one person's successful sign-ins and to links.
 var (
 	signInsPerPerson = domain.RateLimit{Limit: 20, Window: time.Hour}
-	linksPerPerson   = domain.RateLimit{Limit: 5, Window: 15 * time.Minute} // by email: a mailbox is not to be filled
+	linksPerPerson   = domain.RateLimit{Limit: 5, Window: 15 * time.Minute} // by email: nobody may fill a mailbox
 	linksPerAddress  = domain.RateLimit{Limit: 30, Window: 15 * time.Minute}
-	linksInCrowd     = domain.RateLimit{Limit: 1, Window: 15 * time.Minute} // of a person, where the address is beyond that
+	linksInCrowd     = domain.RateLimit{Limit: 1, Window: 15 * time.Minute} // by person, where the address is beyond linksPerAddress
 )
 
-// attempts are the buckets that an attempt to sign in counts against.
+// attempts holds the buckets that count an attempt to sign in.
 type attempts struct {
 	buckets []ports.Bucket
-	// crowd is the bucket of an address, behind which there may be an office. While it is full,
-	// instead counts in its place, of one person there.
+	// crowd is the bucket of an address, which may be that of an office. While it is full, instead
+	// counts, for one person there.
 	crowd, instead ports.Bucket
-	known          bool // it is a browser in which the person has signed in
+	known          bool // the person has signed in by this browser before
 }
 
-// attempt counts an attempt before it is made, and takes it back unless the guess was wrong. So
+// attempt counts an attempt before it is made, and gives it back unless the guess was wrong. So
 // there are never more wrong guesses than the limits allow, however many arrive at once.
 func (a *Access) attempt(ctx context.Context, counted attempts, try func() error) error {
 	charged, err := a.charge(ctx, counted)
@@ -62,12 +62,12 @@ func (a *Access) attempt(ctx context.Context, counted attempts, try func() error
 			return err
 		}
 	}
-	// Where that fails it stays an attempt: the session is made.
+	// If this fails, the attempt stays counted: the session exists.
 	_ = a.limiter.GiveBack(context.WithoutCancel(ctx), charged...)
 	return err
 }
 
-// charge counts an attempt and returns the buckets that it took, or TOO_MANY_SIGN_INS.
+// charge counts an attempt and returns the buckets that it used, or TOO_MANY_SIGN_INS.
 func (a *Access) charge(ctx context.Context, counted attempts) ([]ports.Bucket, error) {
 	charged := counted.buckets
 	if counted.crowd.Scope != "" {
@@ -92,18 +92,18 @@ func tooManySignIns(a ports.Allowance) *domain.Error {
 		Message: "Too many attempts to sign in. Wait a few minutes, or use a passkey or a sign-in link."}
 }
 
-// at returns the name of a bucket at a site. Each site has buckets of its own: anybody may try at
-// one what only the people of the other could succeed with, and must not lock them out there.
+// at returns the name of a bucket at a site. Each site has its own buckets. Anybody may try at one
+// site what only people of the other site could do, and must not lock them out there.
 func at(site domain.Site, name string) string { return string(site) + " " + name }
 
-// passwordGuesses returns the buckets of a sign-in by password. email counts whether there is
-// such a person or not.
+// passwordGuesses returns the buckets of a sign-in by password. email counts whether that person
+// exists or not.
 func (a *Access) passwordGuesses(ctx context.Context, b Browser, site domain.Site, person domain.ID, email string) (attempts, error) {
 	known, err := a.known(ctx, b, person)
 	email = at(site, digestOf(email))
 	if err != nil || known {
-		// All browsers of the person have a bound too: who was shown a link of the person, such
-		// as an owner who invited them, may have made some.
+		// All browsers of the person together have a limit too. Somebody who was shown a link of
+		// the person, such as an owner who invited them, may have made some.
 		return attempts{known: known, buckets: []ports.Bucket{
 			{Scope: "password", Name: email + " " + digestOf(b.Mark), Limit: guessesAtPerson},
 			{Scope: "password_browsers", Name: email, Limit: guessesFromEverywhere},
@@ -120,9 +120,9 @@ func (a *Access) passwordGuesses(ctx context.Context, b Browser, site domain.Sit
 	}, nil
 }
 
-// passkeyGuesses returns the buckets of a sign-in by passkey. The answer of a browser names the
-// person, and until its signature is checked anybody may have written it. A signature cannot
-// be guessed, so that no bucket is for all addresses, or for all persons of one.
+// passkeyGuesses returns the buckets of a sign-in by passkey. The browser's answer names the
+// person, and anybody may have written it until its signature is checked. A signature cannot be
+// guessed. So no bucket counts all addresses, or all persons of one.
 func (a *Access) passkeyGuesses(ctx context.Context, b Browser, site domain.Site, claimed domain.ID) (attempts, error) {
 	if _, err := domain.ParseID(domain.PrefixPerson, string(claimed)); err != nil {
 		claimed = ""
@@ -137,7 +137,7 @@ func (a *Access) passkeyGuesses(ctx context.Context, b Browser, site domain.Site
 	}}, err
 }
 
-// confirmGuesses returns the buckets of confirming within a session.
+// confirmGuesses returns the buckets of a confirmation within a session.
 func confirmGuesses(p domain.Principal) attempts {
 	return attempts{buckets: []ports.Bucket{
 		{Scope: "confirm_session", Name: string(p.Session.ID), Limit: confirmsOfSession},
@@ -145,8 +145,8 @@ func confirmGuesses(p domain.Principal) attempts {
 	}}
 }
 
-// hashing returns in which turn a password is hashed. Neither strangers nor other people of a
-// network hold up a browser that is known to be the person's.
+// hashing returns the queue in which a password is hashed. Neither strangers nor other people of a
+// network delay a browser that is known to be the person's.
 func (a attempts) hashing(b Browser, person, business domain.ID) ports.Caller {
 	if a.known {
 		return ports.Caller{Known: true, Line: string(business), Member: string(person)}
@@ -162,9 +162,9 @@ func (a *Access) known(ctx context.Context, b Browser, person domain.ID) (bool, 
 	return a.storage.Read().Devices.Known(ctx, person, domain.BearerDigest(b.Mark))
 }
 
-// unknownLink counts a link that does not exist, unless a page of another site made the
-// browser open it. Links that exist are not refused, however many others were tried: nobody
-// guesses 32 random bytes.
+// unknownLink counts a link that does not exist, unless a page of another site made the browser
+// open it. Existing links always work, however many others were tried: nobody guesses 32 random
+// bytes.
 func (a *Access) unknownLink(ctx context.Context, b Browser, err error) error {
 	if b.Foreign || !domain.HasCode(err, domain.CodeLinkUnknown) {
 		return err
@@ -176,8 +176,8 @@ func (a *Access) unknownLink(ctx context.Context, b Browser, err error) error {
 	return err
 }
 
-// signedIn is the bucket of what a person does with success at a site: ways of the person's own
-// are counted together, links apart, since others can make them.
+// signedIn returns the bucket of a person's successful sign-ins at a site. The person's own methods
+// count together. Links count separately, since others can make them.
 func signedIn(scope string, site domain.Site, person domain.ID) ports.Bucket {
 	return ports.Bucket{Scope: scope, Name: at(site, string(person)), Limit: signInsPerPerson}
 }
@@ -185,12 +185,12 @@ func signedIn(scope string, site domain.Site, person domain.ID) ports.Bucket {
 const (
 	bySelf    = "signed_in"
 	byLink    = "signed_in_by_link"
-	byPortal  = "signed_in_by_portal_link" // of an operator
+	byPortal  = "signed_in_by_portal_link" // made by an operator
 	confirmed = "confirmed"
 )
 
-// byLinkTo is the bucket of a link. Those of an operator are counted by business: the website
-// of one makes as many as its visitors ask for, and shuts nobody out of another one.
+// byLinkTo returns the bucket of a link. Links of an operator are counted by business. The website
+// of a business makes as many as its visitors request, and locks nobody out of another business.
 func byLinkTo(link domain.Link) ports.Bucket {
 	if !link.OneBusiness {
 		return signedIn(byLink, link.Site(), link.PersonID)
@@ -198,7 +198,7 @@ func byLinkTo(link domain.Link) ports.Bucket {
 	return ports.Bucket{Scope: byPortal, Name: string(link.PersonID) + " " + string(link.BusinessID), Limit: signInsPerPerson}
 }
 
-// succeed counts a sign-in whose identity is proved, and gives it back where do fails.
+// succeed counts a sign-in of a person who proved who they are, and gives it back if do fails.
 func (a *Access) succeed(ctx context.Context, bucket ports.Bucket, do func() error) error {
 	allowance, err := a.limiter.Take(ctx, bucket)
 	if err != nil {
@@ -208,13 +208,13 @@ func (a *Access) succeed(ctx context.Context, bucket ports.Bucket, do func() err
 		return signedInTooOften(allowance)
 	}
 	if err = do(); err != nil {
-		_ = a.limiter.GiveBack(context.WithoutCancel(ctx), bucket) // where that fails, it counts
+		_ = a.limiter.GiveBack(context.WithoutCancel(ctx), bucket) // if this fails, it counts
 	}
 	return err
 }
 
-// maySignIn answers TOO_MANY_SIGN_INS before a password is hashed that would be refused in
-// any case. It counts nothing: until then nobody has proved to be the person.
+// maySignIn returns TOO_MANY_SIGN_INS before hashing a password that would be refused in any case.
+// It counts nothing: nobody has proved to be the person yet.
 func (a *Access) maySignIn(ctx context.Context, site domain.Site, person domain.ID) error {
 	allowance, err := a.limiter.Peek(ctx, signedIn(bySelf, site, person))
 	if err != nil {
@@ -231,13 +231,13 @@ func signedInTooOften(a ports.Allowance) *domain.Error {
 		Message: "This account signed in 20 times within an hour. Go on in one of its sessions, or wait."}
 }
 
-// digestOf names a bucket: the limiter keeps no email addresses and no secrets.
+// digestOf returns the name of a bucket: the limiter stores no email addresses and no secrets.
 func digestOf(text string) string {
 	digest := domain.BearerDigest(text)
 	return hex.EncodeToString(digest[:16])
 }
 
-// namedBy is the email address of a sign-in as it is counted: also one that is malformed.
+// namedBy returns the email address by which a sign-in is counted, even a malformed one.
 func namedBy(folded domain.Email, typed string) string {
 	if folded == "" {
 		return "malformed " + strings.ToLower(typed)
@@ -245,27 +245,27 @@ func namedBy(folded domain.Email, typed string) string {
 	return string(folded)
 }
 
-// Refused is an error of a sign-in that names the person whom it concerns, for the log. That
-// the person sent the request is not proved.
+// Refused is an error of a sign-in that names the person concerned, for the log. It does not prove
+// that the person sent the request.
 type Refused struct {
 	Person domain.ID
-	// Site and Business are those that a link leads to; without a site it was no link. Only the
-	// audit log of that business, or of the staff, tells of it.
+	// Site and Business are the target of a link. Without a site it was no link. Only the audit log
+	// of that business, or of the staff, records it.
 	Site     domain.Site
 	Business domain.ID
 	Err      error
 }
 
-// Error is that of the error itself.
+// Error returns the message of the wrapped error.
 func (r *Refused) Error() string { return r.Err.Error() }
 
-// Unwrap is the error itself.
+// Unwrap returns the wrapped error.
 func (r *Refused) Unwrap() error { return r.Err }
 
-// refusedTo names the person of a refused sign-in, where one is known.
+// refusedTo adds the person of a refused sign-in to the error, where one is known.
 func refusedTo(person domain.ID, err error) error { return refused(Refused{Person: person, Err: err}) }
 
-// refusedLink names the person of a refused link, and where the link leads.
+// refusedLink adds the person of a refused link, and where the link leads, to the error.
 func refusedLink(link domain.Link, err error) error {
 	return refused(Refused{Person: link.PersonID, Site: link.Site(), Business: link.BusinessID, Err: err})
 }

@@ -9,8 +9,8 @@ import (
 	"waybill/ports"
 )
 
-// Look finds a link that works. It changes nothing, so that a mail scanner that opens
-// the address spends nothing. Unknown links are counted by address.
+// Look finds a link that works. It changes nothing, so a mail scanner that opens the address does
+// not use the link. Unknown links are counted by address.
 func (a *Access) Look(ctx context.Context, b Browser, secret string) (link domain.Link, err error) {
 	link, err = a.find(ctx, secret)
 	return link, a.unknownLink(ctx, b, err)
@@ -27,8 +27,8 @@ func (a *Access) find(ctx context.Context, secret string) (domain.Link, error) {
 	return link, refusedLink(link, link.Usable(a.clock.Now()))
 }
 
-// Enter uses a link, once: of any number of browsers at once one gets a session and
-// the others are told LINK_USED.
+// Enter uses a link, once. Of several browsers at the same time one gets a session, and the others
+// get LINK_USED.
 func (a *Access) Enter(ctx context.Context, b Browser, secret string) (entered Entered, err error) {
 	link, err := a.find(ctx, secret)
 	if err == nil {
@@ -41,16 +41,16 @@ func (a *Access) Enter(ctx context.Context, b Browser, secret string) (entered E
 	return entered, a.unknownLink(ctx, b, err)
 }
 
-// proof is how a person signed in to their own account, to accept an invitation by a link.
+// proof describes how a person signed in to their own account, to accept an invitation by a link.
 type proof struct {
 	method domain.SignInMethod
-	// holds looks at the proof once more, with the person locked.
+	// holds checks the proof again, with the person locked.
 	holds func(ctx context.Context, tx ports.Stores, now domain.Person) error
-	// session is the one in which the person is, where no other begins; nil: another does.
+	// session is the person's current session, which continues; nil: a new one begins.
 	session *domain.Principal
 }
 
-// enter uses a link, with a proof where the link alone does not let in; nil: there is none.
+// enter uses a link. by is the proof for a link that does not sign in alone; nil: there is none.
 func (a *Access) enter(ctx context.Context, b Browser, link domain.Link, by *proof) (entered Entered, err error) {
 	invited, err := a.storage.Read().Memberships.Member(ctx, link.BusinessID, link.PersonID)
 	if errors.Is(err, domain.ErrNotFound) {
@@ -70,8 +70,8 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link, by *pro
 		if err := tx.Links.Use(ctx, link.ID, now); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		// There may be one on a screen and another one in a mail: a person who has signed
-		// in needs neither. Who came by the link of an operator has not shown to be that person.
+		// One link may be on a screen and another one in a mail: a person who has signed in needs
+		// neither. Whoever used the link of an operator has not proved to be that person.
 		others := ports.LinksOf{PersonID: person.ID, BusinessID: &link.BusinessID, OneBusiness: link.OneBusiness}
 		if err := tx.Links.UseAll(ctx, others, now); err != nil {
 			return domain.AuditRecord{}, err
@@ -139,12 +139,12 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link, by *pro
 	return entered, err
 }
 
-// InvitedMember is the member of an invitation that takes the sign-in of the person's own
-// account; ok is false where the link lets in by itself.
+// InvitedMember returns the member of an invitation that requires a sign-in to the person's own
+// account. ok is false for a link that signs in alone.
 func (a *Access) InvitedMember(ctx context.Context, link domain.Link) (m domain.Member, ok bool, err error) {
 	m, err = a.storage.Read().Memberships.Member(ctx, link.BusinessID, link.PersonID)
 	if errors.Is(err, domain.ErrNotFound) {
-		return m, false, nil // Enter says what became of it
+		return m, false, nil // Enter returns the reason
 	}
 	if err != nil {
 		return m, false, err
@@ -153,9 +153,9 @@ func (a *Access) InvitedMember(ctx context.Context, link domain.Link) (m domain.
 	return m, ok, err
 }
 
-// takesSignIn reports whether a link accepts an invitation only together with the sign-in of
-// the person's own account. The link of a command is the way in where an account has nothing
-// to sign in by, unless it is of the staff.
+// takesSignIn reports whether a link accepts an invitation only together with a sign-in to the
+// person's own account. The link of a command signs in alone where the account has no credentials,
+// unless the person belongs to the staff.
 func takesSignIn(ctx context.Context, all ports.MembershipReader, keys ports.PasskeyReader, link domain.Link, m domain.Member) (bool, error) {
 	if !link.TakesSignIn(m) || link.Origin != domain.LinkByCommand || m.Person.PasswordHash != "" {
 		return link.TakesSignIn(m), nil
@@ -203,7 +203,7 @@ func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, passwo
 }
 
 // AcceptHere accepts an invitation in a session of the account that was invited. The session
-// goes on, and shows the business. SESSION_ENDED where it is the session of another person.
+// continues and shows the business. The session of another person gets SESSION_ENDED.
 func (a *Access) AcceptHere(ctx context.Context, b Browser, p domain.Principal, secret string) error {
 	if err := p.OwnSignIn(); err != nil {
 		return err
@@ -221,8 +221,8 @@ func (a *Access) AcceptHere(ctx context.Context, b Browser, p domain.Principal, 
 	return err
 }
 
-// SendAcceptLink mails a sign-in link that accepts the invitation of a link, to the address
-// that was invited.
+// SendAcceptLink mails a sign-in link to the address that was invited. It accepts the invitation of
+// the given link.
 func (a *Access) SendAcceptLink(ctx context.Context, b Browser, secret string) error {
 	link, err := a.Look(ctx, b, secret)
 	if err != nil {
@@ -239,9 +239,8 @@ func (a *Access) SendAcceptLink(ctx context.Context, b Browser, secret string) e
 		domain.Notice{Kind: domain.MailSignInLink, PersonID: link.PersonID, BusinessID: link.BusinessID})
 }
 
-// accept makes the membership of a locked person one that was accepted just now. An account
-// that was only ever invited becomes active, and takes the name of the invitation. Nothing
-// of an active account changes.
+// accept marks the membership of a locked person as accepted now. An account that was only invited
+// so far becomes active, and takes the name of the invitation. An active account does not change.
 func (a *Access) accept(ctx context.Context, tx ports.Stores, m *domain.Member) error {
 	now := a.clock.Now()
 	if m.Person.State == domain.PersonInvited {
@@ -257,10 +256,10 @@ func (a *Access) accept(ctx context.Context, tx ports.Stores, m *domain.Member) 
 	return tx.Persons.Update(ctx, m.Person)
 }
 
-// arrive is for a locked person who comes to the account, and keeps whether the email address
-// was proved. Whoever opened the account before that may be another one who was shown an
-// invitation: the password, the passkeys, the sessions and the sign-in links from before end.
-// ended tells whether there may have been some. Invitations stay.
+// arrive records that a locked person came to the account, and whether that proves the email
+// address. Before that, another person who was shown an invitation may have opened it. So the
+// earlier password, passkeys, sessions and sign-in links end. ended reports that there may have
+// been some. Invitations stay.
 func (a *Access) arrive(ctx context.Context, tx ports.Stores, p *domain.Person, proven bool) (ended bool, err error) {
 	if p.EmailProven || !proven && p.State == domain.PersonActive {
 		return false, nil
@@ -279,10 +278,10 @@ func (a *Access) arrive(ctx context.Context, tx ports.Stores, p *domain.Person, 
 	return p.State == domain.PersonActive, tx.Persons.Update(ctx, *p)
 }
 
-// SendLink queues a mail with a link for signing in to an e-mail address, if a person
-// with that address may sign in there. The sender of the mail checks that: for any
-// address the answer here is the same and takes the same work, two reads and one stored row.
-// The mail takes its turn among those of the business that the person would sign in to.
+// SendLink queues a mail with a sign-in link to an email address, if a person with that address may
+// sign in there. The mail sender checks that. For any address the response here is the same and
+// costs the same: two reads and one stored row. The mail is queued for the business that the person
+// would sign in to.
 func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, email string) error {
 	folded, err := domain.ParseEmail(email)
 	if err != nil {
@@ -297,10 +296,10 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 	})
 }
 
-// mailLink queues a mail with a link to a site that was asked for by anybody.
+// mailLink queues a mail with a link to a site, which anybody may request.
 func (a *Access) mailLink(ctx context.Context, b Browser, site domain.Site, person domain.ID, to domain.Email, n domain.Notice) error {
-	// The charge is not given back: any request may fill a mailbox. It is of the exact address:
-	// another one of the same mailbox is another person, or nobody, and must not hold this one up.
+	// This is not given back: any request may fill a mailbox. It counts the exact address. Another
+	// one of the same mailbox is another person, or nobody, and must not delay this one.
 	known, err := a.known(ctx, b, person)
 	if err != nil {
 		return err

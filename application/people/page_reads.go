@@ -8,11 +8,11 @@ import (
 	"waybill/ports"
 )
 
-// pagesPerPerson is more than anybody reads and sends, also with a page that reloads itself.
+// pagesPerPerson allows more than anybody reads and sends, even with a page that reloads itself.
 var pagesPerPerson = domain.RateLimit{Limit: 300, Window: time.Minute}
 
-// AdmitPage counts a page that a person reads at a site, or a form that they send, or answers
-// TOO_MANY_PAGES.
+// AdmitPage counts a page that a person reads at a site, or a form that they send. Beyond the limit
+// it returns TOO_MANY_PAGES.
 func (a *Access) AdmitPage(ctx context.Context, p domain.Principal) error {
 	allowance, err := a.limiter.Take(ctx, ports.Bucket{Scope: "pages", Name: at(p.Site(), string(p.Reader())), Limit: pagesPerPerson})
 	if err != nil {

@@ -9,35 +9,34 @@ import (
 	"waybill/ports"
 )
 
-// Passkeys lets people in by a key that a device of theirs keeps. Each use takes two calls: one
-// for a challenge, and one with the browser's answer.
+// Passkeys signs people in by a key on their device. Each use takes two calls: one for a challenge,
+// and one with the browser's answer.
 //
-// A challenge within a session is stored until it is answered, and right or wrong it is answered
-// once. Anybody may ask for the challenge of a sign-in, so it is not stored: it follows from its
-// ID and the pepper of the server. It has no limit by address either, with which one person could
-// shut out a whole office. The ID is stored when the sign-in succeeds, so that no answer lets in
-// twice.
+// A challenge within a session is stored until it is answered, right or wrong, and works once.
+// Anybody may request the challenge of a sign-in, so it is not stored: it is derived from its ID
+// and the pepper of the server. It has no limit by address either, with which one person could lock
+// out a whole office. A successful sign-in stores the ID, so that no answer works twice.
 type Passkeys struct {
 	access *Access
 	party  ports.Passkeys
 	digest ports.KeyDigester
 }
 
-// NewPasskeys makes the use cases of passkeys.
+// NewPasskeys returns the use cases of passkeys.
 func NewPasskeys(a *Access, p ports.Passkeys, d ports.KeyDigester) *Passkeys {
 	return &Passkeys{access: a, party: p, digest: d}
 }
 
-// Prompt is what a browser is asked.
+// Prompt holds what a browser is asked.
 type Prompt struct {
-	Ceremony domain.ID // to be sent back with the answer
+	Ceremony domain.ID // the browser sends it back with the answer
 	Options  []byte    // JSON of WebAuthn
 }
 
-// Host is the one that passkeys are made for, or PASSKEYS_UNAVAILABLE with the reason.
+// Host returns the host that passkeys are made for, or PASSKEYS_UNAVAILABLE with the reason.
 func (k *Passkeys) Host() (string, error) { return k.party.Host() }
 
-// List are the passkeys of a person, oldest first. A session of one business alone sees none.
+// List returns the passkeys of a person, oldest first, but none in a session of one business only.
 func (k *Passkeys) List(ctx context.Context, p domain.Principal) ([]domain.Passkey, error) {
 	if p.Session.OneBusiness {
 		return nil, nil
@@ -62,7 +61,7 @@ func (k *Passkeys) ask(
 	return Prompt{Ceremony: c.ID, Options: json}, err
 }
 
-// answered spends a challenge, before its answer is looked at.
+// answered uses a challenge up, before its answer is checked.
 func (k *Passkeys) answered(ctx context.Context, purpose domain.CeremonyPurpose, session, id domain.ID) (c domain.Ceremony, err error) {
 	err = k.access.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		c, err = tx.Ceremonies.Take(ctx, id)
@@ -74,7 +73,7 @@ func (k *Passkeys) answered(ctx context.Context, purpose domain.CeremonyPurpose,
 	return c, err
 }
 
-// AskToAdd begins to add a passkey. It takes what Access.SetPassword does.
+// AskToAdd starts adding a passkey. It requires what Access.SetPassword requires.
 func (k *Passkeys) AskToAdd(ctx context.Context, p domain.Principal) (Prompt, error) {
 	if err := k.access.MayChange(ctx, p); err != nil {
 		return Prompt{}, err
@@ -91,9 +90,8 @@ func (k *Passkeys) AskToAdd(ctx context.Context, p domain.Principal) (Prompt, er
 	})
 }
 
-// Add keeps the passkey of an answer to AskToAdd in the same session. It takes what AskToAdd
-// does; PASSKEY_UNUSABLE where the answer proves nothing. A mail tells the
-// person.
+// Add stores the passkey of an answer to AskToAdd in the same session. It requires what AskToAdd
+// requires. It returns PASSKEY_UNUSABLE for an answer that proves nothing. The person gets a mail.
 func (k *Passkeys) Add(
 	ctx context.Context, p domain.Principal, requestID string, id domain.ID, answer []byte, name string,
 ) (made domain.Passkey, err error) {
@@ -137,7 +135,7 @@ func (k *Passkeys) Add(
 	return made, err
 }
 
-// hold locks the person of a session that still works.
+// hold locks the person of a session, and checks that the session still works.
 func (k *Passkeys) hold(ctx context.Context, tx ports.Stores, p domain.Principal) error {
 	if _, err := tx.Persons.Lock(ctx, p.Person.ID); err != nil {
 		return err
@@ -145,7 +143,7 @@ func (k *Passkeys) hold(ctx context.Context, tx ports.Stores, p domain.Principal
 	return k.access.stillIn(ctx, tx, p)
 }
 
-// Rename names a passkey of the person's own. It takes a fresh sign-in.
+// Rename renames one of the person's own passkeys. It requires a fresh sign-in.
 func (k *Passkeys) Rename(ctx context.Context, p domain.Principal, requestID string, id domain.ID, name string) error {
 	name, err := domain.PasskeyName(name)
 	if err != nil {
@@ -161,9 +159,9 @@ func (k *Passkeys) Rename(ctx context.Context, p domain.Principal, requestID str
 	})
 }
 
-// Remove removes a passkey of the person's own, and ends all other sessions and unused
-// links: a thief of the device may have used it. It takes a fresh sign-in. A mail tells the
-// person.
+// Remove removes one of the person's own passkeys. It ends all other sessions and unused links,
+// since a thief of the device may have used it. It requires a fresh sign-in. The person gets a
+// mail.
 func (k *Passkeys) Remove(ctx context.Context, p domain.Principal, requestID string, id domain.ID) error {
 	return k.change(ctx, p, requestID, id, func(ctx context.Context, tx ports.Stores, found domain.Passkey) (domain.AuditRecord, error) {
 		if err := tx.Passkeys.Remove(ctx, p.Person.ID, id); err != nil {
@@ -206,9 +204,9 @@ func (k *Passkeys) change(ctx context.Context, p domain.Principal, requestID str
 	})
 }
 
-// AskToSignIn begins a sign-in without naming a person: the device names one.
+// AskToSignIn starts a sign-in without naming a person: the device names one.
 func (k *Passkeys) AskToSignIn() (Prompt, error) {
-	// The time in the ID is that of the clock which judges the answer, maybe in another process.
+	// The clock that checks the answer also sets the time in the ID, maybe in another process.
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:], uint64(k.access.clock.Now().UnixMilli())<<16) //nolint:gosec // after 1970
 	random := k.access.ids.SigningSecret()
@@ -221,7 +219,7 @@ func (k *Passkeys) AskToSignIn() (Prompt, error) {
 // challengeOf returns the text whose digest is the challenge of a sign-in.
 func challengeOf(id domain.ID) string { return "waybill sign-in by passkey " + string(id) }
 
-// signInCeremony returns a ceremony of a sign-in as it is stored when it was answered, or
+// signInCeremony returns the ceremony of a sign-in as it is stored once it is answered, or
 // CEREMONY_OVER.
 func (k *Passkeys) signInCeremony(id domain.ID) (domain.Ceremony, error) {
 	id, err := domain.ParseID(domain.PrefixCeremony, string(id))
@@ -234,8 +232,8 @@ func (k *Passkeys) signInCeremony(id domain.ID) (domain.Ceremony, error) {
 	return c, nil
 }
 
-// spend stores that a challenge of a sign-in was answered, or returns CEREMONY_OVER where it was
-// before.
+// spend stores that the challenge of a sign-in was answered. It returns CEREMONY_OVER if it was
+// answered before.
 func spend(ctx context.Context, tx ports.Stores, c domain.Ceremony) error {
 	err := tx.Ceremonies.Insert(ctx, c)
 	if errors.Is(err, ports.ErrIDTaken) {
@@ -244,8 +242,8 @@ func spend(ctx context.Context, tx ports.Stores, c domain.Ceremony) error {
 	return err
 }
 
-// SignIn lets a person in by the answer to AskToSignIn, to the business joined first.
-// Unknown, removed, disabled, not of this site and signed wrongly are one answer.
+// SignIn signs a person in by the answer to AskToSignIn, to the business joined first. Unknown,
+// removed, disabled, of another site and signed wrongly get the same error.
 func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id domain.ID, answer []byte) (entered Entered, err error) {
 	_, claimed, _ := k.party.Names(answer) // an unreadable answer is refused below
 	counted, err := k.access.passkeyGuesses(ctx, b, site, claimed)
@@ -344,7 +342,7 @@ func (k *Passkeys) Accept(ctx context.Context, b Browser, secret string, id doma
 	return entered, refusedTo(claimed, err)
 }
 
-// AskToConfirm begins to make a session fresh that goes on.
+// AskToConfirm starts making the current session fresh.
 func (k *Passkeys) AskToConfirm(ctx context.Context, p domain.Principal) (Prompt, error) {
 	if err := p.OwnSignIn(); err != nil {
 		return Prompt{}, err
@@ -361,8 +359,8 @@ func (k *Passkeys) AskToConfirm(ctx context.Context, p domain.Principal) (Prompt
 	})
 }
 
-// ConfirmByPasskey takes the answer to AskToConfirm in the same session, of the
-// person's own passkey, so that the session is fresh.
+// ConfirmByPasskey makes the session fresh by the answer to AskToConfirm in the same session, with
+// the person's own passkey.
 func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Principal, id domain.ID, answer []byte) error {
 	if err := p.OwnSignIn(); err != nil {
 		return err
@@ -395,8 +393,8 @@ func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Pri
 	})
 }
 
-// verify finds the passkey that answered a challenge, with the count of uses in the answer. The
-// challenge of a sign-in may have been given under a previous pepper.
+// verify finds the passkey that answered a challenge, with the use count in the answer. The
+// challenge of a sign-in may have been made with a previous pepper.
 func (k *Passkeys) verify(ctx context.Context, c domain.Ceremony, answer []byte) (used domain.Passkey, count uint32, err error) {
 	credentialID, _, err := k.party.Names(answer)
 	if err != nil {
@@ -421,8 +419,8 @@ func (k *Passkeys) verify(ctx context.Context, c domain.Ceremony, answer []byte)
 	return used, 0, domain.PasskeyRefused(err)
 }
 
-// count keeps the use. A count that has not grown is that of a copy of the key; a
-// passkey that is gone was removed meanwhile.
+// count stores the use. A count that has not grown belongs to a copy of the key. A missing passkey
+// was removed in the meantime.
 func (k *Passkeys) count(ctx context.Context, tx ports.Stores, used domain.Passkey, count uint32) error {
 	err := tx.Passkeys.Used(ctx, used.ID, count, k.access.clock.Now())
 	if errors.Is(err, domain.ErrNotFound) {

@@ -9,9 +9,9 @@ import (
 	"waybill/ports"
 )
 
-// SignIn lets a person in by e-mail address and password, to the business joined
-// first. Unknown, disabled, without a password, not of this site and wrong are one
-// answer after the same work. Where people.Refused is the error it names the person.
+// SignIn signs a person in by email address and password, to the business that they joined first.
+// Unknown, disabled, without a password, of another site and wrong password get the same error
+// after the same work. The error names the person where it is a *Refused.
 func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email, password string) (entered Entered, err error) {
 	folded, malformed := domain.ParseEmail(email)
 	person, member, err := a.candidate(ctx, site, folded, malformed != nil)
@@ -36,7 +36,7 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 		}
 		upgraded := person.PasswordHash
 		if outdated {
-			if hash, err := a.passwords.Hash(ctx, caller, password); err == nil { // next time, otherwise
+			if hash, err := a.passwords.Hash(ctx, caller, password); err == nil { // if this fails, the next sign-in does it
 				upgraded = hash
 			}
 		}
@@ -68,12 +68,11 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 	return entered, refusedTo(person.ID, err)
 }
 
-// unknownPerson has an ID that no person has, to do the same reads for.
+// unknownPerson is an ID that no person has. It makes a sign-in of nobody do the same reads.
 var unknownPerson = domain.MakeID(domain.PrefixPerson, [16]byte{})
 
-// candidate finds the person of a sign-in by password, and the membership. A
-// person without an accepted membership of the site comes back without a
-// password.
+// candidate finds the person of a sign-in by password, and the membership. It returns a person
+// without an accepted membership of the site without a password.
 func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.Email, malformed bool) (person domain.Person,
 	member domain.Membership, err error) {
 	if malformed {
@@ -93,8 +92,8 @@ func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.E
 	return person, member, err
 }
 
-// place is where an active person comes in: the first accepted membership at the
-// site, or domain.ErrNotFound.
+// place returns where an active person signs in: the first accepted membership at the site, or
+// domain.ErrNotFound.
 func (a *Access) place(ctx context.Context, site domain.Site, person domain.Person) (domain.Membership, error) {
 	all, err := a.storage.Read().Memberships.OfPerson(ctx, person.ID)
 	if err != nil {
@@ -108,9 +107,9 @@ func (a *Access) place(ctx context.Context, site domain.Site, person domain.Pers
 	return domain.Membership{}, domain.ErrNotFound
 }
 
-// preferEnabled is another accepted membership of a person in the portal, where the business
-// of the first one is disabled and that of the other one is not. It is asked for only when
-// the identity is proved: it takes longer for some people than for others.
+// preferEnabled returns another accepted membership of a person in the portal, if the first
+// business is disabled and the other is not. It is called only after the person proved who they
+// are, since it takes longer for some people than for others.
 func (a *Access) preferEnabled(ctx context.Context, first domain.Membership) (domain.Membership, error) {
 	off, err := disabled(ctx, a.storage.Read().Tenancy, first.BusinessID)
 	if err != nil || !off {
@@ -131,7 +130,7 @@ func (a *Access) preferEnabled(ctx context.Context, first domain.Membership) (do
 	return first, nil
 }
 
-// verify answers SIGN_IN_REFUSED for a password that is not the one of the hash.
+// verify returns SIGN_IN_REFUSED for a password that does not match the hash.
 func (a *Access) verify(ctx context.Context, c ports.Caller, hash, password string) (outdated bool, err error) {
 	matches, outdated, err := a.passwords.Verify(ctx, c, hash, password)
 	switch {
@@ -145,9 +144,9 @@ func (a *Access) verify(ctx context.Context, c ports.Caller, hash, password stri
 	return outdated, nil
 }
 
-// Confirm checks the password again within a session and makes the session fresh. Its
-// failures are counted by session and person, apart from those of signing in: nobody without a
-// session of the person has a part in them.
+// Confirm checks the password again within a session and makes the session fresh. Failures are
+// counted by session and person, separately from those of signing in. Nobody without a session of
+// the person can cause any.
 func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, password string) error {
 	if err := p.OwnSignIn(); err != nil {
 		return err
@@ -168,13 +167,13 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 	})
 }
 
-// hashingOf returns in which turn a password of a session is hashed.
+// hashingOf returns the queue in which a password of a session is hashed.
 func hashingOf(p domain.Principal) ports.Caller {
 	return ports.Caller{Known: true, Line: string(p.Session.BusinessID), Member: string(p.Person.ID)}
 }
 
-// mayChange answers nil where a session may set a password or add a passkey: after a fresh
-// sign-in, and in the session of a link, as long as it lasts, where the person has neither.
+// mayChange returns nil if a session may set a password or add a passkey. That takes a fresh
+// sign-in, or the session of a link while the person has neither.
 func (a *Access) mayChange(ctx context.Context, persons ports.PersonReader, passkeys ports.PasskeyReader, p domain.Principal) error {
 	err := p.Allows(domain.ActOwnAccount, a.clock.Now())
 	if !domain.HasCode(err, domain.CodeSignInTooOld) || p.Session.Method != domain.SignInByLink {
@@ -194,15 +193,15 @@ func (a *Access) mayChange(ctx context.Context, persons ports.PersonReader, pass
 	return err
 }
 
-// MayChange answers nil where the session may set a password or add a passkey now.
+// MayChange returns nil if the session may set a password or add a passkey now.
 func (a *Access) MayChange(ctx context.Context, p domain.Principal) error {
 	r := a.storage.Read()
 	return a.mayChange(ctx, r.Persons, r.Passkeys, p)
 }
 
-// SetPassword sets or replaces the person's password, and ends all other sessions and unused
-// links. It takes a fresh sign-in; the first password, where there is no passkey either, is set
-// in the session of a link as long as that lasts. A mail tells the person.
+// SetPassword sets or replaces the person's password, and ends all other sessions and unused links.
+// It requires a fresh sign-in. The first password, if there is no passkey either, may be set
+// throughout the session of a link. The person gets a mail.
 func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID, password string) error {
 	if err := a.MayChange(ctx, p); err != nil {
 		return err
@@ -222,7 +221,7 @@ func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID,
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
-		// The session may have ended while the password was hashed, and the account with it.
+		// The session, and the account, may have ended while the password was hashed.
 		if err := a.stillIn(ctx, tx, p); err != nil {
 			return domain.AuditRecord{}, err
 		}

@@ -13,25 +13,24 @@ import (
 )
 
 const (
-	// refusalsJoined is for how long refusals of one kind are counted together.
+	// refusalsJoined is the time in which refusals of one kind are counted together.
 	refusalsJoined = 24 * time.Hour
-	// maxRefusals is how many kinds are counted at a time.
+	// maxRefusals limits the kinds that are counted at a time.
 	maxRefusals = 10_000
-	// refusalsWaiting is how many refusals wait to be counted.
+	// refusalsWaiting limits the refusals that wait to be counted.
 	refusalsWaiting = 1024
-	// keepRefusalWithin is how long the storage may take for one entry.
+	// keepRefusalWithin is the timeout of the storage for one entry.
 	keepRefusalWithin = 5 * time.Second
 )
 
-// Refusals keeps refused attempts of known persons in the audit log. The log is kept for
-// good and anybody can fail, so attempts are joined: of a kind, which is a person, an outcome,
-// and the site and business of the session, there is an entry at the 1st, the 10th, the 100th
-// attempt of 24 hours and so on, which tells the count. A process keeps 10,000 kinds in mind,
-// and starts with none. The actor of an entry is the person whom the attempt names; nobody has
-// proved to be that person.
+// Refusals records refused attempts of known persons in the audit log. The log is kept forever and
+// anybody can fail, so attempts are joined. A kind is a person, an outcome, and the site and
+// business of the session. It gets an entry with the count at the 1st, 10th, 100th attempt of 24
+// hours and so on. A process remembers 10,000 kinds, and starts with none. The actor of an entry is
+// the person named by the attempt. Nobody has proved to be that person.
 //
-// Entries are written apart from the request. Otherwise the time of an answer would
-// tell whether there is such a person.
+// Entries are written outside the request. Otherwise the response time would reveal whether there
+// is such a person.
 type Refusals struct {
 	storage ports.Storage
 	audit   *audit.Log
@@ -53,8 +52,8 @@ type refusalTally struct {
 	count int
 }
 
-// NewRefusals keeps refusals until the returned function is called. That function waits until
-// those that were handed over are kept.
+// NewRefusals records refusals until the returned function is called. That function waits until the
+// queued ones are stored.
 func NewRefusals(s ports.Storage, c ports.Clock, ids ports.Identifiers, log *slog.Logger) (*Refusals, func()) {
 	r := &Refusals{storage: s, audit: audit.New(s, c, ids), clock: c, log: log, waiting: make(chan domain.Refusal, refusalsWaiting),
 		tallies: map[refusalKey]*refusalTally{}}
@@ -76,8 +75,8 @@ func NewRefusals(s ports.Storage, c ports.Clock, ids ports.Identifiers, log *slo
 	return r, func() { close(stop); <-stopped }
 }
 
-// Keep hands a refusal over. Where too many wait it is left out: the log and the metrics
-// still tell. Nil refusals keep nothing.
+// Keep queues a refusal. If too many wait, it is dropped: the log and the metrics still show it.
+// Nil refusals do nothing.
 func (r *Refusals) Keep(refusal domain.Refusal) {
 	if r == nil || refusal.PersonID == "" {
 		return
@@ -97,7 +96,7 @@ func (r *Refusals) keep(refusal domain.Refusal) {
 	}
 }
 
-// append answers domain.ErrNotFound where there is no such person.
+// append counts a refusal. It returns domain.ErrNotFound for an unknown person.
 func (r *Refusals) append(ctx context.Context, refusal domain.Refusal) error {
 	key, now := refusalKey{refusal.PersonID, refusal.Outcome, refusal.Site, refusal.BusinessID}, r.clock.Now()
 	tally := r.tallies[key]
@@ -116,7 +115,7 @@ func (r *Refusals) append(ctx context.Context, refusal domain.Refusal) error {
 	if err != nil {
 		return err
 	}
-	r.tallies[key] = tally // of persons that there are
+	r.tallies[key] = tally // only for persons that exist
 	business, err := r.businessOf(ctx, refusal)
 	if err != nil {
 		return err
@@ -134,8 +133,8 @@ func (r *Refusals) append(ctx context.Context, refusal domain.Refusal) error {
 	})
 }
 
-// businessOf is the business whose audit log tells of it: that of the session or link, or else
-// that to which the person would sign in. It is empty at the console, and where there is none.
+// businessOf returns the business whose audit log gets the entry: that of the session or link, or
+// else where the person would sign in. It is empty at the console, and where there is none.
 func (r *Refusals) businessOf(ctx context.Context, refusal domain.Refusal) (domain.ID, error) {
 	if refusal.Site == domain.Console || refusal.BusinessID != "" {
 		return refusal.BusinessID, nil
@@ -149,8 +148,8 @@ func (r *Refusals) businessOf(ctx context.Context, refusal domain.Refusal) (doma
 	return "", err
 }
 
-// nameAt is the name by which a business knows the person: that of the invitation until it is
-// accepted, and the email address where the person has left.
+// nameAt returns the name by which a business knows the person: that of the invitation until it is
+// accepted. For a person who has left it returns the email address.
 func (r *Refusals) nameAt(ctx context.Context, person domain.Person, business domain.ID) (string, error) {
 	if business == "" {
 		return person.Name, nil
@@ -162,7 +161,7 @@ func (r *Refusals) nameAt(ctx context.Context, person domain.Person, business do
 	return member.Person.Name, err
 }
 
-// room reports whether one more can be counted, after those whose time is over were dropped.
+// room reports whether one more kind can be counted, after dropping those whose time is over.
 func (r *Refusals) room(now time.Time) bool {
 	if len(r.tallies) < maxRefusals {
 		return true

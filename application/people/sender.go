@@ -15,37 +15,37 @@ import (
 )
 
 const (
-	// atOnce is how many mails are sent at a time, each of another business.
+	// atOnce limits the mails that are sent at a time, each of another business.
 	atOnce = 4
-	// droppedAtOnce is how many links to addresses of nobody are dropped in one statement.
+	// droppedAtOnce limits the links to unknown addresses that one statement drops.
 	droppedAtOnce = 1000
-	// lookAgain is how long Send waits for the end of a mail before it returns.
+	// lookAgain is the time that Send waits for the end of a mail before it returns.
 	lookAgain = time.Second
-	// leaseFor is how long a sender has a mail: longer than storing the link, sending
-	// and storing the outcome may take together.
+	// leaseFor is how long a sender holds a mail: longer than storing the link, sending and storing
+	// the outcome may take together.
 	leaseFor = 2 * time.Minute
-	// composeTimeout bounds what is read and stored for a mail before it is sent, and
-	// settleFor how long the outcome is tried to be stored, within settleTimeout each.
+	// composeTimeout limits reading and storing before a mail is sent. settleFor limits how long
+	// storing the outcome is retried, with settleTimeout for each try.
 	composeTimeout = 10 * time.Second
 	settleFor      = 45 * time.Second
 	settleTimeout  = 5 * time.Second
 	settleAgain    = 500 * time.Millisecond
-	mostError      = 500 // bytes that are kept of an error
+	mostError      = 500 // bytes of an error that are stored
 )
 
-// How an attempt to send a mail ends.
+// Outcomes of an attempt to send a mail.
 const (
 	MailSent    = "sent"
-	MailFailed  = "failed" // and is tried again
+	MailFailed  = "failed" // it will be retried
 	MailGivenUp = "given_up"
-	MailDropped = "dropped" // there is no one to tell it to any more, or an invitation is sent instead
+	MailDropped = "dropped" // it has no recipient any more, or an invitation is sent instead
 )
 
-// MailObserver hears of attempts.
+// MailObserver receives the outcome of each attempt.
 type MailObserver func(kind domain.MailKind, outcome string)
 
-// MailSender sends what is due. A business has one mail sent at a time by a process, so that a
-// mail server which is slow for one business holds up nobody else.
+// MailSender sends the mails in the outbox. A process sends one mail of a business at a time. So a
+// mail server that is slow for one business does not delay the others.
 type MailSender struct {
 	storage  ports.Storage
 	outbox   ports.MailOutbox
@@ -64,11 +64,11 @@ type MailSender struct {
 	served  map[domain.ID]bool // the businesses that have had their turn in this round
 }
 
-// MailSites are the addresses under which people open the sites, without a slash at the end;
-// empty: there is none, and no link to it is sent.
+// MailSites holds the base URLs of the sites, without a slash at the end. An empty one means that
+// there is no site, and no link to it is sent.
 type MailSites struct{ Portal, Console string }
 
-// of is the site of a business, and of the staff for an empty ID.
+// of returns the site of a business, or that of the staff for an empty ID.
 func (s MailSites) of(business domain.ID) string {
 	if domain.SiteOf(business) == domain.Console {
 		return s.Console
@@ -76,7 +76,7 @@ func (s MailSites) of(business domain.ID) string {
 	return s.Portal
 }
 
-// NewMailSender makes a sender of mails whose links lead to the sites.
+// NewMailSender returns a sender of mails whose links lead to the sites.
 func NewMailSender(s ports.Storage, o ports.MailOutbox, m ports.Mailer, r ports.MailRenderer, c ports.Clock, ids ports.Identifiers,
 	sites MailSites, observe MailObserver, log *slog.Logger,
 ) *MailSender {
@@ -84,9 +84,9 @@ func NewMailSender(s ports.Storage, o ports.MailOutbox, m ports.Mailer, r ports.
 		ended: make(chan struct{}, 1), busy: map[domain.ID]bool{}, served: map[domain.ID]bool{}}
 }
 
-// Send sends the mails that are due. It returns when none is left, or when those that are being
-// sent take long: they go on, and the next call uses the other places. A mail that is being sent
-// is finished even where ctx ends: one that is cut off may have been sent. One call at a time.
+// Send sends the mails whose time has come. It returns when none is left, or when the current ones
+// take long: they continue, and the next call uses the other places. A mail that has begun is
+// finished even if ctx ends, since an interrupted one may have been sent. One call at a time.
 func (s *MailSender) Send(ctx context.Context) error {
 	for {
 		atWork, err := s.start(ctx)
@@ -106,7 +106,7 @@ func (s *MailSender) Send(ctx context.Context) error {
 // Wait waits until the mails that are being sent are finished.
 func (s *MailSender) Wait() { s.sending.Wait() }
 
-// start begins to send mails in the free places, and returns how many are being sent then.
+// start begins to send mails in the free places, and returns how many are being sent.
 func (s *MailSender) start(ctx context.Context) (atWork int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +137,8 @@ func (s *MailSender) start(ctx context.Context) (atWork int, err error) {
 	return len(s.busy), nil
 }
 
-// dropToNobody drops the links that were asked for by addresses of nobody, many at a time. Anyone
-// can ask for thousands, which must not take the places of mails that reach somebody.
+// dropToNobody drops links that were requested for unknown addresses, many at a time. Anyone can
+// request thousands, which must not take the places of mails with a recipient.
 func (s *MailSender) dropToNobody(ctx context.Context, now time.Time) error {
 	for n := droppedAtOnce; n == droppedAtOnce; {
 		var err error
@@ -152,18 +152,18 @@ func (s *MailSender) dropToNobody(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// end gives the place of a business back.
+// end frees the place of a business.
 func (s *MailSender) end(business domain.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.busy, business)
 	select {
 	case s.ended <- struct{}{}:
-	default: // there is one already, which Send has yet to see
+	default: // Send has not read the previous one yet
 	}
 }
 
-// one makes one attempt and stores what became of it.
+// one makes one attempt and stores its outcome.
 func (s *MailSender) one(ctx context.Context, m domain.Mail) {
 	var to domain.Email
 	err := domain.Safely(func() (err error) {
@@ -199,8 +199,7 @@ func (s *MailSender) one(ctx context.Context, m domain.Mail) {
 	s.settle(ctx, m)
 }
 
-// attempt sends the mail, or answers errNoRecipient where there is no one to tell it to. to is
-// the recipient as far as that is known.
+// attempt sends the mail, or returns errNoRecipient. to is the recipient as far as known.
 func (s *MailSender) attempt(ctx context.Context, m domain.Mail) (to domain.Email, err error) {
 	if !s.clock.Now().Before(m.ExpiresAt) {
 		return "", errors.New("its time was over before it could be sent")
@@ -220,7 +219,7 @@ func (s *MailSender) attempt(ctx context.Context, m domain.Mail) (to domain.Emai
 	return letter.To, s.mailer.Send(within, message)
 }
 
-// settle insists: an outcome that is not stored is a mail that is sent twice.
+// settle retries, since a mail whose outcome is not stored is sent twice.
 func (s *MailSender) settle(ctx context.Context, m domain.Mail) {
 	ctx, cancel := context.WithTimeout(ctx, settleFor)
 	defer cancel()
@@ -242,8 +241,8 @@ func (s *MailSender) settle(ctx context.Context, m domain.Mail) {
 	}
 }
 
-// shortened is an error for the log and the outbox: no recipient is in it, though mail
-// servers like to repeat them.
+// mailsShortened shortens an error for the log and the outbox. It removes the recipient, which mail
+// servers often repeat.
 func mailsShortened(text string, to domain.Email) string {
 	if to != "" {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, string(to), "the recipient"), strings.ToUpper(string(to)), "the recipient")

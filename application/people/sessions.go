@@ -11,9 +11,9 @@ import (
 	"waybill/ports"
 )
 
-// begin stores a session of a member whose identity was proved at a time, and queues a
-// mail to a person who signed in by an unknown browser. It keeps OneBusiness of e.Session:
-// such a session makes its browser no known one.
+// begin stores a session of a member who proved who they are at a time. A sign-in by an unknown
+// browser also queues a mail to the person. It keeps OneBusiness of e.Session. Such a session does
+// not make its browser a known one.
 func (a *Access) begin(
 	ctx context.Context, tx ports.Stores, e *Entered, m domain.Member, method domain.SignInMethod, proven time.Time, b Browser,
 ) error {
@@ -45,7 +45,7 @@ func (a *Access) begin(
 	return tx.Sessions.Insert(ctx, session)
 }
 
-// disabled reports whether a business is switched off; the staff is not.
+// disabled reports whether a business is disabled. The staff never is.
 func disabled(ctx context.Context, tenants ports.TenancyReader, business domain.ID) (bool, error) {
 	if business == "" {
 		return false, nil
@@ -54,7 +54,7 @@ func disabled(ctx context.Context, tenants ports.TenancyReader, business domain.
 	return b.Disabled, err
 }
 
-// Identify tells whose session a secret is, at a site, or answers SESSION_ENDED.
+// Identify returns the person of a session's secret at a site, or SESSION_ENDED.
 func (a *Access) Identify(ctx context.Context, site domain.Site, secret string) (domain.Principal, error) {
 	now := a.clock.Now()
 	p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))
@@ -67,8 +67,8 @@ func (a *Access) Identify(ctx context.Context, site domain.Site, secret string) 
 	return p, err
 }
 
-// Follow tells which of many sessions go on, for pages that stay open: it is no sign of
-// life, so that an idle session ends under them.
+// Follow returns which of many sessions still work, for pages that stay open. It does not count as
+// use, so an idle session ends under them.
 func (a *Access) Follow(ctx context.Context, site domain.Site, sessions []domain.ID) (map[domain.ID]domain.Principal, error) {
 	all, err := a.storage.Read().Sessions.Those(ctx, sessions)
 	live := make(map[domain.ID]domain.Principal, len(all))
@@ -80,8 +80,8 @@ func (a *Access) Follow(ctx context.Context, site domain.Site, sessions []domain
 	return live, err
 }
 
-// Show makes the session one of another business of the person's. One from before they were
-// signed out of that business ends instead: SESSION_ENDED.
+// Show switches the session to another of the person's businesses. If the person was signed out of
+// that business after the session's sign-in, the session ends instead: SESSION_ENDED.
 func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.ID) error {
 	if p.Session.OneBusiness && business != p.Session.BusinessID {
 		return domain.ErrNotFound
@@ -115,7 +115,7 @@ func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.I
 	return err
 }
 
-// Rename gives the person the name that they want to be called by, everywhere.
+// Rename changes the person's name, everywhere.
 func (a *Access) Rename(ctx context.Context, p domain.Principal, requestID, name string) error {
 	name, err := properName(name)
 	if err != nil {
@@ -135,8 +135,7 @@ func (a *Access) Rename(ctx context.Context, p domain.Principal, requestID, name
 	})
 }
 
-// Businesses are the memberships between which a person may choose in the portal,
-// oldest first.
+// Businesses lists the memberships that a person may choose from in the portal, oldest first.
 func (a *Access) Businesses(ctx context.Context, p domain.Principal) ([]domain.Membership, error) {
 	if p.Session.OneBusiness {
 		return nil, nil
@@ -151,8 +150,8 @@ func (a *Access) Businesses(ctx context.Context, p domain.Principal) ([]domain.M
 	return accepted, err
 }
 
-// Sessions are the person's own, at both sites, newest first. A session of one business alone
-// sees itself.
+// Sessions lists the person's own sessions at both sites, newest first. A session of one business
+// only sees itself.
 func (a *Access) Sessions(ctx context.Context, p domain.Principal) ([]domain.Session, error) {
 	if p.Session.OneBusiness {
 		return []domain.Session{p.Session}, nil
@@ -160,14 +159,14 @@ func (a *Access) Sessions(ctx context.Context, p domain.Principal) ([]domain.Ses
 	return a.storage.Read().Sessions.OfPerson(ctx, p.Person.ID, a.clock.Now())
 }
 
-// SignOut ends the session itself.
+// SignOut ends the current session.
 func (a *Access) SignOut(ctx context.Context, p domain.Principal, requestID string) error {
 	_, err := a.end(ctx, p, requestID, ports.SessionsOf{ID: p.Session.ID})
 	return err
 }
 
-// EndSession ends one session of the person's own; domain.ErrNotFound where there is
-// none that works.
+// EndSession ends one of the person's own sessions. It returns domain.ErrNotFound if no such
+// session works.
 func (a *Access) EndSession(ctx context.Context, p domain.Principal, requestID string, id domain.ID) error {
 	if err := p.OwnSignIn(); err != nil {
 		return err
@@ -179,7 +178,7 @@ func (a *Access) EndSession(ctx context.Context, p domain.Principal, requestID s
 	return err
 }
 
-// EndOtherSessions ends all sessions of the person but this one.
+// EndOtherSessions ends all sessions of the person except this one.
 func (a *Access) EndOtherSessions(ctx context.Context, p domain.Principal, requestID string) (int, error) {
 	if err := p.OwnSignIn(); err != nil {
 		return 0, err
@@ -198,7 +197,7 @@ func (a *Access) end(ctx context.Context, p domain.Principal, requestID string, 
 	return ended, err
 }
 
-// stillIn answers SESSION_ENDED where the session has ended meanwhile. The person is locked.
+// stillIn returns SESSION_ENDED if the session has ended in the meantime. The person is locked.
 func (a *Access) stillIn(ctx context.Context, tx ports.Stores, p domain.Principal) error {
 	now, err := tx.Sessions.FindByDigest(ctx, p.Session.Digest)
 	if errors.Is(err, domain.ErrNotFound) || err == nil && !now.Session.Live(a.clock.Now()) {
@@ -207,13 +206,13 @@ func (a *Access) stillIn(ctx context.Context, tx ports.Stores, p domain.Principa
 	return err
 }
 
-// tellOwner queues a mail to the person of a session about a change of what lets them in. The
+// tellOwner queues a mail to the person of a session about a change of their credentials. The
 // session may be a thief's.
 func (a *Access) tellOwner(ctx context.Context, tx ports.Stores, k domain.MailKind, p domain.Principal, cause domain.ID) error {
 	return tx.Mails.Tell(ctx, domain.AccountNotice(k, p.Session, cause, a.clock.Now()))
 }
 
-// endElsewhere ends the unused links of a person and all sessions but the one itself.
+// endElsewhere ends the unused links of a person and all sessions except this one.
 func (a *Access) endElsewhere(ctx context.Context, tx ports.Stores, p domain.Principal) error {
 	now := a.clock.Now()
 	if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: p.Person.ID}, now); err != nil {
@@ -223,7 +222,7 @@ func (a *Access) endElsewhere(ctx context.Context, tx ports.Stores, p domain.Pri
 	return err
 }
 
-// shortened cuts what a browser calls itself to what is kept, of printable characters.
+// shortened returns the printable characters of a browser's name, up to domain.MaxDevice.
 func shortened(device string) string {
 	kept := make([]rune, 0, domain.MaxDevice)
 	for _, r := range device {

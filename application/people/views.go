@@ -11,7 +11,7 @@ import (
 	"waybill/ports"
 )
 
-// Reasons why a view ended, as the audit log tells them.
+// Reasons for the end of a view, as the audit log shows them.
 const (
 	viewEndedHere    = "ended"
 	viewEndedByTime  = "expired"
@@ -19,18 +19,18 @@ const (
 	viewEndedWith    = "the customer was disabled"
 )
 
-// viewsRead is how many views CloseViews reads at a time.
+// viewsRead limits the views that CloseViews reads at a time.
 const viewsRead = 100
 
-// OpenedView is a view at the only moment one of its secrets is known: that of its link,
-// or that of its cookie.
+// OpenedView holds a view with one of its secrets, of its link or of its cookie. Only now is that
+// secret known.
 type OpenedView struct {
 	domain.CustomerView
 	Secret string
 }
 
-// ViewAs makes a link by which a person of the staff sees the portal as a customer does,
-// once and within domain.ViewLinkLifetime. p is the session of the console.
+// ViewAs makes a link with which a person of the staff sees the portal as a customer does. The link
+// works once and within domain.ViewLinkLifetime. p is the session of the console.
 func (a *Access) ViewAs(ctx context.Context, p domain.Principal, business domain.ID, reason string) (v OpenedView, err error) {
 	v.Secret = domain.MakeBearerSecret(a.ids.SigningSecret())
 	v.CustomerView, err = domain.NewCustomerView(a.ids.ID(domain.PrefixCustomerView), p.Session, business, strings.TrimSpace(reason),
@@ -65,9 +65,9 @@ func (a *Access) findView(ctx context.Context, secret string) (domain.CustomerVi
 	return v, refused(Refused{Person: v.PersonID, Site: domain.Console, Err: v.Openable(a.clock.Now())})
 }
 
-// OpenView uses the link of a view, once. The customer's audit log tells that it began, and
-// why. LINK_UNKNOWN where the session of the console has ended meanwhile. No mail is sent:
-// the customer has no new session.
+// OpenView uses the link of a view, once. The customer's audit log records the start and the
+// reason. It returns LINK_UNKNOWN if the session of the console has ended in the meantime. No mail
+// is sent: the customer has no new session.
 func (a *Access) OpenView(ctx context.Context, b Browser, secret string) (v OpenedView, err error) {
 	open := func() error {
 		found, err := a.findView(ctx, secret)
@@ -101,10 +101,10 @@ func (a *Access) OpenView(ctx context.Context, b Browser, secret string) (v Open
 	return v, a.unknownLink(ctx, b, open())
 }
 
-// IdentifyView tells who sees the portal by the cookie of a view, or answers SESSION_ENDED:
-// also where the session of the console has ended, the person may no longer do this, or the
-// customer was disabled, whose own people see nothing either. It is looked up for each page,
-// so that all of these are out at once.
+// IdentifyView returns who sees the portal by the cookie of a view. It returns SESSION_ENDED also
+// if the session of the console has ended or the person may no longer do this. The same applies to
+// a disabled customer, whose own people see nothing either. Every page looks it up, so that all of
+// these apply at once.
 func (a *Access) IdentifyView(ctx context.Context, secret string) (domain.Principal, error) {
 	v, err := a.storage.Read().Views.FindByDigest(ctx, domain.BearerDigest(secret))
 	if errors.Is(err, domain.ErrNotFound) {
@@ -126,7 +126,7 @@ func (a *Access) IdentifyView(ctx context.Context, secret string) (domain.Princi
 	return v.Principal(console.Person), nil
 }
 
-// EndView ends a view, which the customer's audit log tells.
+// EndView ends a view. The customer's audit log records it.
 func (a *Access) EndView(ctx context.Context, p domain.Principal, requestID string) error {
 	if p.View == nil {
 		return domain.ErrNotFound
@@ -145,9 +145,9 @@ func (a *Access) endView(ctx context.Context, v domain.CustomerView, name, reque
 	})
 }
 
-// CloseViews writes the end of views that were not ended by hand into the audit logs of
-// customers: they expired, or went with the session of the console or with the customer. These
-// showed no page any more from that moment on; this only tells so. Any process may call it at any time.
+// CloseViews writes the end of views that were not ended by hand into the audit logs of customers.
+// They expired, or ended with the session of the console or with the customer. They showed no page
+// since then; this only records it. Any process may call it at any time.
 func (a *Access) CloseViews(ctx context.Context) error {
 	var failed []error
 	for after := domain.ID(""); ; {

@@ -13,38 +13,37 @@ import (
 )
 
 const (
-	// unmodifiedShare is how many 304 answers are free for each request that a
-	// key has in a window.
+	// unmodifiedShare is the number of free 304 responses for each request that a key has in a
+	// window.
 	unmodifiedShare = 10
-	// mostDoubtful is how many keys of doubtful addresses one look-up takes at
-	// most.
+	// mostDoubtful limits the keys from addresses with too many failures that one lookup takes.
 	mostDoubtful = 1000
 )
 
-// Limits are the request limits of admission.
+// Limits holds the request limits of admission.
 type Limits struct {
 	PerKey      domain.RateLimit
 	PerBusiness domain.RateLimit // unless the business has its own
 	PerAddress  domain.RateLimit // failed authentications of one client address
 }
 
-// Admission decides whether a request is let in, and on whose behalf.
+// Admission decides whether a request is admitted, and for which customer.
 type Admission struct {
 	keys           *keyCache
 	unknownCallers *unknownCallers
 	doubtful       *lookups.Lookups[[32]byte] // keys from addresses that failed too often
 	uses           *keyUses
 	inFlight       *permits
-	lists          *permits // among those in flight
-	bulks          *permits // beside those in flight: at work or waiting
-	bulkTurns      *permits // of these, the ones at work
+	lists          *permits // included in those in flight
+	bulks          *permits // not included in those in flight: running or waiting
+	bulkTurns      *permits // of these, the running ones
 	limiter        ports.RateLimiter
 	digest         ports.KeyDigester
 	clock          ports.Clock
 	limits         Limits
 }
 
-// NewAdmission makes the check that every request passes first.
+// NewAdmission returns the check that every request passes first.
 func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
 		keys: newKeyCache(s, d, c), unknownCallers: newUnknownCallers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0),
@@ -57,28 +56,27 @@ func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c p
 	}
 }
 
-// Credentials is what admission looks at of a request.
+// Credentials holds what admission reads from a request.
 type Credentials struct {
 	Environment domain.Environment // of the host that was called
 	Address     string             // of the client
 	Key         string             // empty: none was sent
-	Malformed   bool               // something was sent that is no bearer token
-	Elsewhere   string             // base address of the other environment, for callers that took the wrong host
+	Malformed   bool               // something was sent that is not a bearer token
+	Elsewhere   string             // base address of the other environment, for callers that used the wrong host
 }
 
-// Grant is the outcome. Allowance is that of the bucket nearest to its limit,
-// also when the request is refused.
+// Grant holds the outcome. Allowance is that of the bucket nearest to its limit, also when the
+// request is refused.
 type Grant struct {
 	Credential domain.Credential
-	// Refused is the credential of a key that is known and does not work; nil: the key
-	// works, or is unknown. It opens nothing and is for the request log alone.
+	// Refused is the credential of a known key that does not work; nil: the key works, or is
+	// unknown. It gives no access and is only for the request log.
 	Refused   *domain.Credential
 	Allowance ports.Allowance
 	charged   []ports.Bucket
 }
 
-// Caller is the tenant and key of the request, admitted or not; empty where they
-// are unknown.
+// Caller returns the tenant and key of the request, admitted or not, or an empty credential.
 func (g *Grant) Caller() *domain.Credential {
 	if g.Refused != nil {
 		return g.Refused
@@ -86,9 +84,9 @@ func (g *Grant) Caller() *domain.Credential {
 	return &g.Credential
 }
 
-// Admit lets a request in or answers 401 or 429. Only failures count against the
-// client's address, and beyond its limit only credentials are refused that fail the
-// checksum or belong to no key: a valid key works from any address.
+// Admit admits a request or returns 401 or 429. Only failures count against the client's address.
+// Beyond its limit only credentials are refused that fail the checksum or belong to no key: a valid
+// key works from any address.
 func (a *Admission) Admit(ctx context.Context, c Credentials) (Grant, error) {
 	credential, refusal, err := a.identify(ctx, c)
 	if err != nil {
@@ -107,8 +105,8 @@ func (a *Admission) Admit(ctx context.Context, c Credentials) (Grant, error) {
 	return grant, nil
 }
 
-// Confirm returns nil while the key of an admitted request still works. A body may come
-// slowly, and whoever holds a key that was revoked meanwhile changes nothing with it.
+// Confirm returns nil while the key of an admitted request still works. A body may arrive slowly,
+// and a key that was revoked in the meantime must not change anything.
 func (a *Admission) Confirm(ctx context.Context, c Credentials) error {
 	_, _, err := a.identify(ctx, c)
 	return err
@@ -122,12 +120,12 @@ func (g Grant) of(c domain.Credential) Grant {
 	return g
 }
 
-// Recognize identifies the caller of a path that does not exist, for the request log
-// alone. A key that works is not charged for it; one that opens nothing counts
-// against its address as on any call, so that guessing keys costs as much here.
+// Recognize identifies the caller of a path that does not exist, only for the request log. A valid
+// key is not charged. An invalid one counts against its address as on any call, so that guessing
+// keys costs as much here.
 func (a *Admission) Recognize(ctx context.Context, c Credentials) Grant {
 	if _, err := a.read(c); err != nil {
-		return Grant{} // the checksum fails: the text names no key
+		return Grant{} // the checksum fails, so the text names no key
 	}
 	credential, refusal, err := a.identify(ctx, c)
 	if err != nil {
@@ -137,13 +135,12 @@ func (a *Admission) Recognize(ctx context.Context, c Credentials) Grant {
 	return Grant{Credential: credential}
 }
 
-// Forget drops the remembered keys of an application, or all keys when the ID is
-// empty. It is the listener of ports.Invalidations.
+// Forget invalidates the cached keys of an application, or all keys if the ID is empty.
+// ports.Invalidations call it.
 func (a *Admission) Forget(application domain.ID) { a.keys.forget(application) }
 
-// GiveBack returns what a request was charged, for an answer that does not count.
-// It works after the client has left too, so that the client is not charged when
-// it comes back.
+// GiveBack returns what a request was charged, for a response that does not count. It works after
+// the client has disconnected too, so that the client is not charged when it comes back.
 func (a *Admission) GiveBack(ctx context.Context, g *Grant) error {
 	if err := a.limiter.GiveBack(context.WithoutCancel(ctx), g.charged...); err != nil {
 		return err
@@ -154,9 +151,8 @@ func (a *Admission) GiveBack(ctx context.Context, g *Grant) error {
 	return nil
 }
 
-// GiveBackUnmodified is GiveBack for a 304 to a tag that the client was given. At
-// most unmodifiedShare times the limit of the key is free in a window; answers beyond
-// that stay charged.
+// GiveBackUnmodified gives back a 304 response to a tag that the client was given. In a window, at
+// most unmodifiedShare times the limit of the key is free. Responses beyond that stay charged.
 func (a *Admission) GiveBackUnmodified(ctx context.Context, g *Grant) error {
 	perKey, _ := a.LimitsOf(&g.Credential)
 	allowance, err := a.limiter.Take(context.WithoutCancel(ctx), ports.Bucket{
@@ -169,8 +165,8 @@ func (a *Admission) GiveBackUnmodified(ctx context.Context, g *Grant) error {
 	return a.GiveBack(ctx, g)
 }
 
-// Spent sets a grant, and returns the error, as if the limit of its key had just
-// been used up.
+// Spent sets a grant as if the limit of its key had just been used up, and returns the error for
+// it.
 func (a *Admission) Spent(g *Grant) *domain.Error {
 	perKey, _ := a.LimitsOf(&g.Credential)
 	g.Allowance = ports.Allowance{
@@ -179,12 +175,12 @@ func (a *Admission) Spent(g *Grant) *domain.Error {
 	return limited(g.Allowance)
 }
 
-// Anonymous is the allowance of a client without a key, by its address.
+// Anonymous returns the allowance of a client without a key, by its address.
 func (a *Admission) Anonymous(ctx context.Context, address string) (ports.Allowance, error) {
 	return a.limiter.Peek(ctx, a.addressBucket(address))
 }
 
-// LimitsOf are the limits that apply to a credential.
+// LimitsOf returns the limits that apply to a credential.
 func (a *Admission) LimitsOf(c *domain.Credential) (perKey, perBusiness domain.RateLimit) {
 	perBusiness = a.limits.PerBusiness
 	if c.Business.RateLimit != nil {
@@ -198,8 +194,8 @@ func (a *Admission) buckets(c domain.Credential) []ports.Bucket {
 	return []ports.Bucket{{Scope: "key", Name: string(c.Key.ID), Limit: perKey}, a.businessBucket(&c)}
 }
 
-// businessBucket is one for each environment: load tests in the sandbox must not use up
-// the live allowance.
+// businessBucket returns the bucket of a business in one environment: load tests in the sandbox
+// must not use up the live allowance.
 func (a *Admission) businessBucket(c *domain.Credential) ports.Bucket {
 	_, perBusiness := a.LimitsOf(c)
 	return ports.Bucket{Scope: "business", Name: string(c.Business.ID) + "/" + string(c.Key.Environment), Limit: perBusiness}
@@ -209,10 +205,9 @@ func (a *Admission) addressBucket(address string) ports.Bucket {
 	return ports.Bucket{Scope: "address", Name: address, Limit: a.limits.PerAddress}
 }
 
-// identify goes from the cheapest check to the dearest: form, checksum, environment,
-// then memory, then the database, for an address in good standing at once. Where it
-// fails, the grant has the allowance of the address, and the credential is that of a
-// key which is known and does not work, or empty.
+// identify checks in order of cost: form, checksum, environment, cache, and then the database, at
+// once for an address with few failures. On failure the grant has the allowance of the address. The
+// credential is then that of a known key that does not work, or empty.
 func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credential, Grant, error) {
 	digest, err := a.read(c)
 	if err != nil {
@@ -236,8 +231,7 @@ func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credent
 	return credential, Grant{}, nil
 }
 
-// read checks the form, checksum and environment of a key, without memory or
-// database.
+// read checks the form, checksum and environment of a key, without cache or database.
 func (a *Admission) read(c Credentials) (digest [32]byte, err error) {
 	switch {
 	case c.Malformed:
@@ -258,9 +252,9 @@ func (a *Admission) read(c Credentials) (digest [32]byte, err error) {
 	return a.digest.Digest(c.Key), nil
 }
 
-// introduce looks up a key that did not work lately. Its address is charged before
-// and refunded for a key that works: so single look-ups that fail are never more
-// than the limit of the address, however many are sent at once.
+// introduce looks up a key that did not work lately. It charges the address first and gives that
+// back for a valid key. So failing single lookups never exceed the limit of the address, however
+// many are sent at once.
 func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byte) (domain.Credential, Grant, error) {
 	bucket := a.addressBucket(c.Address)
 	allowance, err := a.limiter.Take(ctx, bucket)
@@ -275,7 +269,7 @@ func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byt
 	if unauthenticated(err) {
 		return credential, Grant{Allowance: allowance}, err
 	}
-	// Also where the storage failed: that is no failure of the client.
+	// Also if the storage failed: that is not the client's failure.
 	grant := Grant{Allowance: allowance, charged: []ports.Bucket{bucket}}
 	if back := a.GiveBack(ctx, &grant); back != nil {
 		return domain.Credential{}, Grant{}, domain.Internal(errors.Join(err, back))
@@ -283,9 +277,9 @@ func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byt
 	return credential, Grant{Allowance: grant.Allowance}, err
 }
 
-// doubt is introduce for an address with too many failures. All such keys are looked
-// up together, at a fixed rate: more guesses cost no more, and no existing key is
-// refused because of them.
+// doubt looks up a key from an address with too many failures. All such keys are looked up
+// together, at a fixed rate. More guesses cost no more, and no existing key is refused because of
+// them.
 func (a *Admission) doubt(ctx context.Context, c Credentials, digest [32]byte, spent ports.Allowance) (none domain.Credential, _ error) {
 	for _, of := range append([][32]byte{digest}, a.digest.Previous(c.Key)...) {
 		known, err := a.doubtful.Exists(ctx, of)
@@ -301,8 +295,8 @@ func (a *Admission) doubt(ctx context.Context, c Credentials, digest [32]byte, s
 	return none, limited(spent)
 }
 
-// open finds the credential of a key, and whether it works now. The credential of
-// one that does not comes with the error.
+// open finds the credential of a key and checks that it works now. If it does not, the error comes
+// with the credential.
 func (a *Admission) open(ctx context.Context, c Credentials, digest [32]byte) (domain.Credential, error) {
 	credential, err := a.keys.find(ctx, c.Key, digest)
 	if errors.Is(err, domain.ErrNotFound) {
@@ -320,8 +314,8 @@ func (a *Admission) open(ctx context.Context, c Credentials, digest [32]byte) (d
 	return credential, nil
 }
 
-// refuse counts a failure against the address and turns that of a guess into a 429
-// once the address has had too many. Failures of the service do not count.
+// refuse counts a failure against the address and turns a guess into a 429 once the address has had
+// too many. Failures of the service do not count.
 func (a *Admission) refuse(ctx context.Context, c Credentials, cause error) (none domain.Credential, _ Grant, _ error) {
 	if !unauthenticated(cause) {
 		allowance, err := a.Anonymous(ctx, c.Address)
@@ -340,8 +334,8 @@ func (a *Admission) refuse(ctx context.Context, c Credentials, cause error) (non
 	return none, Grant{Allowance: allowance}, cause
 }
 
-// guessed reports whether a key may have been made up: a revoked key, or one of
-// the other environment, gets its own error even beyond the limit.
+// guessed reports whether a key may be invented. A revoked key, or one of the other environment,
+// gets its own error even beyond the limit.
 func guessed(err error) bool { return domain.HasCode(err, domain.CodeInvalidAPIKey) }
 
 func unauthenticated(err error) bool {
@@ -374,8 +368,8 @@ func limited(a ports.Allowance) *domain.Error {
 		"business": "requests " + span + " for this business",
 		"address":  "failed authentications " + span + " from this address",
 	}[a.Scope]
-	// Whole seconds, so that the text and the header say the same. Less than a
-	// microsecond has passed before the answer arrives.
+	// Whole seconds, so that the text and the header agree. Less than a microsecond passes before
+	// the response is sent.
 	wait := max(time.Second, (a.RetryAfter - time.Microsecond + time.Second - 1).Truncate(time.Second))
 	return &domain.Error{
 		Kind: domain.KindLimited, Code: domain.CodeRateLimitExceeded,

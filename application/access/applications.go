@@ -8,15 +8,15 @@ import (
 	"waybill/ports"
 )
 
-// CreateApplication adds a program of a business. APPLICATION_LIMIT.
+// CreateApplication adds an application of a business, or returns APPLICATION_LIMIT.
 func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, businessID domain.ID, name string) (domain.Application,
 	error) {
 	return t.createApplication(ctx, by, t.ids.ID(domain.PrefixApplication), businessID, name)
 }
 
-// CreateApplicationOnce is CreateApplication under an ID that was drawn before, with the
-// form that asks for it. However often that is sent, one application is made: all other
-// answers are FORM_ALREADY_SENT.
+// CreateApplicationOnce adds an application as CreateApplication does, with an ID that came with
+// the form. However often the form is sent, one application is made: all other calls return
+// FORM_ALREADY_SENT.
 func (t *Tenants) CreateApplicationOnce(ctx context.Context, by domain.AuditActor, once, businessID domain.ID, name string) (
 	domain.Application, error) {
 	app, err := t.createApplication(ctx, by, once, businessID, name)
@@ -47,8 +47,8 @@ func (t *Tenants) createApplication(ctx context.Context, by domain.AuditActor, i
 	return app, err
 }
 
-// roomForApplication answers APPLICATION_LIMIT where a business has as many applications as it
-// may, unless one of them has the ID: ports.ErrIDTaken. The business has to be held.
+// roomForApplication returns APPLICATION_LIMIT if a business has as many applications as it may. If
+// one of them has the ID it returns ports.ErrIDTaken. The caller must have locked the business.
 func roomForApplication(ctx context.Context, tx ports.Stores, businessID, id domain.ID) error {
 	apps, err := tx.Tenancy.ApplicationsPage(ctx, businessID, domain.PageRequest{Limit: domain.MaxApplications - 1})
 	if err != nil || len(apps) < domain.MaxApplications {
@@ -63,7 +63,7 @@ func roomForApplication(ctx context.Context, tx ports.Stores, businessID, id dom
 	return domain.ApplicationLimit()
 }
 
-// RenameApplication gives a program another name, which people see and no key.
+// RenameApplication renames an application, which people see and no key.
 func (t *Tenants) RenameApplication(ctx context.Context, by domain.AuditActor, id domain.ID, name string) (app domain.Application,
 	err error) {
 	name, err = properName(name)
@@ -82,8 +82,8 @@ func (t *Tenants) RenameApplication(ctx context.Context, by domain.AuditActor, i
 	return app, err
 }
 
-// SetDisabled switches an application, and with it all its keys, off or on. A person
-// of the business does not switch on what the delivery company has switched off.
+// SetDisabled disables or enables an application, and with it all its keys. A person of the
+// business cannot enable what the delivery company has disabled.
 func (t *Tenants) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (app domain.Application, err error) {
 	action := domain.ActionApplicationEnable
 	if disabled {
@@ -111,12 +111,12 @@ func (t *Tenants) SetDisabled(ctx context.Context, by domain.AuditActor, id doma
 	return app, err
 }
 
-// Application is one program.
+// Application returns one application.
 func (t *Tenants) Application(ctx context.Context, id domain.ID) (domain.Application, error) {
 	return t.storage.Read().Tenancy.Application(ctx, id)
 }
 
-// Applications lists the programs of a business, oldest first.
+// Applications lists the applications of a business, oldest first.
 func (t *Tenants) Applications(ctx context.Context, businessID domain.ID) ([]domain.Application, error) {
 	if _, err := t.storage.Read().Tenancy.Business(ctx, businessID); err != nil {
 		return nil, err
@@ -124,9 +124,9 @@ func (t *Tenants) Applications(ctx context.Context, businessID domain.ID) ([]dom
 	return t.storage.Read().Tenancy.Applications(ctx, businessID)
 }
 
-// ApplicationsPage is Applications behind one of them, or from the first one on for an
-// empty ID: up to limit, and whether there are more. domain.ErrNotFound where after is
-// no application of the business.
+// ApplicationsPage lists the applications of a business after one of them, or from the first one on
+// for an empty ID. It returns up to limit, and whether there are more; domain.ErrNotFound if after
+// is no application of the business.
 func (t *Tenants) ApplicationsPage(ctx context.Context, businessID, after domain.ID, limit int) (apps []domain.Application, more bool,
 	err error) {
 	p := domain.PageRequest{Limit: limit}
@@ -144,8 +144,8 @@ func (t *Tenants) ApplicationsPage(ctx context.Context, businessID, after domain
 	return apps, false, err
 }
 
-// disabledByPerson answers DISABLED_BY_PLATFORM where the last one to switch an
-// application off was no person of its business.
+// disabledByPerson returns DISABLED_BY_PLATFORM if the last one to disable an application was no
+// person of its business.
 func disabledByPerson(ctx context.Context, tx ports.Stores, app domain.Application) error {
 	f := domain.AuditFilter{Action: domain.ActionApplicationDisable, Target: app.ID}
 	last, err := tx.Audit.ListOfBusiness(ctx, app.BusinessID, f, domain.PageRequest{Limit: 1})

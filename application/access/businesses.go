@@ -11,16 +11,14 @@ import (
 	"waybill/ports"
 )
 
-// CreateBusiness adds a customer with three sandbox pickup locations to try
-// things with: one that works, one switched off, one incomplete. A nil limit
-// means the setting for all.
+// CreateBusiness adds a customer with three sandbox pickup locations for experiments: one that
+// works, one switched off, one incomplete. A nil limit means the default setting.
 func (t *Tenants) CreateBusiness(ctx context.Context, by domain.AuditActor, name string, limit *domain.RateLimit) (domain.Business, error) {
 	return t.CreateBusinessOnce(ctx, by, t.ids.ID(domain.PrefixBusiness), name, limit)
 }
 
-// CreateBusinessOnce is CreateBusiness under an ID that was drawn before, with the form
-// that asks for it. However often that is sent, one customer is made: all other answers are
-// FORM_ALREADY_SENT.
+// CreateBusinessOnce adds a customer as CreateBusiness does, with an ID that came with the form.
+// However often the form is sent, one customer is made: all other calls return FORM_ALREADY_SENT.
 func (t *Tenants) CreateBusinessOnce(ctx context.Context, by domain.AuditActor, once domain.ID, name string, limit *domain.RateLimit) (
 	domain.Business, error) {
 	name, err := properName(name)
@@ -62,15 +60,15 @@ func (t *Tenants) sandboxLocations(now time.Time) []domain.PickupLocation {
 	}
 }
 
-// BusinessChange holds what to change of a customer; nil leaves it as it is.
+// BusinessChange holds the changes of a customer; nil leaves a field as it is.
 type BusinessChange struct {
 	Name      *string
 	RateLimit *domain.RateLimit
-	// DefaultLimit takes the customer's own limit away: the setting for all applies.
+	// DefaultLimit removes the customer's own limit: the default setting applies.
 	DefaultLimit bool
 }
 
-// ChangeBusiness updates what is given. Servers go by a new limit within two seconds.
+// ChangeBusiness updates the given fields. Servers apply a new limit within two seconds.
 func (t *Tenants) ChangeBusiness(ctx context.Context, by domain.AuditActor, id domain.ID, c BusinessChange) (business domain.Business,
 	err error) {
 	if c.Name != nil {
@@ -97,7 +95,7 @@ func (t *Tenants) ChangeBusiness(ctx context.Context, by domain.AuditActor, id d
 	return business, err
 }
 
-// apply names what differs now.
+// apply makes the changes and returns the names of the changed fields.
 func (c *BusinessChange) apply(b *domain.Business) (changed []string) {
 	if c.Name != nil && *c.Name != b.Name {
 		b.Name = *c.Name
@@ -117,9 +115,9 @@ func (c *BusinessChange) apply(b *domain.Business) (changed []string) {
 	return changed
 }
 
-// SetBusinessDisabled switches a customer off or on: none of its keys works, and none of
-// its people is let in, while it is off. Servers go by that within two seconds. Deliveries
-// that are under way go on, and so do their webhooks.
+// SetBusinessDisabled disables a customer or enables it. While it is disabled, none of its keys
+// works and none of its people can sign in. Servers apply that within two seconds. Deliveries that
+// are under way continue, and so do their webhooks.
 func (t *Tenants) SetBusinessDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (business domain.Business,
 	err error) {
 	action := domain.ActionBusinessEnable
@@ -137,14 +135,13 @@ func (t *Tenants) SetBusinessDisabled(ctx context.Context, by domain.AuditActor,
 	return business, err
 }
 
-// Customers finds up to Limit+1 customers, newest first, with how much each has.
+// Customers finds up to Limit+1 customers, newest first, with the number of things each has.
 func (t *Tenants) Customers(ctx context.Context, s domain.CustomerSearch, p domain.PageRequest) ([]domain.Customer, error) {
 	return t.storage.Read().Platform.Customers(ctx, s, t.clock.Now(), p)
 }
 
-// Footprint counts what a customer has, or one of its applications: what a switch off
-// stops. domain.ErrNotFound where there is no such customer, or the application is
-// another's.
+// Footprint counts what a customer or one of its applications has: what disabling it stops. It
+// returns domain.ErrNotFound if there is no such customer, or the application is another's.
 func (t *Tenants) Footprint(ctx context.Context, business, application domain.ID) (domain.Footprint, error) {
 	if _, err := t.storage.Read().Tenancy.Business(ctx, business); err != nil {
 		return domain.Footprint{}, err
@@ -157,7 +154,7 @@ func (t *Tenants) Footprint(ctx context.Context, business, application domain.ID
 	return t.storage.Read().Platform.Footprint(ctx, business, application, t.clock.Now())
 }
 
-// Business is one customer.
+// Business returns one customer.
 func (t *Tenants) Business(ctx context.Context, id domain.ID) (domain.Business, error) {
 	return t.storage.Read().Tenancy.Business(ctx, id)
 }

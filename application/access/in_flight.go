@@ -12,23 +12,22 @@ import (
 
 // Limits of the requests in flight of an application and environment.
 const (
-	// MaxInFlight is how many requests are in flight at most in this process, so
-	// that no application takes all of it.
+	// MaxInFlight limits the requests in flight in this process, so that no application takes all
+	// of its capacity.
 	MaxInFlight = 50
-	// MaxLists is how many of them may be pages of lists, searches and the feed.
-	// The next one waits for up to ListPatience.
+	// MaxLists limits those of them that are pages of lists, searches and the feed. The next one
+	// waits for up to ListPatience.
 	MaxLists     = 4
 	ListPatience = time.Second
-	// MaxBulks is how many bulks are at work, beside those requests: each is the
-	// work of a hundred. MaxWaitingBulks more wait for their turn, each for up to
-	// BulkPatience.
+	// MaxBulks limits the running bulks, in addition to those requests: each does the work of a
+	// hundred. MaxWaitingBulks more wait for their turn, each for up to BulkPatience.
 	MaxBulks        = 4
 	MaxWaitingBulks = 16
 	BulkPatience    = 10 * time.Second
 )
 
-// permits admits a number of requests of each application and environment at a
-// time. An application without requests in flight takes no memory.
+// permits limits the concurrent requests of each application and environment. An application
+// without requests in flight uses no memory.
 type permits struct {
 	most     int
 	patience time.Duration // how long the next one waits, in the order of arrival; 0: not at all
@@ -44,8 +43,8 @@ type holder struct {
 
 func holderOf(c *domain.Credential) holder { return holder{c.Application.ID, c.Key.Environment} }
 
-// line is the permits that one holder has out, and its waiters; closing a
-// waiter's channel hands a permit over.
+// line holds the permits that one holder has taken, and its waiters. Closing a waiter's channel
+// passes a permit on.
 type line struct {
 	inside  int
 	waiting []chan struct{}
@@ -55,7 +54,7 @@ func newPermits(most int, patience time.Duration) *permits {
 	return &permits{most: most, patience: patience, lines: make(map[holder]*line)}
 }
 
-// enter takes a permit, for leave to give back, or tells that none became free.
+// enter takes a permit, which leave gives back, or returns false if none became free.
 func (p *permits) enter(ctx context.Context, h holder) bool {
 	entered, permit := p.join(h)
 	if permit == nil {
@@ -92,11 +91,11 @@ func (p *permits) join(h holder) (entered bool, permit chan struct{}) {
 	return false, permit
 }
 
-// giveUp leaves the line, unless a permit was handed over at the last moment.
+// giveUp leaves the line, unless a permit was passed on at the last moment.
 func (p *permits) giveUp(h holder, permit chan struct{}) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.lines[h] // is there while any of it waits
+	l := p.lines[h] // exists while a request waits
 	at := slices.Index(l.waiting, permit)
 	if at < 0 {
 		return false
@@ -119,15 +118,15 @@ func (p *permits) leave(h holder) {
 	}
 }
 
-// Enter lets an admitted request begin; leave must be called when it has ended.
-// Beyond MaxInFlight it answers 429 and gives back what the request was charged.
+// Enter lets an admitted request begin. leave must be called when it has ended. Beyond MaxInFlight
+// it returns 429 and gives back what the request was charged.
 func (a *Admission) Enter(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.inFlight, g,
 		fmt.Sprintf("%d requests of this application are in flight, the most there may be. Wait for one to end.", MaxInFlight))
 }
 
-// EnterList is Enter for a request in flight that reads a page of a list, a
-// search or the feed. It waits up to a second for a permit.
+// EnterList lets a request in flight read a page of a list, a search or the feed. It waits up to a
+// second for a permit, and otherwise works as Enter.
 func (a *Admission) EnterList(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.lists, g,
 		fmt.Sprintf("%d lists, searches or pages of events are read for this application, the most at a time, and none ended within %d s. Wait "+
@@ -135,16 +134,16 @@ func (a *Admission) EnterList(ctx context.Context, g *Grant) (leave func(), err 
 			MaxLists, int(ListPatience.Seconds())))
 }
 
-// EnterBulk takes a place for a request that books many deliveries, among those at
-// work and those that wait. It does not wait for one.
+// EnterBulk takes a place for a request that books many deliveries, among the running and the
+// waiting ones. It does not wait for one.
 func (a *Admission) EnterBulk(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.bulks, g,
 		fmt.Sprintf("%d bulks of this application are in progress and %d more are waiting, the most there may be. Wait for one to end, then send "+
 			"this one again.", MaxBulks, MaxWaitingBulks))
 }
 
-// AwaitBulkTurn waits until a bulk that has a place may begin its work, first come
-// first served, for up to BulkPatience or until ctx ends.
+// AwaitBulkTurn waits until a bulk that has a place may begin its work, first come first served,
+// for up to BulkPatience or until ctx ends.
 func (a *Admission) AwaitBulkTurn(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.bulkTurns, g,
 		fmt.Sprintf("%d bulks of this application are in progress, the most at a time, and none of them ended within the %d s that a bulk waits. "+

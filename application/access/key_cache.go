@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// A found key is used again for this long, counted from before the look-up: a
-	// key revoked meanwhile stops within two seconds, even where the announcement
-	// is lost.
+	// foundFor is how long a found key is cached, counted from before the lookup. So a key that was
+	// revoked in the meantime stops within two seconds, even if the announcement is lost.
 	foundFor = 1500 * time.Millisecond
-	// An unknown key is not looked up again for this long.
+	// missingFor is how long an unknown key is not looked up again.
 	missingFor = time.Second
-	// A key that worked is trusted behind a locked-out address for this long.
+	// trustedFor is how long a key that worked is trusted behind a locked-out address.
 	trustedFor = 10 * time.Minute
-	// maxCached bounds the memory that unknown callers can fill.
+	// maxCached limits the memory that unknown callers can fill.
 	maxCached = 10_000
 )
 
-// keyCache spares the database a look-up per request.
+// keyCache saves the database a lookup per request.
 type keyCache struct {
 	storage ports.Storage
 	digest  ports.KeyDigester
@@ -31,15 +30,15 @@ type keyCache struct {
 
 	mu      sync.RWMutex
 	entries map[[32]byte]*cachedKey // an entry never changes
-	// forgotten counts the calls of forget: the result of a look-up that began
-	// before the last of them may be outdated.
+	// forgotten counts the calls of forget. A lookup that began before the last of them may be
+	// outdated.
 	forgotten uint64
 }
 
 type cachedKey struct {
 	credential domain.Credential
 	missing    bool
-	stale      bool // good for trust only
+	stale      bool // only good for trust
 	at         time.Time
 }
 
@@ -47,9 +46,9 @@ func newKeyCache(s ports.Storage, d ports.KeyDigester, c ports.Clock) *keyCache 
 	return &keyCache{storage: s, digest: d, clock: c, entries: make(map[[32]byte]*cachedKey)}
 }
 
-// find answers from memory, which goes by the digest under the current pepper, while that
-// is fresh; otherwise it looks for all digests of the secret at once. The caller still
-// has to check what changes with time, such as the expiry.
+// find returns a cached result while it is fresh. The cache uses the digest with the current
+// pepper. Otherwise it looks up all digests of the secret at once. The caller still has to check
+// what changes with time, such as the expiry.
 func (k *keyCache) find(ctx context.Context, secret string, digest [32]byte) (domain.Credential, error) {
 	now := k.clock.Now()
 	k.mu.RLock()
@@ -73,7 +72,7 @@ func (k *keyCache) find(ctx context.Context, secret string, digest [32]byte) (do
 	return credential, err
 }
 
-// trusts reports whether the key opened something in the last minutes.
+// trusts reports whether the key worked in the last minutes.
 func (k *keyCache) trusts(digest [32]byte) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -81,9 +80,9 @@ func (k *keyCache) trusts(digest [32]byte) bool {
 	return known && !entry.missing && k.clock.Now().Sub(entry.at) < trustedFor
 }
 
-// forget makes the next request with a key of the application, or with an empty
-// ID of any, look it up again. Unknown keys are looked up again too, since their
-// application is not known. Trust stays: it does not open anything.
+// forget makes the next request with a key of the application look it up again; an empty ID means
+// every key. Unknown keys are looked up again too, since their application is not known. Trust
+// stays: it gives no access.
 func (k *keyCache) forget(application domain.ID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -100,25 +99,25 @@ func (k *keyCache) forget(application domain.ID) {
 	}
 }
 
-// remember keeps the result of a look-up, unless forget was called since it
-// began; begun is the count of calls at that time.
+// remember caches the result of a lookup, unless forget was called since it began. begun is the
+// count of calls at that time.
 func (k *keyCache) remember(digest [32]byte, entry *cachedKey, begun uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.forgotten != begun {
-		return // it may have been read before the change that was announced
+		return // the result may be older than the announced change
 	}
 	if _, known := k.entries[digest]; !known && len(k.entries) >= maxCached {
 		k.evict(entry.at)
 		if entry.missing && len(k.entries) >= maxCached {
-			return // guesses never push out customers
+			return // guesses never displace customers
 		}
 		k.evictAny()
 	}
 	k.entries[digest] = entry
 }
 
-// evict drops keys that do not exist and all that is not trusted any more.
+// evict drops keys that do not exist and all that are not trusted any more.
 func (k *keyCache) evict(now time.Time) {
 	for digest, entry := range k.entries {
 		if entry.missing || now.Sub(entry.at) >= trustedFor {
@@ -127,7 +126,7 @@ func (k *keyCache) evict(now time.Time) {
 	}
 }
 
-// evictAny drops any entry where all of them are customers.
+// evictAny drops any entry if all of them belong to customers.
 func (k *keyCache) evictAny() {
 	for digest := range k.entries {
 		if len(k.entries) < maxCached {

@@ -14,25 +14,24 @@ import (
 )
 
 const (
-	// maxUses bounds the uses kept while the storage does not take them: some 10
-	// MB.
+	// maxUses limits the uses kept while the storage does not accept them: about 10 MB.
 	maxUses = 100_000
-	// usesBatch bounds how many rows one transaction holds.
+	// usesBatch limits the rows of one transaction.
 	usesBatch = 1000
-	// touchPatience is how long one transaction takes at most; where it takes longer,
-	// as for a key whose row is held, its keys are written in touchParts parts.
+	// touchPatience is the timeout of one transaction. If it takes longer, as for a key whose row
+	// is locked, its keys are written in touchParts parts.
 	touchPatience = 200 * time.Millisecond
 	touchParts    = 8
 )
 
-// keyUses collects when keys were used last, so that no request waits for that
-// to be written. One mutex: noting a use takes a fraction of a microsecond.
+// keyUses collects the times of last use of keys, so that no request waits for that write. It has
+// one mutex: noting a use takes a fraction of a microsecond.
 type keyUses struct {
 	storage ports.Storage
 
 	mu     sync.Mutex
 	latest map[domain.ID]time.Time
-	// old are the keys that are stored under another pepper than the current one.
+	// old holds the keys that are stored with another pepper than the current one.
 	old map[domain.ID]FoundDigest
 }
 
@@ -40,8 +39,7 @@ func newKeyUses(s ports.Storage) *keyUses {
 	return &keyUses{storage: s, latest: make(map[domain.ID]time.Time), old: make(map[domain.ID]FoundDigest)}
 }
 
-// note keeps the latest use of a key. Beyond maxUses keys a new one is dropped
-// until its next use.
+// note stores the latest use of a key. Beyond maxUses keys a new one is dropped until its next use.
 func (u *keyUses) note(key domain.ID, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -57,8 +55,8 @@ func (u *keyUses) noteAll(uses []ports.KeyUse) {
 	}
 }
 
-// found keeps that a key was found by an old digest, to be replaced. Beyond
-// maxUses keys it is dropped, as in note.
+// found records that a key was found by an old digest, to be replaced. Beyond maxUses keys it is
+// dropped, as in note.
 func (u *keyUses) found(f FoundDigest) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -86,13 +84,11 @@ func (u *keyUses) take() []ports.KeyUse {
 	return taken
 }
 
-// RecordUses writes which keys were used since the last call, and moves those
-// that it finds under an old pepper to the current one. Uses that could not be
-// written are kept for the next call.
+// RecordUses writes which keys were used since the last call, and moves those with an old pepper to
+// the current one. Uses that could not be written are kept for the next call.
 //
-// A use is a request with a key that is good on the host it was sent to, whatever
-// comes of it. One that a limit refused counts too: the time of last use is there
-// to show whether a program still has the key.
+// A use is a request with a valid key on the right host, whatever its outcome. One that a limit
+// refused counts too: the time of last use shows whether a program still has the key.
 func (a *Admission) RecordUses(ctx context.Context) error {
 	return errors.Join(a.recordUses(ctx), a.redigest(ctx))
 }
@@ -112,8 +108,8 @@ func (a *Admission) recordUses(ctx context.Context) error {
 	return held
 }
 
-// touch writes the uses of some keys, and keeps those that could not be written:
-// where another transaction holds one of the keys, that of this one.
+// touch writes the uses of some keys, and keeps those that could not be written. If another
+// transaction locks one of the keys, it keeps only that one.
 func (a *Admission) touch(ctx context.Context, uses []ports.KeyUse) (failed error) {
 	within, cancel := context.WithTimeout(ctx, touchPatience)
 	defer cancel()
@@ -127,22 +123,21 @@ func (a *Admission) touch(ctx context.Context, uses []ports.KeyUse) (failed erro
 		return failed
 	}
 	if err != nil {
-		// The transaction may have committed all the same: writing a use twice
-		// does no harm.
+		// The transaction may have committed all the same. Writing a use twice does no harm.
 		a.uses.noteAll(uses)
 	}
 	return err
 }
 
-// isHeld reports whether another transaction holds a record for long.
+// isHeld reports whether another transaction locks a record for long.
 func isHeld(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (domain.HasCode(err, domain.CodeServiceUnavailable) || errors.Is(err, context.DeadlineExceeded))
 }
 
-// redigest keeps keys under the current pepper that were found under an old one.
+// redigest stores keys with the current pepper that were found with an old one.
 func (a *Admission) redigest(ctx context.Context) error {
 	left := a.uses.takeOld()
-	// In one order everywhere, so that two processes never wait for each other.
+	// In the same order everywhere, so that two processes never wait for each other.
 	sort.Slice(left, func(i, j int) bool { return left[i].ID < left[j].ID })
 	for batch := range slices.Chunk(left, usesBatch) {
 		err := a.uses.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {

@@ -10,23 +10,22 @@ import (
 	"waybill/ports"
 )
 
-// IssuedKey is a key at the only moment its secret is known.
+// IssuedKey holds a new key. Only now is its secret known.
 type IssuedKey struct {
 	domain.APIKey
 	Secret string
 }
 
-// IssueKey makes a key for an application. The secret is not kept: it is
-// shown once. A nil lifetime means the key does not expire. Under a pepper
-// that ConfirmPepper refuses no key is made: it would open nothing. API_KEY_LIMIT.
+// IssueKey makes a key for an application. The secret is not stored: it is shown once. A nil
+// lifetime means that the key does not expire. It makes no key with a pepper that ConfirmPepper
+// refuses, since the key would not work. API_KEY_LIMIT.
 func (t *Tenants) IssueKey(ctx context.Context, by domain.AuditActor, applicationID domain.ID, e domain.Environment, scopes []domain.Scope,
 	lifetime *time.Duration) (IssuedKey, error) {
 	return t.issue(ctx, by, "", applicationID, e, scopes, lifetime)
 }
 
-// IssueKeyOnce is IssueKey under an ID that was drawn before, with the form that asks
-// for the key. However often that is sent, one key is made: all other answers are
-// FORM_ALREADY_SENT.
+// IssueKeyOnce issues a key as IssueKey does, with an ID that came with the form. However often the
+// form is sent, one key is made: all other calls return FORM_ALREADY_SENT.
 func (t *Tenants) IssueKeyOnce(ctx context.Context, by domain.AuditActor, id, applicationID domain.ID, e domain.Environment,
 	scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
 	if _, err := domain.ParseID(domain.PrefixAPIKey, string(id)); err != nil {
@@ -35,7 +34,7 @@ func (t *Tenants) IssueKeyOnce(ctx context.Context, by domain.AuditActor, id, ap
 	return t.issue(ctx, by, id, applicationID, e, scopes, lifetime)
 }
 
-// issue makes a key; an empty ID is drawn here.
+// issue makes a key. For an empty ID it makes one.
 func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applicationID domain.ID, e domain.Environment,
 	scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
 	key := t.mint(once, applicationID, e, scopes)
@@ -66,15 +65,15 @@ func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applica
 	return key, err
 }
 
-// RotateKey makes a successor with the same scopes. The old key works on until it
-// is revoked, so that an integrator can switch without a gap. The successor of an
-// expiring key lives as long as that key was made for. A revoked key is refused:
-// a thief must not get a new key by rotating a revoked one. API_KEY_LIMIT.
+// RotateKey makes a successor with the same scopes. The old key works until it is revoked, so that
+// an integrator can switch without a gap. The successor of an expiring key gets the same lifetime.
+// A revoked key is refused: a thief must not get a new key by rotating a revoked one.
+// API_KEY_LIMIT.
 func (t *Tenants) RotateKey(ctx context.Context, by domain.AuditActor, id domain.ID) (successor IssuedKey, err error) {
 	return t.rotate(ctx, by, id, "")
 }
 
-// RotateKeyOnce is RotateKey as IssueKeyOnce is IssueKey; once is the successor's ID.
+// RotateKeyOnce rotates a key once, as IssueKeyOnce issues one. once is the successor's ID.
 func (t *Tenants) RotateKeyOnce(ctx context.Context, by domain.AuditActor, id, once domain.ID) (successor IssuedKey, err error) {
 	if _, err := domain.ParseID(domain.PrefixAPIKey, string(once)); err != nil {
 		return IssuedKey{}, formAlreadySent()
@@ -118,7 +117,7 @@ func (t *Tenants) rotate(ctx context.Context, by domain.AuditActor, id, once dom
 	return successor, err
 }
 
-// RevokeKey stops a key for good. Revoking twice changes nothing.
+// RevokeKey disables a key for good. Revoking twice changes nothing.
 func (t *Tenants) RevokeKey(ctx context.Context, by domain.AuditActor, id domain.ID) (key domain.APIKey, err error) {
 	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		before, err := tx.Tenancy.APIKey(ctx, id)
@@ -143,7 +142,7 @@ func (t *Tenants) RevokeKey(ctx context.Context, by domain.AuditActor, id domain
 	return key, err
 }
 
-// keyRecord is the audit record of a change to a key of an application.
+// keyRecord returns the audit record of a change to a key of an application.
 func keyRecord(a domain.Action, k domain.APIKey, app domain.Application) domain.AuditRecord {
 	scopes := make([]string, len(k.Scopes))
 	for i, s := range k.Scopes {
@@ -154,13 +153,13 @@ func keyRecord(a domain.Action, k domain.APIKey, app domain.Application) domain.
 	}}
 }
 
-// Key is one key.
+// Key returns one key.
 func (t *Tenants) Key(ctx context.Context, id domain.ID) (domain.APIKey, error) {
 	return t.storage.Read().Tenancy.APIKey(ctx, id)
 }
 
-// Keys lists the keys of an application, oldest first: all usable ones and, of those that are
-// not usable any more, the newest of each environment.
+// Keys lists the keys of an application, oldest first: all usable ones and, of the others, the
+// newest of each environment.
 func (t *Tenants) Keys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error) {
 	if _, err := t.storage.Read().Tenancy.Application(ctx, applicationID); err != nil {
 		return nil, err
@@ -177,8 +176,8 @@ func (t *Tenants) applicationFor(ctx context.Context, tx ports.Stores, by domain
 	return app, err
 }
 
-// unsent answers FORM_ALREADY_SENT where there is a key of the ID. The business is
-// held until the transaction ends, so that of two calls at once the second one waits.
+// unsent returns FORM_ALREADY_SENT if a key has the ID. It locks the business until the transaction
+// ends, so that of two calls at once the second one waits.
 func unsent(ctx context.Context, tx ports.Stores, app domain.Application, once domain.ID) error {
 	if _, err := tx.Tenancy.LockBusiness(ctx, app.BusinessID); err != nil || once == "" {
 		return err
@@ -193,8 +192,8 @@ func unsent(ctx context.Context, tx ports.Stores, app domain.Application, once d
 	return nil
 }
 
-// roomForKey answers API_KEY_LIMIT where the application has as many usable keys in the
-// environment as it may. The business has to be held.
+// roomForKey returns API_KEY_LIMIT if the application has as many usable keys in the environment as
+// it may. The caller must have locked the business.
 func (t *Tenants) roomForKey(ctx context.Context, tx ports.Stores, application domain.ID, e domain.Environment) error {
 	now := t.clock.Now()
 	keys, err := tx.Tenancy.APIKeys(ctx, application, now)

@@ -6,7 +6,7 @@ import (
 	"waybill/domain"
 )
 
-// ApplicationOf is one program of a business; domain.ErrNotFound where it is another's.
+// ApplicationOf returns an application of a business; domain.ErrNotFound if it is another's.
 func (t *Tenants) ApplicationOf(ctx context.Context, business, id domain.ID) (domain.Application, error) {
 	app, err := t.storage.Read().Tenancy.Application(ctx, id)
 	if err == nil && app.BusinessID != business {
@@ -15,8 +15,8 @@ func (t *Tenants) ApplicationOf(ctx context.Context, business, id domain.ID) (do
 	return app, err
 }
 
-// KeysOf lists the keys of a program of a business in one environment as Keys does, but
-// newest first.
+// KeysOf lists the keys of an application of a business in one environment as Keys does, but newest
+// first.
 func (t *Tenants) KeysOf(ctx context.Context, business, application domain.ID, e domain.Environment) ([]domain.APIKey, error) {
 	if _, err := t.ApplicationOf(ctx, business, application); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (t *Tenants) KeysOf(ctx context.Context, business, application domain.ID, e
 	return keys, err
 }
 
-// KeyOf is one of them.
+// KeyOf returns one of the keys of an application of a business in one environment.
 func (t *Tenants) KeyOf(ctx context.Context, business, application domain.ID, e domain.Environment, id domain.ID) (domain.APIKey, error) {
 	if _, err := t.ApplicationOf(ctx, business, application); err != nil {
 		return domain.APIKey{}, err

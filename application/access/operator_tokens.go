@@ -10,18 +10,18 @@ import (
 	"waybill/ports"
 )
 
-// IssuedOperatorToken is a token at the only moment its secret is known.
+// IssuedOperatorToken holds a new token. Only now is its secret known.
 type IssuedOperatorToken struct {
 	domain.OperatorToken
 	Secret string
 }
 
-// DefaultOperatorLifetime is how long a token lives for which nothing else is said.
+// DefaultOperatorLifetime is the lifetime of a token if none is given.
 const DefaultOperatorLifetime = 90 * 24 * time.Hour
 
-// IssueOperatorToken makes a token for the operations API. The secret is not
-// kept: it is shown once. A nil lifetime means the token does not expire. As with
-// keys, none is made under a pepper that ConfirmPepper refuses.
+// IssueOperatorToken makes a token for the operations API. The secret is not stored: it is shown
+// once. A nil lifetime means that the token does not expire. As with keys, it makes none with a
+// pepper that ConfirmPepper refuses.
 func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.AuditActor, name string, kind domain.OperatorKind,
 	lifetime *time.Duration) (IssuedOperatorToken, error) {
 	name, err := properName(name)
@@ -59,7 +59,7 @@ func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.AuditActor, 
 	return token, err
 }
 
-// RevokeOperatorToken stops a token for good. Revoking twice changes nothing.
+// RevokeOperatorToken disables a token for good. Revoking twice changes nothing.
 func (t *Tenants) RevokeOperatorToken(ctx context.Context, by domain.AuditActor, id domain.ID) (token domain.OperatorToken, err error) {
 	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		before, err := tx.Operators.Get(ctx, id)
@@ -78,12 +78,12 @@ func (t *Tenants) RevokeOperatorToken(ctx context.Context, by domain.AuditActor,
 	return token, err
 }
 
-// OperatorTokens lists all tokens, oldest first, revoked ones included.
+// OperatorTokens lists all tokens, oldest first, including revoked ones.
 func (t *Tenants) OperatorTokens(ctx context.Context) ([]domain.OperatorToken, error) {
 	return t.storage.Read().Operators.List(ctx)
 }
 
-// UsableOperatorToken reports whether a secret opens the operations API now.
+// UsableOperatorToken reports whether a secret works at the operations API now.
 func (t *Tenants) UsableOperatorToken(ctx context.Context, secret string) (bool, error) {
 	if !domain.SoundOperatorToken(secret) {
 		return false, nil

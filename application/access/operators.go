@@ -13,17 +13,15 @@ import (
 const (
 	// touchEvery is the precision of a token's time of last use.
 	touchEvery = time.Minute
-	// maxTrusted bounds the tokens that are trusted behind a locked-out address.
+	// maxTrusted limits the tokens that are trusted behind a locked-out address.
 	maxTrusted = 1000
 )
 
-// FailedOperators limits the failed authentications of one client address at
-// the operations API.
+// FailedOperators limits the failed authentications of one client address at the operations API.
 type FailedOperators domain.RateLimit
 
-// Operators admits the operators to the operations API. A token is read from the
-// database with each request: operators are few, and one that was revoked stops
-// at once.
+// Operators admits operators to the operations API. Each request reads its token from the database:
+// operators are few, and a revoked token stops at once.
 type Operators struct {
 	storage ports.Storage
 	limiter ports.RateLimiter
@@ -35,7 +33,7 @@ type Operators struct {
 	trusted map[[32]byte]time.Time // when it worked last
 }
 
-// NewOperators makes the use cases of operator tokens.
+// NewOperators returns the use cases of operator tokens.
 func NewOperators(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, failed FailedOperators) *Operators {
 	return &Operators{
 		storage: s, limiter: l, digest: d, clock: c,
@@ -43,22 +41,20 @@ func NewOperators(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c p
 	}
 }
 
-// OperatorCredentials is what admission looks at of a request to the operations
-// API.
+// OperatorCredentials holds what admission reads from a request to the operations API.
 type OperatorCredentials struct {
 	Address   string // of the client
 	Token     string // empty: none was sent
-	Malformed bool   // something was sent that is no bearer token
+	Malformed bool   // something was sent that is not a bearer token
 	RequestID string
-	// Kinds are the kinds of operators that may make the call, beside admins,
-	// which may make any.
+	// Kinds lists the kinds of operators that may make the call. Admins may make any.
 	Kinds []domain.OperatorKind
 }
 
-// Identify tells which operator calls, or answers 401, 429, or 403 for a token
-// of another kind. With an error it tells whose token was refused, where that is known. Only failures of the token count against the client's address;
-// a token that worked in the last minutes is served also where its address is
-// locked out.
+// Identify returns the operator of a call. It returns 401, 429, or 403 for a token of another kind,
+// together with the owner of the refused token, if known. Only failures of the token count against
+// the client's address. A token that worked in the last minutes works even if its address is locked
+// out.
 func (o *Operators) Identify(ctx context.Context, c OperatorCredentials) (domain.AuditActor, error) {
 	token, err := o.authenticate(ctx, c)
 	if err == nil {
@@ -76,16 +72,15 @@ func (o *Operators) authenticate(ctx context.Context, c OperatorCredentials) (do
 			return token, o.charge(ctx, c, err)
 		}
 		if err == nil {
-			o.trust(digest) // anew: an operator at work stays trusted
+			o.trust(digest) // again: an active operator stays trusted
 		}
 		return token, err
 	}
 	if err != nil {
 		return domain.OperatorToken{}, o.charge(ctx, c, err)
 	}
-	// Charged before the look-up and given back after one that succeeds: so
-	// look-ups that fail are no more than the limit of the address, however many
-	// are sent at once.
+	// Charged before the lookup and given back after a successful one. So failing lookups never
+	// exceed the limit of the address, however many are sent at once.
 	if refused := o.charge(ctx, c, nil); refused != nil {
 		return domain.OperatorToken{}, refused
 	}
@@ -106,7 +101,7 @@ func (o *Operators) bucket(c OperatorCredentials) ports.Bucket {
 	return ports.Bucket{Scope: "operator_address", Name: c.Address, Limit: o.failed}
 }
 
-// charge counts a failure and returns it, or 429 where there were too many.
+// charge counts a failure and returns it, or 429 if there were too many.
 func (o *Operators) charge(ctx context.Context, c OperatorCredentials, failure error) error {
 	allowance, err := o.limiter.Take(ctx, o.bucket(c))
 	switch {
@@ -187,7 +182,7 @@ func (o *Operators) trust(digest [32]byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, known := o.trusted[digest]; !known && len(o.trusted) >= maxTrusted {
-		clear(o.trusted) // they earn it again with the next request
+		clear(o.trusted) // the next request makes them trusted again
 	}
 	o.trusted[digest] = o.clock.Now()
 }

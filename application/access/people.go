@@ -6,8 +6,8 @@ import (
 	"waybill/domain"
 )
 
-// AdmitPerson charges a business for what a person of it does with the use cases of the
-// API: one request, from the same allowance as those of its keys. The error is the 429.
+// AdmitPerson charges a business for one use of the API's use cases by a person of it. That counts
+// as one request, in the same allowance as those of its keys. The error is the 429.
 func (a *Admission) AdmitPerson(ctx context.Context, b domain.Business, e domain.Environment) error {
 	of := domain.Credential{Business: b, Key: domain.APIKey{Environment: e}}
 	allowance, err := a.limiter.Take(ctx, a.businessBucket(&of))

@@ -9,16 +9,15 @@ import (
 	"waybill/ports"
 )
 
-// pepperLabel is digested for the mark of a pepper. It is no API key, so that
-// its digest opens nothing.
+// pepperLabel is digested for the mark of a pepper. It is no API key, so its digest gives no
+// access.
 const pepperLabel = "waybill: the mark of the key pepper"
 
-// ConfirmPepper refuses a pepper by which keys that the storage has would be
-// unknown. The storage keeps the mark of each pepper in the order in which they
-// came: the first one that comes, whatever keys there are by then, and behind it
-// one that comes together with the newest as a previous one. The refusal has the
-// code KEY_PEPPER_MISMATCH where the newest is not among those of this process,
-// and KEY_PEPPER_IN_USE where an older one is not under which keys are left.
+// ConfirmPepper refuses a pepper with which stored keys would be unknown. The storage keeps the
+// mark of each pepper in the order of arrival. It adds the first one, whatever keys exist by then.
+// After that it adds one that comes together with the newest as a previous one. It returns
+// KEY_PEPPER_MISMATCH if this process does not have the newest, and KEY_PEPPER_IN_USE if it lacks
+// an older one that keys still use.
 func (t *Tenants) ConfirmPepper(ctx context.Context) error {
 	return t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		if err := t.confirmPepper(ctx, tx); err != nil {
@@ -65,9 +64,8 @@ func (t *Tenants) confirmPepper(ctx context.Context, tx ports.Stores) error {
 	return nil
 }
 
-// AdoptPepper makes this pepper the storage's, whichever it was before, and
-// tells whether that was one that is not known here: then the keys made with it
-// open nothing any more. It is for development alone.
+// AdoptPepper makes this pepper the storage's, whatever it was before. It reports whether that one
+// is not known here: then the keys made with it stop working. It is only for development.
 func (t *Tenants) AdoptPepper(ctx context.Context) (replaced bool, err error) {
 	err = t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		err := t.confirmPepper(ctx, tx)
@@ -79,8 +77,8 @@ func (t *Tenants) AdoptPepper(ctx context.Context) (replaced bool, err error) {
 	return replaced && err == nil, err
 }
 
-// PepperChanged reports whether this process's pepper is the storage's newest, and
-// one of its previous ones was that before.
+// PepperChanged reports whether this process's pepper is the storage's newest, and one of its
+// previous ones was the newest before.
 func (t *Tenants) PepperChanged(ctx context.Context) (changed bool, err error) {
 	err = t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		marks, err := tx.Tenancy.PepperMarks(ctx)
@@ -95,8 +93,8 @@ func (t *Tenants) PepperChanged(ctx context.Context) (changed bool, err error) {
 	return changed, err
 }
 
-// OldPeppers counts the keys and tokens under older peppers, oldest first: a
-// change of the pepper waits for them.
+// OldPeppers counts the keys and tokens with older peppers, oldest first. A change of the pepper
+// waits for them.
 func (t *Tenants) OldPeppers(ctx context.Context) ([]domain.PepperUse, error) {
 	return t.storage.Read().Tenancy.OldPeppers(ctx, t.clock.Now())
 }
@@ -106,17 +104,16 @@ func (t *Tenants) OldPepperKeys(ctx context.Context) ([]domain.APIKey, error) {
 	return t.storage.Read().Tenancy.OldPepperKeys(ctx, t.clock.Now())
 }
 
-// marks are those of the peppers of this process, its own first.
+// marks returns the marks of this process's peppers, its own first.
 func (t *Tenants) marks() [][32]byte { return digestsOf(t.digest, pepperLabel) }
 
-// digestsOf are all digests under which a secret may be stored, the current first.
+// digestsOf returns all digests with which a secret may be stored, the current one first.
 func digestsOf(d ports.KeyDigester, secret string) [][32]byte {
 	return append([][32]byte{d.Digest(secret)}, d.Previous(secret)...)
 }
 
-// Redigestible keeps of the changes those that lead to a newer pepper. A process
-// that still has an old pepper as its own knows the new one too, and must not
-// take keys back.
+// Redigestible returns the changes that lead to a newer pepper. A process that still has an old
+// pepper as its own knows the new one too, and must not move keys back.
 func Redigestible(ctx context.Context, tx ports.Stores, d ports.KeyDigester, found []FoundDigest) ([]ports.Redigest, error) {
 	marks, err := tx.Tenancy.PepperMarks(ctx)
 	if err != nil {
@@ -126,7 +123,7 @@ func Redigestible(ctx context.Context, tx ports.Stores, d ports.KeyDigester, fou
 	mine := slices.Index(marks, mark)
 	var changes []ports.Redigest
 	for _, f := range found {
-		theirs := 0 // that of a key whose pepper is not stored
+		theirs := 0 // the mark of a key whose pepper is not stored
 		if f.Pepper != [32]byte{} {
 			theirs = slices.Index(marks, f.Pepper)
 		}
@@ -137,10 +134,9 @@ func Redigestible(ctx context.Context, tx ports.Stores, d ports.KeyDigester, fou
 	return changes, nil
 }
 
-// FoundDigest is a secret that was found by another digest than the one under the
-// current pepper.
+// FoundDigest names a secret that was found by another digest than the one with the current pepper.
 type FoundDigest struct {
 	ID              domain.ID
 	Stored, Current [32]byte
-	Pepper          [32]byte // the mark of Stored's
+	Pepper          [32]byte // the mark of the pepper of Stored
 }

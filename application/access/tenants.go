@@ -10,7 +10,7 @@ import (
 	"waybill/ports"
 )
 
-// Tenants are the operators' use cases: the customers and their keys.
+// Tenants implements the operators' use cases: the customers and their keys.
 type Tenants struct {
 	storage       ports.Storage
 	log           *audit.Log
@@ -20,17 +20,17 @@ type Tenants struct {
 	invalidations ports.Invalidations
 }
 
-// NewTenants makes the operators' use cases.
+// NewTenants returns the operators' use cases.
 func NewTenants(s ports.Storage, d ports.KeyDigester, c ports.Clock, ids ports.Identifiers, i ports.Invalidations) *Tenants {
 	return &Tenants{storage: s, log: audit.New(s, c, ids), digest: d, clock: c, ids: ids, invalidations: i}
 }
 
-// announce tells the servers that keys of the application open something else
-// than before, unless nothing was changed. A new key needs no announcement: no
-// server can remember that it was missing.
+// announce tells the servers that keys of the application give other access than before, unless
+// nothing was changed. A new key needs no announcement: no server can have cached that it was
+// missing.
 func (t *Tenants) announce(ctx context.Context, application domain.ID, err error) {
 	if err == nil || errors.Is(err, ports.ErrOutcomeUnknown) {
-		// The change is made even when the operator interrupts the command.
+		// The change is made even if the operator interrupts the command.
 		t.invalidations.Announce(context.WithoutCancel(ctx), application)
 	}
 }

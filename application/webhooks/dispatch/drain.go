@@ -13,36 +13,36 @@ import (
 	"waybill/ports"
 )
 
-// drain is the work of one owner of one endpoint. All of it is the business of
-// the goroutine of run; sends and one write to the storage go on beside it.
+// drain sends the webhooks of one endpoint for one owner. Only the goroutine of run changes its
+// state. Sends and one write to the storage run in parallel.
 type drain struct {
 	*Drainer
 	endpoint    domain.WebhookEndpoint
-	owner       owner // never changes, as the endpoint may
+	owner       owner // never changes, though the endpoint may
 	secrets     [][]byte
-	lease       keptLease // its tries are 0 as soon as something was read
+	lease       keptLease // its tries are reset to 0 by the first successful read
 	lowPriority bool
-	sure        time.Time // until then the lease is ours for sure
-	abort       func()    // ends what is on its way
+	sure        time.Time // until then the lease is certainly ours
+	abort       func()    // cancels all attempts and calls
 
-	more    chan struct{} // one: a notification came
+	more    chan struct{} // holds one element: a notification came
 	freed   chan struct{} // closed: the rest is done without a worker
 	results chan sent
 	writes  chan recorded
 
 	queue    []*ports.OutgoingWebhook // read and not sent yet
 	taken    map[domain.ID]bool       // read and not stored yet
-	busy     map[domain.ID]bool       // deliveries of which an event is on its way
-	began    map[domain.ID]time.Time  // of those on their way
+	busy     map[domain.ID]bool       // deliveries of which an event is being sent
+	began    map[domain.ID]time.Time  // of those being sent
 	outcomes []ports.WebhookOutcome   // not stored yet
 	health   domain.WebhookHealth     // after all results so far
-	paused   *time.Time               // until then, as the log was told
-	reason   domain.DisabledReason    // for which the endpoint is to be disabled; empty: none
+	paused   *time.Time               // end of the pause that was logged
+	reason   domain.DisabledReason    // why the endpoint must be disabled; empty: it must not
 
 	phase   phase
 	known   knowledge
 	share   share
-	writing time.Time // when the write under way began; zero: none is
+	writing time.Time // when the current write began; zero: there is none
 }
 
 func newDrain(d *Drainer, e domain.WebhookEndpoint, lease keptLease, lowPriority bool, leased time.Time) *drain {
@@ -54,8 +54,8 @@ func newDrain(d *Drainer, e domain.WebhookEndpoint, lease keptLease, lowPriority
 	}
 }
 
-// run sends until nothing is due, the slice is over or something fails. Nothing
-// of it is under way when it returns the phase in which it ended.
+// run sends until nothing is due, the slice is over or something fails. It returns the phase in
+// which it ended, once nothing of it runs any more.
 func (w *drain) run(ctx context.Context) phase {
 	ctx, w.abort = context.WithCancel(ctx)
 	defer w.abort()
@@ -103,7 +103,7 @@ func (w *drain) run(ctx context.Context) phase {
 		case <-w.more:
 			w.known = w.known.on(changed)
 			quiet.Reset(linger)
-		case <-quiet.C: // the end of an attempt sets it anew
+		case <-quiet.C: // the end of an attempt restarts it
 			if w.idle() && !w.waits() && w.share.permit != wanted {
 				w.step(ended)
 			}
@@ -123,7 +123,7 @@ func (w *drain) run(ctx context.Context) phase {
 	}
 }
 
-// step goes on to the next phase, in some of which nothing is stored any more.
+// step enters the next phase. In some phases nothing is stored any more.
 func (w *drain) step(s step) {
 	w.phase = w.phase.on(s)
 	if w.phase.stores() {
@@ -134,18 +134,17 @@ func (w *drain) step(s step) {
 	w.outcomes = nil
 }
 
-// idle reports whether nothing is on its way anywhere.
+// idle reports whether no send and no write runs or waits.
 func (w *drain) idle() bool {
 	return len(w.began) == 0 && w.writing.IsZero() && len(w.outcomes) == 0
 }
 
-// waits reports whether a storage permit is wanted.
+// waits reports whether the drain needs a storage permit.
 func (w *drain) waits() bool {
 	return w.share.load == behind && (w.mayRead() || w.writing.IsZero() && len(w.outcomes) > 0)
 }
 
-// mayRead reports whether what is due is to be read, before the last of what was
-// read is sent.
+// mayRead reports whether to read due webhooks, before the last of those read is sent.
 func (w *drain) mayRead() bool {
 	return !w.phase.ends() && w.known != current && w.known != partial && len(w.queue) < inFlight
 }
@@ -161,7 +160,7 @@ func (w *drain) openSecrets(ctx context.Context) {
 	w.secrets = secrets
 }
 
-// fill reads what is due.
+// fill reads the due webhooks.
 func (w *drain) fill(ctx context.Context) {
 	if !w.mayRead() {
 		return
@@ -170,7 +169,7 @@ func (w *drain) fill(ctx context.Context) {
 	defer cancel()
 	most, first := batch, w.known == unseen
 	if first {
-		most = much + 1 // enough to tell a backlog, which is read in turn
+		most = much + 1 // enough to recognise a backlog, which is read in its turn
 	}
 	due, err := w.outbox.Due(ctx, w.endpoint.ID, w.clock.Now(), most, slices.Collect(maps.Keys(w.taken))...)
 	if err != nil {
@@ -192,14 +191,14 @@ func (w *drain) fill(ctx context.Context) {
 		w.taken[due[i].ID] = true
 		w.queue = append(w.queue, &due[i])
 	}
-	// IDs of one moment are in order only where one process made them.
+	// IDs of the same moment are in order only if one process made them.
 	slices.SortStableFunc(w.queue, func(a, b *ports.OutgoingWebhook) int {
 		return cmp.Or(a.DueAt.Compare(*b.DueAt), cmp.Compare(a.Sequence, b.Sequence))
 	})
 }
 
-// adopt goes by what is known of the endpoint and the lease by now, and stops what
-// must not be sent, or not here.
+// adopt applies what is known of the endpoint and the lease now. It stops what must not be sent, or
+// not here.
 func (w *drain) adopt() {
 	now := w.clock.Now()
 	if !w.endpoint.Enabled || w.reason != "" || w.health.Open(now) || !w.lowPriority && w.health.Slow(now) || time.Now().After(w.sure) ||
@@ -208,7 +207,7 @@ func (w *drain) adopt() {
 	}
 }
 
-// renew gives a sign of life and learns what was changed at the endpoint.
+// renew renews the lease and reads changes of the endpoint.
 func (w *drain) renew(ctx context.Context) {
 	if !w.phase.stores() {
 		return
@@ -225,23 +224,23 @@ func (w *drain) renew(ctx context.Context) {
 	case err != nil:
 		w.renewals.note(err)
 		w.log.WarnContext(ctx, "webhook endpoint not renewed", "endpoint", w.endpoint.ID, "error", err)
-		w.step(unanswered) // attempts under way may still be recorded
+		w.step(unanswered) // outcomes of current attempts may still be stored
 		return
 	}
 	w.sure = asked.Add(leaseSure)
 	if !e.UpdatedAt.Equal(w.endpoint.UpdatedAt) {
-		w.health, w.reason = e.Health, "" // enabling it, or another address, starts afresh
+		w.health, w.reason = e.Health, "" // enabling it, or another address, resets these
 	}
 	w.endpoint = e
 	w.openSecrets(ctx)
 }
 
-// disable ends the deliveries to an endpoint that is gone, or failed for days.
+// disable disables an endpoint that is gone, or failed for days.
 func (w *drain) disable(ctx context.Context) {
 	if w.reason == "" || !w.phase.stores() {
 		return
 	}
-	w.renew(ctx) // a concurrent change of the endpoint stands
+	w.renew(ctx) // a concurrent change of the endpoint wins
 	if w.reason == "" || !w.phase.releases() {
 		return
 	}

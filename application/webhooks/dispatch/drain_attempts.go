@@ -13,13 +13,13 @@ import (
 	"waybill/ports"
 )
 
-// sent is a webhook and how its attempt ended.
+// sent holds a webhook and the result of its attempt.
 type sent struct {
 	webhook *ports.OutgoingWebhook
 	result  domain.WebhookResult
 }
 
-// start sends as much as may be on its way, one event of a delivery at a time.
+// start sends as much as is allowed at once, one event of a delivery at a time.
 func (w *drain) start(ctx context.Context) {
 	now, most := w.clock.Now(), inFlight
 	w.share.permit = w.share.permit.on(looked)
@@ -30,7 +30,7 @@ func (w *drain) start(ctx context.Context) {
 	}
 	if w.health.Probing(now) {
 		most = 1
-		// An attempt that a caller asked for is the probe.
+		// An attempt that a caller requested is the probe.
 		slices.SortStableFunc(w.queue, func(a, b *ports.OutgoingWebhook) int { return cmp.Compare(asked(b), asked(a)) })
 	}
 	kept, unstored := w.queue[:0], len(w.taken)-len(w.queue)
@@ -74,8 +74,8 @@ func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now ti
 	}()
 }
 
-// attempt sends once. A webhook that makes the sender panic uses up its schedule
-// like one that the endpoint refuses.
+// attempt sends once. A webhook that makes the sender panic uses up its schedule like one that the
+// endpoint refuses.
 func (d *Drainer) attempt(ctx context.Context, e domain.WebhookEndpoint, secrets [][]byte, webhook *ports.OutgoingWebhook,
 	now time.Time) (r domain.WebhookResult) {
 	defer func() {
@@ -85,13 +85,13 @@ func (d *Drainer) attempt(ctx context.Context, e domain.WebhookEndpoint, secrets
 		}
 	}()
 	r = d.sender.Send(ctx, webhooks.Message(e, secrets, *webhook, now))
-	r.StartedAt = now // by the clock that all other times are of
+	r.StartedAt = now // by the same clock as all other times
 	return r
 }
 
-// watchAttempts looks at how old the oldest attempt on its way is. Past holds the
-// worker is freed, since all there is to do is to wait; past hangs, where this is
-// not of low priority, no other attempt follows. It returns when to look again.
+// watchAttempts checks the age of the oldest current attempt. Past holds it frees the worker, since
+// the drain only waits. Past hangs no other attempt follows, unless the drain has low priority. It
+// returns the time until the next check.
 func (w *drain) watchAttempts() time.Duration {
 	var oldest time.Duration
 	for _, at := range w.began {
@@ -109,7 +109,7 @@ func (w *drain) watchAttempts() time.Duration {
 	return max(hangs-oldest, holds)
 }
 
-// freeWorker lets the rest of the drain do without a worker, unless too many do.
+// freeWorker lets the rest of the drain run without a worker, unless too many do.
 func (w *drain) freeWorker() {
 	select {
 	case w.unattended <- struct{}{}:
@@ -127,7 +127,7 @@ func (w *drain) isFreed() bool {
 	}
 }
 
-// settle decides what comes of a result.
+// settle handles a result.
 func (w *drain) settle(s sent) {
 	now := w.clock.Now()
 	delete(w.began, s.webhook.ID)
@@ -144,7 +144,7 @@ func (w *drain) settle(s sent) {
 	attempt := s.webhook.Record(w.ids.ID(domain.PrefixWebhookAttempt), s.result, w.schedules[w.endpoint.Tenant.Environment], probe,
 		rand.Float64(), now) //nolint:gosec // spreads retries
 	if w.reason != "" {
-		attempt.NextAt = nil // it will be held
+		attempt.NextAt = nil // the webhook will be held
 	}
 	w.outcomes = append(w.outcomes, ports.WebhookOutcome{Delivery: s.webhook.WebhookDelivery, Attempt: attempt})
 	if w.observer.Attempted != nil {

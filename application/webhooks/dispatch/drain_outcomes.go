@@ -9,23 +9,23 @@ import (
 	"waybill/ports"
 )
 
-// recorded is how storing a batch of outcomes went.
+// recorded holds a batch of outcomes and the error of storing it.
 type recorded struct {
 	outcomes []ports.WebhookOutcome
 	health   domain.WebhookHealth
 	err      error
 }
 
-// keep leaves outcomes to the next owner in this process, where the lease is kept.
+// keep leaves outcomes to the next owner in this process, if the lease is kept.
 func (w *drain) keep(outcomes []ports.WebhookOutcome) {
 	if w.phase.keepsToken() {
 		w.lease.outcomes, w.lease.health = append(w.lease.outcomes, outcomes...), w.health
 	}
 }
 
-// silent reports whether the storage says nothing to what has to be stored: it may be
-// cut off, and all that is sent meanwhile is sent again. An outcome that waits for a
-// storage permit counts as unanswered where the calls that hold the permits hang.
+// silent reports whether the storage does not respond to writes. It may be cut off, and everything
+// sent in the meantime is sent again. An outcome that waits for a storage permit counts as
+// unanswered if the calls that hold the permits hang.
 func (w *drain) silent() bool {
 	if !w.writing.IsZero() {
 		return time.Since(w.writing) > stalled
@@ -33,8 +33,7 @@ func (w *drain) silent() bool {
 	return len(w.outcomes) > 0 && w.share.load == behind && w.share.stuck()
 }
 
-// store writes what has come in, all of it at once, beside the sends, and then
-// calls done.
+// store writes all waiting outcomes at once, in parallel to the sends, and then calls done.
 func (w *drain) store(ctx context.Context, done func()) {
 	if !w.writing.IsZero() || len(w.outcomes) == 0 {
 		done()
@@ -56,7 +55,7 @@ func (w *drain) stored(ctx context.Context, r recorded) {
 	if r.err != nil {
 		w.log.WarnContext(ctx, "webhook attempts not recorded", "endpoint", w.endpoint.ID, "attempts", len(r.outcomes), "error", r.err)
 		if errors.Is(r.err, ports.ErrEndpointLost) {
-			w.step(taken) // the sent webhooks are still due, and the new owner sends them again
+			w.step(taken) // the sent webhooks are still due, and the new owner resends them
 			return
 		}
 		w.step(stuck)

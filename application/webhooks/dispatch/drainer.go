@@ -13,53 +13,51 @@ import (
 )
 
 const (
-	// leaseFor is how long a lease lasts, and renewEvery the interval at which it
-	// is renewed. After leaseSure without a renewal the owner sends nothing more:
-	// it could send the same webhooks as the next owner.
+	// leaseFor is the duration of a lease, and renewEvery the interval of its renewal. After
+	// leaseSure without a renewal the owner stops sending: it could send the same webhooks as the
+	// next owner.
 	leaseFor   = 6 * time.Second
 	renewEvery = 2 * time.Second
 	leaseSure  = 4 * time.Second
-	// slice is how long an endpoint is drained at a stretch, so that many share
-	// the workers.
+	// slice limits how long an endpoint is drained without a break, so that many share the workers.
 	slice = 5 * time.Second
 	// linger is how long an owner waits for more before it leaves.
 	linger = 10 * time.Millisecond
-	// batch is how many due webhooks are read at a time, inFlight how many are
-	// sent at a time to one endpoint, and mostUnstored how many may have been sent
-	// and are not stored yet: after a death these are sent again.
+	// batch limits the due webhooks that are read at a time, and inFlight those that are sent at a
+	// time to one endpoint. mostUnstored limits those that may be sent but not stored yet: after a
+	// crash these are sent again.
 	batch        = 128
 	inFlight     = 16
 	mostUnstored = 128
-	// stalled is the age of a write from which nothing more is sent beside it: the
-	// storage may be cut off, and all that is sent meanwhile is sent again.
+	// stalled is the age of a write after which sending stops. The storage may be cut off, and
+	// everything sent in the meantime is sent again.
 	stalled = 500 * time.Millisecond
-	// holds is the age of an attempt from which its drain goes on without a worker: it
-	// waits for its receiver, and any number of receivers that hang at once leave the
-	// workers to others.
+	// holds is the age of an attempt after which its drain continues without a worker. It only
+	// waits for its receiver. So any number of hanging receivers leave the workers to others.
 	holds = 20 * time.Millisecond
-	// mostUnattended bounds the drains that go on without a worker, and with them the
-	// connections that receivers can keep open by not answering.
+	// mostUnattended limits the drains without a worker, and so the connections that receivers can
+	// keep open by not responding.
 	mostUnattended = 1024
-	// drainsOfOwner are the most drains that a business has at a time in an environment. Receivers
-	// that hang keep them, and the drains of all others shall find room.
+	// drainsOfOwner limits the drains of a business at a time in an environment. Receivers that
+	// hang occupy them, and the drains of others need room.
 	drainsOfOwner = 128
-	// hangs is after how long without an answer an endpoint is left to the handler of low priority.
+	// hangs is the time without a response after which low priority takes an endpoint.
 	hangs = 2 * time.Second
-	// readTimeout ends a read that has to be over long before the lease is, and
-	// writeTimeout any other call of the storage.
+	// readTimeout limits a read that must end long before the lease does, and writeTimeout any
+	// other call of the storage.
 	readTimeout  = 2 * time.Second
 	writeTimeout = 5 * time.Second
-	// drainTimeout ends a drain whose storage says nothing at all.
+	// drainTimeout ends a drain whose storage does not respond at all.
 	drainTimeout = time.Minute
 )
 
-// Observer hears of attempts; nil functions do not.
+// Observer receives the results of attempts. Nil functions are not called.
 type Observer struct {
 	Attempted func(domain.WebhookResult)
 	Delayed   func(time.Duration) // from the event to its first 2xx
 }
 
-// Drainer sends what is due.
+// Drainer sends due webhooks.
 type Drainer struct {
 	outbox    ports.WebhookOutbox
 	sender    ports.WebhookSender
@@ -74,22 +72,22 @@ type Drainer struct {
 	fair      *fairShare
 	renewals  lapse
 	halted    pauses
-	// unattended has an element for each drain that goes on without a worker.
+	// unattended has an element for each drain that continues without a worker.
 	unattended chan struct{}
 
 	mu     sync.Mutex
 	active map[domain.ID]*drain
-	// waiting are endpoints that were given back because their owner had as many drains as may be.
+	// waiting holds endpoints that were given back because their owner had the most drains allowed.
 	waiting map[domain.ID]owner
-	// kept are leases that may be this process's and have no drain.
+	// kept holds leases that may be this process's and have no drain.
 	kept         map[domain.ID]*keptLease
 	keptOutcomes int            // in all of them
-	running      sync.WaitGroup // drains, of which some outlast their handler
-	closed       chan struct{}  // no drain begins, and those that run come to an end
+	running      sync.WaitGroup // drains, some of which outlast their handler
+	closed       chan struct{}  // no drain begins, and the running ones end
 	close        func()
 }
 
-// owner is whose an endpoint is.
+// owner identifies the owner of an endpoint.
 type owner struct {
 	business    domain.ID
 	environment domain.Environment
@@ -97,7 +95,7 @@ type owner struct {
 
 func ownerOf(e domain.WebhookEndpoint) owner { return owner{e.Tenant.BusinessID, e.Tenant.Environment} }
 
-// NewDrainer makes a drainer. Close it after use.
+// NewDrainer returns a drainer. Close it after use.
 func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Sealer, r ports.EventRenderer, q ports.Queue,
 	c ports.Clock, ids ports.Identifiers, schedules webhooks.Schedules, observer Observer, log *slog.Logger,
 ) *Drainer {
@@ -110,7 +108,7 @@ func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Seale
 	}
 }
 
-// Handlers are those of both kinds of webhook jobs.
+// Handlers returns the handlers of both kinds of webhook jobs.
 func (d *Drainer) Handlers() map[ports.JobKind]ports.Handler {
 	return map[ports.JobKind]ports.Handler{
 		ports.JobWebhook:            func(ctx context.Context, id string) { d.Drain(ctx, domain.ID(id), false) },
@@ -118,12 +116,12 @@ func (d *Drainer) Handlers() map[ports.JobKind]ports.Handler {
 	}
 }
 
-// RenewalsFailed is why the last renewal of a lease failed since RenewalsFailed was
-// last called, or nil. A lease that another process has is no failure.
+// RenewalsFailed returns the error of the last failed renewal of a lease since the previous call,
+// or nil. A lease that another process has is not a failure.
 func (d *Drainer) RenewalsFailed() error { return d.renewals.take() }
 
-// Close sends nothing more and waits until what is on its way has ended and is
-// recorded: for at most as long as an attempt takes, while the storage answers.
+// Close stops sending and waits until current attempts have ended and are stored. While the storage
+// responds, that takes at most as long as an attempt.
 func (d *Drainer) Close() {
 	d.mu.Lock()
 	d.close()
@@ -131,10 +129,9 @@ func (d *Drainer) Close() {
 	d.running.Wait()
 }
 
-// Drain sends what is due for an endpoint, unless another process does. Slow
-// ones are left to low priority by the other. Drain returns when all is sent, or
-// when there is nothing to do but to wait for the receiver: the rest ends without
-// a worker.
+// Drain sends the due webhooks of an endpoint, unless another process does. If lowPriority is not
+// set, it leaves slow endpoints to low priority. Drain returns when all is sent, or when it only
+// has to wait for the receiver: the rest ends without a worker.
 func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, lowPriority bool) {
 	if d.joins(endpoint) || d.waits(endpoint) {
 		return
@@ -151,12 +148,12 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, lowPriority boo
 	}
 	d.forgetLease(endpoint)
 	if !leased {
-		return // the owner looks again before it leaves, and the Sweeper after it
+		return // the owner reads once more before it leaves, and the Sweeper after it
 	}
 	work := newDrain(d, e, lease, lowPriority, asked)
 	switch entered, full := d.enter(work); {
 	case full:
-		d.release(ctx, e.ID, lease.token) // the Sweeper notifies again
+		d.release(ctx, e.ID, lease.token) // the Sweeper notifies of it later
 		return
 	case !entered:
 		d.giveBack(ctx, e, lease.token)
@@ -174,8 +171,8 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, lowPriority boo
 	}
 }
 
-// lease stores what was kept with the lease, and begins it anew. asked is a moment
-// before it began.
+// lease stores the outcomes that were kept with the lease, and acquires the lease. asked is a
+// moment before it began.
 func (d *Drainer) lease(ctx context.Context, endpoint domain.ID, lease *keptLease) (e domain.WebhookEndpoint, asked time.Time, leased bool,
 	err error) {
 	if err := d.recordKept(ctx, endpoint, lease); err != nil {
@@ -188,7 +185,7 @@ func (d *Drainer) lease(ctx context.Context, endpoint domain.ID, lease *keptLeas
 	return e, asked, leased, err
 }
 
-// own does the work and gives the endpoint back.
+// own runs the drain and gives the endpoint back.
 func (d *Drainer) own(ctx context.Context, work *drain) {
 	defer func() {
 		if work.isFreed() {
@@ -212,11 +209,10 @@ func (d *Drainer) own(ctx context.Context, work *drain) {
 	}
 }
 
-// giveBack ends the lease, and notifies once more where something is due, or will be before
-// the Sweeper looks again: a notification during the last moments found the endpoint taken,
-// and a retry may follow soon. Where this process takes the sending
-// for paused the Sweeper notifies: just after it was resumed the handlers of the process
-// could do nothing but give the endpoint back again.
+// giveBack releases the lease. It notifies once more if webhooks are due, or will be before the
+// Sweeper's next look. A notification during the last moments found the endpoint taken, and a retry
+// may follow soon. If this process considers the sending paused, the Sweeper notifies instead. Just
+// after a resume, the handlers of this process could only give the endpoint back again.
 func (d *Drainer) giveBack(ctx context.Context, e domain.WebhookEndpoint, token string) {
 	endpoint := e.ID
 	if !d.release(ctx, endpoint, token) || d.halted.has(e.Tenant.Environment) {
@@ -226,7 +222,7 @@ func (d *Drainer) giveBack(ctx context.Context, e domain.WebhookEndpoint, token 
 	defer cancel()
 	waiting, err := d.outbox.WaitingFor(ctx, endpoint, d.clock.Now(), LookEvery)
 	if err != nil || waiting == nil {
-		return // nothing, or the Sweeper finds it
+		return // nothing is due, or the Sweeper finds it
 	}
 	if wait := waiting.From.Sub(d.clock.Now()); wait > 0 {
 		d.notifyIn(ctx, wait, jobOf(*waiting), endpoint)
@@ -235,7 +231,7 @@ func (d *Drainer) giveBack(ctx context.Context, e domain.WebhookEndpoint, token 
 	}
 }
 
-// release ends the lease, and reports whether it could.
+// release releases the lease, and reports whether it could.
 func (d *Drainer) release(ctx context.Context, endpoint domain.ID, token string) bool {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -246,7 +242,7 @@ func (d *Drainer) release(ctx context.Context, endpoint domain.ID, token string)
 	return true
 }
 
-// notifyIn notifies once a while is over, unless Close was called.
+// notifyIn notifies after a pause, unless Close was called.
 func (d *Drainer) notifyIn(ctx context.Context, wait time.Duration, kind ports.JobKind, endpoint domain.ID) {
 	ctx = context.WithoutCancel(ctx)
 	time.AfterFunc(wait, func() {
@@ -269,8 +265,8 @@ func jobOf(w ports.WaitingEndpoint) ports.JobKind {
 	return ports.JobWebhook
 }
 
-// joins tells a drain of this process, where there is one, that there is more.
-// Nothing is to be begun then, nor after Close.
+// joins notifies this process's drain of the endpoint, if there is one. It returns true then and
+// after Close: no drain may begin.
 func (d *Drainer) joins(endpoint domain.ID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -287,7 +283,7 @@ func (d *Drainer) joins(endpoint domain.ID) bool {
 
 func (d *Drainer) isClosed() bool { return d.fair.isClosed() }
 
-// enter begins a drain, unless Close was called, or its owner has as many as may be: full.
+// enter begins a drain, unless Close was called, or its owner has the most drains allowed: full.
 func (d *Drainer) enter(work *drain) (entered, full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -303,8 +299,8 @@ func (d *Drainer) enter(work *drain) (entered, full bool) {
 	return true, false
 }
 
-// waits reports whether an endpoint that was given back has to wait for its owner's drains yet.
-// So the storage is not asked for its lease each time it is notified of.
+// waits reports whether an endpoint that was given back still has to wait for its owner's drains.
+// So not every notification asks the storage for its lease.
 func (d *Drainer) waits(endpoint domain.ID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -316,7 +312,7 @@ func (d *Drainer) waits(endpoint domain.ID) bool {
 	return false
 }
 
-// isFull reports whether an owner has as many drains as may be. The lock is held.
+// isFull reports whether an owner has the most drains allowed. The caller holds the lock.
 func (d *Drainer) isFull(o owner) bool {
 	if len(d.active) < drainsOfOwner {
 		return false
@@ -330,8 +326,8 @@ func (d *Drainer) isFull(o owner) bool {
 	return n >= drainsOfOwner
 }
 
-// leave comes before the lease ends: a notification from then on is seen by the look
-// after it.
+// leave removes a drain before its lease ends. The read after that sees every notification that
+// came later.
 func (d *Drainer) leave(work *drain) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,38 +8,37 @@ import (
 )
 
 const (
-	// much is how many due webhooks make a backlog. Drains that have one share
-	// permits for the storage, so that drains with little to do find it free.
+	// much is the number of due webhooks beyond which there is a backlog. Drains with a backlog
+	// share permits for the storage, so that drains with little to do find it free.
 	much = 2 * inFlight
-	// brief is how long a send of a backlog counts as work for this machine. A receiver
-	// that has not answered by then costs waiting and no work, and holds up no other.
+	// brief is how long a send of a backlog counts as work for this machine. A receiver that has
+	// not responded by then costs waiting and no work, and does not delay others.
 	brief = 2 * time.Millisecond
-	// permitsPerProcessor is how many sends of backlogs are work at a time. All that
-	// are beyond what keeps the processors busy only stand in the way of endpoints
-	// without a backlog.
+	// permitsPerProcessor limits the sends of backlogs that count as work at a time. More than what
+	// keeps the processors busy would only delay endpoints without a backlog.
 	permitsPerProcessor = 4
-	// contention is how long after its last send an endpoint without a backlog counts
-	// as active. While one does, each use of the storage by a backlog is followed by a
-	// pause that is pauseShare times as long.
+	// contention is how long after its last send an endpoint without a backlog counts as active.
+	// During that time a pause follows each use of the storage by a backlog, pauseShare times as
+	// long.
 	contention = time.Second
 	pauseShare = 3
 )
 
-// fairShare keeps drains with a backlog from starving those without one. A backlog needs
-// a storage permit for each call of the storage, pauses after the call, and needs a send
-// permit for each send that keeps this machine busy.
+// fairShare keeps drains with a backlog from starving those without one. A backlog needs a storage
+// permit for each call of the storage and pauses after the call. It needs a send permit for each
+// send that keeps this machine busy.
 type fairShare struct {
 	storagePermits chan struct{} // an element for each permit that is held
 	sendPermits    chan struct{} // an element for each permit that is held
 	backlogs       atomic.Int32  // drains with a backlog
-	prompt         atomic.Int64  // when one that never had any sent last, in Unix nanoseconds
+	prompt         atomic.Int64  // last send of a drain that never had a backlog, in Unix nanoseconds
 	closed         <-chan struct{}
 
 	mu    sync.Mutex
 	began map[*time.Time]bool // of the storage permits in use, without their pauses
 }
 
-// newFairShare shares so many processors; once closed is closed nothing pauses.
+// newFairShare returns the shares of a number of processors. Once closed is closed, nothing pauses.
 func newFairShare(processors int, closed <-chan struct{}) *fairShare {
 	return &fairShare{
 		storagePermits: make(chan struct{}, max(1, processors/2)), sendPermits: make(chan struct{}, permitsPerProcessor*processors),
@@ -50,8 +49,8 @@ func newFairShare(processors int, closed <-chan struct{}) *fairShare {
 
 func processors() int { return runtime.GOMAXPROCS(0) }
 
-// holdStorage notes that a permit is in use, and returns what releases it: at once, or after a pause where
-// an endpoint without a backlog is active.
+// holdStorage notes that a permit is in use. The returned function releases it: at once, or after a
+// pause while an endpoint without a backlog is active.
 func (f *fairShare) holdStorage() (end func()) {
 	began := time.Now()
 	f.mu.Lock()
@@ -71,7 +70,7 @@ func (f *fairShare) holdStorage() (end func()) {
 	}
 }
 
-// stuck reports whether all storage permits are with calls of the storage that hang.
+// stuck reports whether calls of the storage that hang hold all storage permits.
 func (f *fairShare) stuck() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,14 +91,14 @@ func (f *fairShare) isClosed() bool {
 	}
 }
 
-// share is what one drain has of it, for the goroutine of the drain alone.
+// share holds the part of one drain, only for the goroutine of the drain.
 type share struct {
 	*fairShare
 	load   load
 	permit permit
 }
 
-// found takes note of how many webhooks are due.
+// found updates the load from the number of due webhooks.
 func (s *share) found(due int) {
 	before := s.load
 	s.load = before.on(due)
@@ -111,13 +110,13 @@ func (s *share) found(due int) {
 	}
 }
 
-// leave gives back all that the drain has.
+// leave gives back everything that the drain holds.
 func (s *share) leave() {
 	s.returnPermit()
 	s.found(0)
 }
 
-// admit reports whether one more may be sent now. With a backlog that takes a permit,
+// admit reports whether one more webhook may be sent now. With a backlog that takes a permit,
 // unless the backlog is the only one.
 func (s *share) admit() bool {
 	if s.load != behind || s.permit == held || s.backlogs.Load() == 1 {
@@ -132,8 +131,8 @@ func (s *share) admit() bool {
 	return s.permit == held
 }
 
-// queue is where a send that waits for a permit sends an element to get it; nil where
-// none does.
+// queue returns the channel to which a waiting send sends an element to get its permit, or nil if
+// no send waits.
 func (s *share) queue() chan<- struct{} {
 	if s.permit != wanted {
 		return nil
@@ -141,7 +140,7 @@ func (s *share) queue() chan<- struct{} {
 	return s.sendPermits
 }
 
-// returnPermit gives back what no send took.
+// returnPermit gives back a permit that no send used.
 func (s *share) returnPermit() {
 	if s.permit == held {
 		<-s.sendPermits
@@ -149,8 +148,8 @@ func (s *share) returnPermit() {
 	}
 }
 
-// begin takes note of a send. Its permit, where it has one, is free again when the
-// send has ended or waits for its receiver.
+// begin records a send. Its permit, if it has one, is free again when the send has ended or waits
+// for its receiver.
 func (s *share) begin() (ended func()) {
 	if s.load == prompt {
 		s.prompt.Store(time.Now().UnixNano())

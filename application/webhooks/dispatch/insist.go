@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// insistFor is how long a write is tried: a database that restarts is back by
-	// then, and whose the lease is decides the storage.
+	// insistFor limits how long a write is retried: a database that restarts is back by then. The
+	// storage decides who has the lease.
 	insistFor = 15 * time.Second
-	// The pauses between, which double.
+	// insistFirst is the first pause between retries. Pauses double up to insistMost.
 	insistFirst = 20 * time.Millisecond
 	insistMost  = 500 * time.Millisecond
 )
 
-// insist tries a write again while the storage fails, unless the lease is lost.
+// insist retries a write while the storage fails, unless the lease is lost.
 func insist(ctx context.Context, write func(context.Context) error) error {
 	begun, pause := time.Now(), insistFirst
-	// The first one is given up sooner: its connection may have died without a word.
+	// The first try has a shorter timeout: its connection may have died silently.
 	for limit := readTimeout; ; limit = writeTimeout {
 		within, cancel := context.WithTimeout(ctx, limit)
 		err := write(within)

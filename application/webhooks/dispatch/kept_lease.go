@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// leaseAgain is the pause before an endpoint is leased again whose lease may be
-	// this process's; it doubles while that goes on, up to leaseFor.
+	// leaseAgain is the pause before this process leases an endpoint again whose lease it may still
+	// have. It doubles each time, up to leaseFor.
 	leaseAgain = time.Second
-	// mostKept bounds the leases that are kept while the storage does not answer, and
-	// the outcomes that are kept with them. An endpoint beyond it waits until its lease
-	// has run out; an attempt whose outcome is beyond it is made again.
+	// mostKept limits the leases that are kept while the storage does not respond, and the outcomes
+	// kept with them. An endpoint beyond it waits until its lease has expired. An attempt whose
+	// outcome is beyond it is made again.
 	mostKept = 10_000
 )
 
-// keptLease is a lease that may be this process's: a call of the storage failed,
-// and the call may have been made. Only its token opens the endpoint before the
-// lease has run out. So the next owner here takes the same token.
+// keptLease is a lease that this process may have: a call of the storage failed, but may have been
+// made. Only its token opens the endpoint before the lease expires. So the next owner here takes
+// the same token.
 type keptLease struct {
 	token string
-	tries int       // in a row that were left so
+	tries int       // failed tries in a row
 	again time.Time // no attempt before
-	// outcomes are not stored, and health is that of the endpoint after them. As long
-	// as the storage has the token, nothing else was sent to the endpoint.
+	// outcomes are not stored, and health is that of the endpoint after them. As long as the
+	// storage has the token, nothing else was sent to the endpoint.
 	outcomes []ports.WebhookOutcome
 	health   domain.WebhookHealth
 }
 
-// takeLease returns the token for the next lease of an endpoint. ok is false during
-// the pause behind a failure, whose end notifies, and while another caller has the token.
-// The caller has to call keepLease or forgetLease.
+// takeLease returns the token for the next lease of an endpoint. ok is false during the pause after
+// a failure, whose end notifies, and while another caller has the token. The caller has to call
+// keepLease or forgetLease.
 func (d *Drainer) takeLease(endpoint domain.ID) (lease keptLease, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,11 +45,11 @@ func (d *Drainer) takeLease(endpoint domain.ID) (lease keptLease, ok bool) {
 	case time.Now().Before(k.again):
 		return keptLease{}, false
 	}
-	k.again = time.Now().Add(2 * writeTimeout) // by then this attempt is over
+	k.again = time.Now().Add(2 * writeTimeout) // by then this attempt has ended
 	return *k, true
 }
 
-// forgetLease is for a lease of which is known whose it is.
+// forgetLease drops a kept lease once its owner is known.
 func (d *Drainer) forgetLease(endpoint domain.ID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,8 +63,7 @@ func (d *Drainer) drop(endpoint domain.ID) {
 	}
 }
 
-// keepLease keeps a lease whose owner in this process has ended, and notifies once the
-// pause is over.
+// keepLease keeps a lease whose owner in this process has ended, and notifies after the pause.
 func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptLease, kind ports.JobKind) {
 	pause := min(leaseAgain<<min(lease.tries, 10), leaseFor)
 	lease.tries, lease.again = lease.tries+1, time.Now().Add(pause)
@@ -80,9 +79,8 @@ func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptL
 	d.notifyIn(ctx, pause, kind, endpoint)
 }
 
-// recordKept stores the outcomes that were kept with a lease, where no other process
-// has had the endpoint since: webhooks that were sent before the storage was cut off
-// are not sent again.
+// recordKept stores the outcomes that were kept with a lease, unless another process has had the
+// endpoint since. So webhooks that were sent before the storage was cut off are not sent again.
 func (d *Drainer) recordKept(ctx context.Context, endpoint domain.ID, lease *keptLease) error {
 	if len(lease.outcomes) == 0 {
 		return nil

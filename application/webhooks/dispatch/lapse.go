@@ -2,13 +2,12 @@ package dispatch
 
 import "sync/atomic"
 
-// lapse is the last failure of something that is done all the time and told of by
-// no other error.
+// lapse holds the last failure of a repeated action that no other error reports.
 type lapse struct{ last atomic.Pointer[error] }
 
 func (l *lapse) note(err error) { l.last.Store(&err) }
 
-// take returns the last failure since it was last asked, or nil.
+// take returns the last failure since the previous call, or nil.
 func (l *lapse) take() error {
 	if err := l.last.Swap(nil); err != nil {
 		return *err

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// gather is how long notifications of one endpoint are gathered into one.
+	// gather is how long notifications of one endpoint are joined into one.
 	gather = time.Millisecond
-	// maxGathered bounds the memory while the queue does not answer; the Sweeper
-	// finds what is dropped.
+	// maxGathered limits the memory while the queue does not respond. The Sweeper finds what is
+	// dropped.
 	maxGathered = 10_000
-	// concurrentNotifications is how many notifications are under way at a time.
+	// concurrentNotifications limits the notifications that are sent at a time.
 	concurrentNotifications = 4
 )
 
-// Notifier tells the queue which endpoints have just got something to send.
+// Notifier notifies the queue of endpoints with new webhooks.
 type Notifier struct {
 	queue  ports.Queue
 	news   ports.FanoutNews // nil: no other process hears
@@ -32,20 +32,19 @@ type Notifier struct {
 
 	mu      sync.Mutex
 	waiting map[domain.ID]bool
-	some    chan struct{} // one: something waits
+	some    chan struct{} // holds one element: something waits
 }
 
-// NewNotifier makes a notifier. Run sends the notifications, to other processes too where
-// news is not nil.
+// NewNotifier returns a notifier. Run sends the notifications, to other processes too if news is
+// not nil.
 func NewNotifier(q ports.Queue, news ports.FanoutNews, log *slog.Logger) *Notifier {
 	return &Notifier{queue: q, news: news, log: log, waiting: map[domain.ID]bool{}, some: make(chan struct{}, 1)}
 }
 
-// Beside lets another one hear what Wake does, at once. It is to be called before
-// anything is committed.
+// Beside adds a listener that Notify calls at once. Call it before anything is committed.
 func (w *Notifier) Beside(heard ports.FanoutListener) { w.beside = append(w.beside, heard) }
 
-// Notify is a ports.FanoutListener.
+// Notify implements ports.FanoutListener.
 func (w *Notifier) Notify(endpoints []domain.ID) {
 	for _, heard := range w.beside {
 		heard(endpoints)
@@ -63,10 +62,10 @@ func (w *Notifier) Notify(endpoints []domain.ID) {
 	}
 }
 
-// Failed is why the last notification failed since Failed was last called, or nil.
+// Failed returns the error of the last failed notification since the previous call, or nil.
 func (w *Notifier) Failed() error { return w.failed.take() }
 
-// Run notifies until ctx ends.
+// Run sends notifications until ctx ends.
 func (w *Notifier) Run(ctx context.Context) {
 	for {
 		select {

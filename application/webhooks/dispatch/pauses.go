@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// lookPausesEvery is how often it is looked where people have paused the sending. A look
-	// that ends within lookPausesTimeout makes a process stop within 2 s.
+	// lookPausesEvery is how often a process reads where people have paused the sending. A read
+	// within lookPausesTimeout makes it stop within 2 s.
 	lookPausesEvery   = time.Second
 	lookPausesTimeout = 900 * time.Millisecond
-	// idleLooks is one of how many looks a process takes that sends nothing and knows of no pause: the
-	// outbox leases it no endpoint where there is one.
+	// idleLooks makes a process that sends nothing and knows of no pause take only one of so many
+	// reads. The outbox leases it no endpoint where there is a pause.
 	idleLooks = 3
 )
 
-// pauses are the environments in which this process sends nothing. The outbox leases no
-// endpoint of them, so that no drain begins. Those that run look here before they send.
+// pauses holds the environments in which this process sends nothing. The outbox leases no endpoint
+// of them, so that no drain begins. Running drains check it before they send.
 type pauses struct {
 	of atomic.Pointer[map[domain.Environment]bool]
 }
@@ -35,15 +35,15 @@ func (p *pauses) some() bool {
 	return of != nil && len(*of) > 0
 }
 
-// sends reports whether a drain is at work.
+// sends reports whether a drain is running.
 func (d *Drainer) sends() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.active) > 0
 }
 
-// Run keeps to pauses until ctx ends, and closes the Drainer then. Where the storage does not
-// answer, what was known last stands: a drain ends without it, as its lease does.
+// Run applies pauses until ctx ends, and then closes the Drainer. If the storage does not respond,
+// the last known pauses apply: a drain ends anyway, as its lease does.
 func (d *Drainer) Run(ctx context.Context) {
 	tick := time.NewTicker(lookPausesEvery)
 	defer tick.Stop()

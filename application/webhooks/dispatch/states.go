@@ -1,10 +1,10 @@
 package dispatch
 
-// The states of a drain. Each of them changes by the tables below and in no other
-// way; the actions of a drain follow from them.
+// The states of a drain. Each of them changes only by the tables below, and the actions of a drain
+// follow from them.
 
-// phase is how far a drain has come: the work it still does, and the fate of its
-// lease at its end.
+// phase is the progress of a drain: the work it still does, and what happens to its lease at its
+// end.
 type phase uint8
 
 const (
@@ -12,16 +12,16 @@ const (
 	sending phase = iota
 	// finishing: no attempt begins. The lease is released at the end.
 	finishing
-	// pausing is finishing because of what would fail again at once: the lease is not
-	// released, so that its rest is a pause.
+	// pausing finishes because of something that would fail again at once. The lease is not
+	// released, so that its remaining time is a pause.
 	pausing
-	// uncertain is finishing because a call about the lease failed, which may be this
-	// process's still: its next owner here takes the same token.
+	// uncertain finishes because a call about the lease failed. This process may still have it: its
+	// next owner here takes the same token.
 	uncertain
 	// lost: nothing is stored any more, since another process has the lease.
 	lost
-	// abandoned: nothing is stored any more, since storing it failed for long. The next
-	// owner here takes the same token, and stores the outcomes first.
+	// abandoned: nothing is stored any more, since storing failed for long. The next owner here
+	// takes the same token, and stores the outcomes first.
 	abandoned
 
 	phases
@@ -31,15 +31,15 @@ const (
 type step uint8
 
 const (
-	// ended: its time is over, nothing is due, or the endpoint is not to be sent to.
+	// ended: its time is over, nothing is due, or the endpoint must not be sent to.
 	ended step = iota
-	// refused: a secret cannot be opened, or the endpoint not be disabled.
+	// refused: a secret cannot be opened, or the endpoint cannot be disabled.
 	refused
 	// unanswered: a read or a renewal failed.
 	unanswered
 	// taken: another process has the lease, or the endpoint is deleted.
 	taken
-	// stuck: outcomes could not be stored for long, or the drain lasts far beyond its time.
+	// stuck: storing outcomes failed for long, or the drain lasts far beyond its time.
 	stuck
 
 	steps
@@ -55,7 +55,7 @@ var phaseAfter = [phases][steps]phase{
 	abandoned: {abandoned, abandoned, abandoned, lost, abandoned},
 }
 
-// on is the phase after a step.
+// on returns the phase after a step.
 func (p phase) on(s step) phase { return phaseAfter[p][s] }
 
 // ends reports whether no attempt begins any more.
@@ -67,34 +67,34 @@ func (p phase) stores() bool { return p != lost && p != abandoned }
 // releases reports whether the lease is released at the end.
 func (p phase) releases() bool { return p == finishing }
 
-// keepsToken reports whether the lease may be this process's at the end.
+// keepsToken reports whether this process may have the lease at the end.
 func (p phase) keepsToken() bool { return p == uncertain || p == abandoned }
 
-// knowledge is what a drain knows of its due webhooks.
+// knowledge tells how much a drain knows of its due webhooks.
 type knowledge uint8
 
 const (
-	// unseen: nothing was read. The first read is a short one, to tell a backlog.
+	// unseen: nothing was read. The first read is a short one, to recognise a backlog.
 	unseen knowledge = iota
 	// stale: more may be due than was read.
 	stale
-	// partial: more may be due as soon as what was read is stored: as much was read as is read at a time, or
-	// what was taken before was left out.
+	// partial: more may be due once the webhooks that were read are stored. The read reached its
+	// limit, or left out webhooks that were taken before.
 	partial
-	// current: all that was due was read.
+	// current: all due webhooks were read.
 	current
 
 	knowledges
 )
 
-// news is what changes that.
+// news is an event that changes knowledge.
 type news uint8
 
 const (
 	changed     news = iota // a notification came
 	stored                  // outcomes were stored
 	readAll                 // the due webhooks were read
-	readPart                // as much of them as is read at a time, or all but those that were taken
+	readPart                // the read reached its limit, or left out those that were taken
 	readBacklog             // the first, short read found a backlog
 
 	newses
@@ -108,18 +108,18 @@ var knowledgeAfter = [knowledges][newses]knowledge{
 	current: {stale, current, current, partial, stale},
 }
 
-// on is what is known after news.
+// on returns the knowledge after news.
 func (k knowledge) on(n news) knowledge { return knowledgeAfter[k][n] }
 
-// load is whether a drain has a backlog, and with it has to leave room for others.
+// load reports whether a drain has a backlog, and so has to leave room for others.
 type load uint8
 
 const (
-	// prompt: none so far. Its sends go straight through.
+	// prompt: no backlog so far. Its sends go out at once.
 	prompt load = iota
 	// behind: it shares storage permits, and its sends take send permits.
 	behind
-	// recovered: it had one.
+	// recovered: it had a backlog.
 	recovered
 
 	loads
@@ -132,7 +132,7 @@ var loadAfter = [loads][2]load{
 	recovered: {recovered, behind},
 }
 
-// on is the load after so much was found due.
+// on returns the load after a read with that many due webhooks.
 func (l load) on(due int) load {
 	if due > much {
 		return loadAfter[l][1]
@@ -140,7 +140,7 @@ func (l load) on(due int) load {
 	return loadAfter[l][0]
 }
 
-// permit is how a drain stands to the permit for its next send.
+// permit is the state of a drain's permit for its next send.
 type permit uint8
 
 const (
@@ -151,13 +151,13 @@ const (
 	permits
 )
 
-// ask is what happens to it.
+// ask is an event that changes permit.
 type ask uint8
 
 const (
-	looked  ask = iota // the drain looks anew at what it may send
+	looked  ask = iota // the drain checks again what it may send
 	denied             // none was free
-	granted            // one is this drain's
+	granted            // the drain got one
 	used               // a send has taken it over, or it was given back
 
 	asks
@@ -170,5 +170,5 @@ var permitAfter = [permits][asks]permit{
 	held:   {held, held, held, none},
 }
 
-// on is how it stands after that.
+// on returns the permit's state after an event.
 func (p permit) on(a ask) permit { return permitAfter[p][a] }

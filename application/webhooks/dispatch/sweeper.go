@@ -11,24 +11,22 @@ import (
 	"waybill/ports"
 )
 
-// LookEvery is the pause between two looks for webhooks that are due soon. A look sees
-// further than to the end of the next one, so that what is due in between is notified in
-// time.
+// LookEvery is the interval of looks for webhooks that are due soon. A look covers more than the
+// time until the end of the next one. So webhooks that become due in between are notified in time.
 const LookEvery = time.Second
 
 const (
 	lookAhead    = 2 * LookEvery
 	sweepBatch   = 1000
 	sweepTimeout = 5 * time.Second
-	// sweepAgain is how long an endpoint that was notified is not notified again, and
-	// queueAgain is when a queue is asked again that did not take a notification.
+	// sweepAgain is how long a notified endpoint is not notified again, and queueAgain is the pause
+	// before a refused notification is retried.
 	sweepAgain = LookEvery * 3 / 4
 	queueAgain = 100 * time.Millisecond
 )
 
-// Sweeper notifies the queue of endpoints when they have something due and no owner: retries,
-// what a dead process left, and lost notifications. Any number of processes
-// may run one.
+// Sweeper notifies the queue of endpoints with due webhooks and no owner: retries, the work of a
+// dead process, and lost notifications. Any number of processes may run one.
 type Sweeper struct {
 	outbox ports.WebhookOutbox
 	queue  ports.Queue
@@ -37,12 +35,12 @@ type Sweeper struct {
 	looked func()
 }
 
-// NewSweeper makes a sweeper.
+// NewSweeper returns a sweeper.
 func NewSweeper(o ports.WebhookOutbox, q ports.Queue, c ports.Clock, log *slog.Logger) *Sweeper {
 	return &Sweeper{outbox: o, queue: q, clock: c, log: log, looked: func() {}}
 }
 
-// OnLook has each look that succeeds told to a function, from Run on.
+// OnLook sets a function that Run calls after each successful look.
 func (s *Sweeper) OnLook(looked func()) { s.looked = looked }
 
 // Run sweeps until ctx ends.
@@ -65,8 +63,8 @@ func (s *Sweeper) Run(ctx context.Context) {
 		if failing = err != nil; !failing {
 			s.looked()
 		}
-		// Looks of all kinds fall together, so that a process at rest wakes once for them: the
-		// next is a multiple of LookEvery after the first, unless this one was slow.
+		// Looks of all kinds happen together, so that an idle process wakes once for them. The next
+		// is a multiple of LookEvery after the first, unless this one was slow.
 		pause := LookEvery - time.Since(began)%LookEvery
 		if pause < time.Since(looked) {
 			pause = LookEvery
@@ -84,9 +82,9 @@ func (s *Sweeper) look(ctx context.Context) ([]ports.WaitingEndpoint, error) {
 	return s.outbox.Waiting(ctx, s.clock.Now(), lookAhead, sweepBatch)
 }
 
-// notify notifies of each endpoint at its time, until ctx ends. Those that wait already come
-// in the order of Waiting, in which owners take turns. It keeps in notified the endpoints of
-// the last moments.
+// notify notifies of each endpoint at its time, until ctx ends. Waiting endpoints come first, in
+// the order of Waiting, in which owners take turns. notified keeps the endpoints of the last
+// moments.
 func (s *Sweeper) notify(ctx context.Context, waiting []ports.WaitingEndpoint, notified map[domain.ID]time.Time) {
 	maps.DeleteFunc(notified, func(_ domain.ID, at time.Time) bool { return s.clock.Now().Sub(at).Abs() >= sweepAgain })
 	now := s.clock.Now()
@@ -95,7 +93,7 @@ func (s *Sweeper) notify(ctx context.Context, waiting []ports.WaitingEndpoint, n
 		if at, lately := notified[w.ID]; lately && !w.From.After(at) {
 			continue
 		}
-		// Asked anew every time: the clock may be set.
+		// Computed each time: the clock may be set.
 		for wait := w.From.Sub(s.clock.Now()); ; wait = queueAgain {
 			if !passes(ctx, wait) {
 				return
@@ -110,7 +108,7 @@ func (s *Sweeper) notify(ctx context.Context, waiting []ports.WaitingEndpoint, n
 	}
 }
 
-// passes waits; it is false where ctx ends first.
+// passes waits. It returns false if ctx ends first.
 func passes(ctx context.Context, wait time.Duration) bool {
 	if wait <= 0 {
 		return ctx.Err() == nil

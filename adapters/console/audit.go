@@ -12,15 +12,15 @@ import (
 	"waybill/domain"
 )
 
-// How many entries a page shows, a file has at most, and are read at a time for it.
+// The page size, the most entries of a file, and how many are read at a time for a file.
 const (
 	auditPage = 50
 	auditFile = 10_000
 	auditRead = 500
-	maxTarget = 64 // characters of what is looked for
+	maxTarget = 64 // characters of the searched record ID
 )
 
-// actionTexts are what was done, in words of the staff where these are others.
+// actionTexts maps actions to texts for staff, where these differ from the portal's.
 var actionTexts = map[domain.Action]string{
 	domain.ActionBusinessDisable: "Customer disabled", domain.ActionBusinessEnable: "Customer enabled",
 	domain.ActionDeliveryAdvance: "Delivery moved", domain.ActionDeliveryCancel: "Delivery cancelled by its customer",
@@ -40,7 +40,7 @@ func actionText(a domain.Action) string {
 	return pages.ActionText(domain.AuditEntry{AuditRecord: domain.AuditRecord{Action: a}})
 }
 
-// auditQuery is what the address asks for.
+// auditQuery holds the filter and page in the address.
 type auditQuery struct {
 	domain.AuditFilter
 	business domain.ID
@@ -48,10 +48,10 @@ type auditQuery struct {
 	values   url.Values
 }
 
-// auditFields are the fields of the filter, in the order in which they are shown.
+// auditFields lists the fields of the filter, in display order.
 var auditFields = []string{"action", "actor", "business", "target", "since", "until"}
 
-// readAudit reads the address, and notes what cannot be meant at its field.
+// readAudit reads the query from the address, and notes invalid values at their fields.
 func readAudit(c *call) (q auditQuery) {
 	q.values, q.page.Limit, c.Faults = url.Values{}, auditPage, map[string]string{}
 	for _, name := range auditFields {
@@ -92,7 +92,7 @@ func readAudit(c *call) (q auditQuery) {
 	return q
 }
 
-// href is another page of the same query; an empty ID is the newest one.
+// href returns another page of the same query. An empty ID means the newest page.
 func (q auditQuery) href(path string, before domain.ID) string {
 	values := url.Values{}
 	for name, v := range q.values {
@@ -118,16 +118,16 @@ type auditView struct {
 	Fields  []pages.Field
 	Action  pages.Field
 	Entries []entryView
-	Set     bool // a filter is
+	Set     bool // a filter is set
 	Older   string
 	CSV     string
-	Most    int64 // entries of a file
+	Most    int64 // most entries of a file
 	Wrong   bool
 }
 
 type entryView struct {
 	ID, By, ByHref, What, Target, TargetHref, Business, BusinessHref, Request string
-	BusinessName                                                              string // empty: it is not known
+	BusinessName                                                              string // empty: unknown
 	Details                                                                   []string
 	At                                                                        time.Time
 }
@@ -147,7 +147,7 @@ func (p *Console) listAudit(c *call) error {
 		{Name: "until", Label: "Until, UTC", Type: "datetime-local"},
 	} {
 		f.Value = q.values.Get(f.Name)
-		if f.Type != "" { // a browser takes nothing else into a field for a time
+		if f.Type != "" { // browsers accept only this layout in a time field
 			f.Value = ""
 			if at := pages.MomentOf(q.values.Get(f.Name)); at != nil {
 				f.Value = at.Format(pages.OfMinute)
@@ -203,7 +203,7 @@ func showEntry(c *call, e domain.AuditEntry) entryView {
 	return shown
 }
 
-// auditCSV is the list as a file: from the same entry on, auditFile of them at most.
+// auditCSV sends the list as a file: from the same entry on, at most auditFile entries.
 func (p *Console) auditCSV(c *call) error {
 	q := readAudit(c)
 	if len(c.Faults) > 0 {

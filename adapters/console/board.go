@@ -18,30 +18,30 @@ import (
 
 const (
 	boardAt         = "/board"
-	boardBusinesses = 50 // of a page
+	boardBusinesses = 50 // per page
 )
 
-// boardAges are the columns of the board; each begins and ends at an age edge.
+// boardAges lists the columns of the board. Each begins and ends at one of domain.AgeEdges.
 var boardAges = []domain.Age{
 	{Until: 15 * time.Minute}, {From: 15 * time.Minute, Until: 30 * time.Minute}, {From: 30 * time.Minute, Until: time.Hour},
 	{From: time.Hour, Until: 4 * time.Hour}, {From: 4 * time.Hour, Until: 24 * time.Hour},
 	{From: 24 * time.Hour, Until: 72 * time.Hour}, {From: 72 * time.Hour},
 }
 
-// boardStatuses are the rows.
+// boardStatuses returns the rows of the board.
 func boardStatuses() []domain.Status { return append(domain.OpenStatuses(), domain.Failed) }
 
-// boardView is the board as a page.
+// boardView holds the data of the board page.
 type boardView struct {
 	Notice        *pages.Notice
 	Environment   domain.Environment
 	Environments  pages.Tabs
 	At            time.Time
-	Business      string // whose alone; empty: all
+	Business      string // the only customer shown; empty: all
 	All           string // the board of all customers
 	Ages          []string
 	Statuses      []string
-	Rows          []boardLine // a status each, and their sum
+	Rows          []boardLine // one per status, and their sum
 	Businesses    []boardLine
 	Customers     int64
 	Newest, Older string
@@ -54,14 +54,14 @@ type boardLine struct {
 	Cells          []boardCell
 }
 
-// boardCell is a number, and the list that it counts.
+// boardCell holds a number and a link to the list that it counts.
 type boardCell struct {
 	Key, Label, Href string
 	N                int64
 	filter           domain.WorkFilter
 }
 
-// looked is what a board is asked for.
+// looked holds the query of a board.
 type looked struct {
 	environment domain.Environment
 	business    domain.ID
@@ -97,26 +97,26 @@ func (l looked) query() string {
 	return q.Encode()
 }
 
-// drawn is a board with all its numbers, made once for all who look at the same.
+// drawn holds the numbers of a board, computed once for all readers of the same query.
 type drawn struct {
 	at         time.Time
 	rows       []boardLine
 	businesses []boardLine
 	customers  int
-	business   string // the name of the one that was asked for
-	numbers    string // as JSON, by key; without those that are 0
+	business   string // the name of the only customer, if one was chosen
+	numbers    string // as JSON by key, without zeros
 }
 
-// boards keeps what was drawn last of each board that is looked at.
+// boards caches the latest numbers of each board in use.
 type boards struct {
 	mu   sync.Mutex
 	made map[looked]*drawn
 }
 
-// mostBoards is how many different ones are kept.
+// mostBoards limits the cached boards.
 const mostBoards = 64
 
-// of draws the work unless that was done.
+// of returns the cached numbers of the snapshot, or computes them.
 func (b *boards) of(w *reports.Work, l looked) *drawn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +141,7 @@ func draw(w *reports.Work, l looked) *drawn {
 		}
 		return boardCell{Key: key, Label: label, Href: workPath(f, w.At), N: int64(n), filter: f}
 	}
-	together := w.Tallies.Together(l.business) // once, as each of the cells goes through all tallies
+	together := w.Tallies.Together(l.business) // once, because each cell goes through all tallies
 	for _, status := range append(boardStatuses(), "") {
 		line := boardLine{Name: cmp.Or(pages.Spaced(string(status)), "All open")}
 		if status == domain.Failed {
@@ -150,7 +150,7 @@ func draw(w *reports.Work, l looked) *drawn {
 		for i, age := range append(boardAges, domain.Age{}) {
 			f := domain.WorkFilter{Environment: l.environment, BusinessID: l.business, Status: status, Age: age}
 			if status == domain.Failed && age.From >= domain.FailedWindow {
-				line.Cells = append(line.Cells, boardCell{}) // these are no work any more
+				line.Cells = append(line.Cells, boardCell{}) // these deliveries are no longer work
 				continue
 			}
 			line.Cells = append(line.Cells, cell(cellKey(status, i), line.Name+", "+ageName(age), together.Count(f), f))
@@ -176,19 +176,19 @@ func draw(w *reports.Work, l looked) *drawn {
 	}
 	text, err := json.Marshal(numbers)
 	if err != nil {
-		panic(err) // numbers and texts have a form as JSON
+		panic(err) // numbers and texts always encode as JSON
 	}
 	d.numbers = string(text)
 	return d
 }
 
-// cellKey names the cell of a status and of a column of ages.
+// cellKey returns the key of the cell for a status and an age column.
 func cellKey(s domain.Status, column int) string {
 	return "a/" + string(s) + "/" + strconv.Itoa(column)
 }
 
-// cellsSince are the cells of a status that together count the deliveries that have been in it
-// for longer than a time; none where no column begins at that time.
+// cellsSince returns the keys of a status's cells that count deliveries older than a time. It
+// returns none if no column begins at that time.
 func cellsSince(s domain.Status, from time.Duration) (keys []string) {
 	if !slices.ContainsFunc(boardAges, func(a domain.Age) bool { return a.From == from }) {
 		return nil
@@ -201,7 +201,7 @@ func cellsSince(s domain.Status, from time.Duration) (keys []string) {
 	return keys
 }
 
-// ageName is a column in words.
+// ageName returns the text of an age column.
 func ageName(a domain.Age) string {
 	switch {
 	case a == domain.Age{}:
@@ -261,7 +261,7 @@ func staleBoard(at time.Time) *pages.Notice {
 		Lines: []string{"They are of " + at.UTC().Format("15:04:05 UTC") + ": the database does not answer at the moment."}}
 }
 
-// streamBoard tells of the numbers of a board as they change.
+// streamBoard streams the numbers of a board as they change.
 func (p *Console) streamBoard(c *call) error {
 	l, err := lookedFor(c)
 	if err != nil {

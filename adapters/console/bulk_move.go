@@ -20,13 +20,13 @@ import (
 const (
 	bulkAt = "/bulk"
 	runsAt = bulkAt + "/runs"
-	// bulkPatience is for how long the form waits for the answer. Then the page of the
-	// run shows how far it is.
+	// bulkPatience limits how long the form waits for the result. After that, the page of the run
+	// shows the progress.
 	bulkPatience = 1500 * time.Millisecond
-	// bulkReload is how often that page asks again by itself, while the run goes on.
+	// bulkReload sets how often that page reloads while the run is in progress, in seconds.
 	bulkReload = "1"
 	maxBulk    = 256 << 10 // bytes of the form
-	// recentRuns are shown of the last lookedThrough ones.
+	// recentRuns of the last lookedThrough runs are shown.
 	recentRuns    = 10
 	lookedThrough = 500
 )
@@ -46,33 +46,33 @@ func (p *Console) bulkRoutes() []pages.Route {
 
 type bulkView struct {
 	Notice         *pages.Notice
-	May            bool // move deliveries
+	May            bool // the person may move deliveries
 	Once           string
-	Text, Error    string // of the references
+	Text, Error    string // the references
 	Status, Reason pages.Field
 	Most           int64
-	Preview        *bulkPreview // nil: nothing was sent yet, or it is wrong
+	Preview        *bulkPreview // nil: nothing was sent yet, or it is invalid
 	Runs           []runLine
 }
 
 type bulkPreview struct {
 	Lines  []lineView
-	Names  string // with line breaks between them
+	Names  string // separated by line breaks
 	To     string
 	Reason string
-	Aim    string // To and Reason in words
-	Again  string // leads to the form with what was sent
-	Ready  int64  // deliveries that may be moved
+	Aim    string // To and Reason as text
+	Again  string // link to the form with the same values
+	Ready  int64  // deliveries that can be moved
 	Others int64
-	Tiles  []tileView // lines by what they would come to
+	Tiles  []tileView // number of lines per outcome
 }
 
-// lineView is a line of a preview, or of a result.
+// lineView is a line of a preview or a result.
 type lineView struct {
 	Number          int
 	Sent, Reference string
-	ID              string // of the delivery; empty: there is none
-	Status          string // now, or at the moment of the outcome; empty: none is known
+	ID              string // the delivery; empty: there is none
+	Status          string // now, or at the time of the outcome; empty: unknown
 	Fate, Tone      string
 	Why             string
 }
@@ -96,7 +96,7 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 			Hint: "Needed for failed and cancelled. The customer sees it."}),
 		Most: domain.MaxMoves, Preview: preview,
 	}
-	if preview != nil { // it has no names, and a browser that goes back to it may show it again
+	if preview != nil { // has no names of people, and the browser's Back button may show it again
 		c.Header("Cache-Control", "private, no-cache")
 	}
 	if n == nil {
@@ -123,8 +123,8 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 	return p.Show(c, status, "bulk", "Move many deliveries", v)
 }
 
-// recent are the runs to show, those of people first: a dispatch system begins one every
-// few seconds, and a person looks for their own among them.
+// recent returns the runs to show, those of people first. A dispatch system starts a run every few
+// seconds, and people look for their own.
 func recent(runs []domain.MoveRun) []domain.MoveRun {
 	sort.SliceStable(runs, func(i, j int) bool { return runs[i].By.IsPerson() && !runs[j].By.IsPerson() })
 	return runs[:min(len(runs), recentRuns)]
@@ -142,12 +142,12 @@ func reasonOptions() []pages.Option {
 	})...)
 }
 
-// notFound is told of a name that no delivery has.
+// notFound explains a reference that matches no delivery.
 const notFound = "Nothing has this reference or ID. An external_id is looked for under Deliveries."
 
 func spaced(code string) string { return pages.Spaced(code) }
 
-// bulkOrders reads the form; false: c.Faults tells what is wrong with it.
+// bulkOrders parses the form. If it returns false, c.Faults has the errors.
 func bulkOrders(c *call) (orders []bulk.MoveOrder, sound bool) {
 	c.Faults = map[string]string{}
 	names := sentNames(c)
@@ -181,8 +181,7 @@ func bulkOrders(c *call) (orders []bulk.MoveOrder, sound bool) {
 	return orders, len(c.Faults) == 0
 }
 
-// previewBulk tells of each line what it is and whether it may be moved. Nothing is
-// changed.
+// previewBulk shows for each line the delivery and whether it can be moved. It changes nothing.
 func (p *Console) previewBulk(c *call) error {
 	orders, sound := bulkOrders(c)
 	if !sound {
@@ -211,7 +210,7 @@ func (p *Console) previewBulk(c *call) error {
 	return p.bulkPage(c, http.StatusOK, preview, nil)
 }
 
-// tally adds one line of a fate.
+// tally adds a line to the count of its outcome.
 func tally(tiles []tileView, fate string) []tileView {
 	for i := range tiles {
 		if tiles[i].Name == fate {
@@ -222,14 +221,13 @@ func tally(tiles []tileView, fate string) []tileView {
 	return append(tiles, tileView{fate, 1})
 }
 
-// staysFirst puts the lines on top that a person has to look at, among many that are well;
-// otherwise they keep their order.
+// staysFirst sorts lines that need attention before the others. Within each group the order stays.
 func staysFirst(lines []lineView) {
 	order := []string{"bad", "over", "me", "good"}
 	sort.SliceStable(lines, func(i, j int) bool { return slices.Index(order, lines[i].Tone) < slices.Index(order, lines[j].Tone) })
 }
 
-// foreseen is what a move would come to now.
+// foreseen returns the outcome that a move would have now.
 func foreseen(l bulk.MoveLine, to domain.Status) (v lineView) {
 	d := l.Delivery
 	if d == nil {
@@ -259,8 +257,8 @@ func nextAllowed(next []domain.Status) string {
 	return "It may go to " + spaced(strings.Join(web.Texts(next), ", ")) + "."
 }
 
-// moveBulk does what a preview told, once however often its form is sent: the form
-// brings the ID of the run.
+// moveBulk performs the previewed moves. It does so only once, because the form has the ID of the
+// run.
 func (p *Console) moveBulk(c *call) error {
 	orders, sound := bulkOrders(c)
 	if !sound {
@@ -293,7 +291,7 @@ type runView struct {
 	Lines        []lineView
 	Aim          string
 	Table, Again string
-	Stayed       string // leads to the form with those that were not moved; empty: all were
+	Stayed       string // link to the form with the unmoved deliveries; empty: all were moved
 }
 
 type tileView struct {
@@ -301,13 +299,13 @@ type tileView struct {
 	Count int64
 }
 
-// outcomeTones are the colours of outcomes.
+// outcomeTones maps outcomes to colours.
 var outcomeTones = map[domain.MoveOutcome]string{
 	domain.MoveAdvanced: "good", domain.MoveAlreadyThere: "over", domain.MoveDuplicate: "over", domain.MovePending: "me",
 	domain.MoveRefused: "bad", domain.MoveNotFound: "bad",
 }
 
-// fateOf is an outcome in the words of the buttons that lead to it.
+// fateOf returns the text of an outcome, matching the buttons.
 func fateOf(o domain.MoveOutcome) string {
 	if o == domain.MoveAdvanced {
 		return "moved"
@@ -315,8 +313,8 @@ func fateOf(o domain.MoveOutcome) string {
 	return spaced(string(o))
 }
 
-// showRun has an answer for each line, as far as there is one. While the run goes on the
-// page is asked for again and again, by the browser itself.
+// showRun shows the outcome of each line, where it is known. While the run is in progress the
+// browser reloads the page.
 func (p *Console) showRun(c *call) error {
 	run, err := p.Moves.Run(c.Ctx(), domain.ID(c.Param("run")))
 	if err != nil {

@@ -11,19 +11,18 @@ import (
 	"waybill/domain"
 )
 
-// namedBy are the columns of a table that say which delivery a row is about, those of the
-// console's own files among them. A row is named by the first of them that it fills.
+// namedBy lists the columns that identify a row's delivery, including those of the console's own
+// files. The first column that is not empty counts.
 var namedBy = []string{"reference", "delivery_id", "id", "sent"}
 
-// sentNames are the references and IDs that were typed, scanned or sent as a file, in
-// their order.
+// sentNames returns the references and IDs that were typed, scanned or uploaded, in order.
 func sentNames(c *call) []string {
 	return append(namesIn(c.Form.Get("references")), namesIn(string(c.File))...)
 }
 
-// namesIn are the references and IDs of a text: of a table whose first line names a column
-// of them, that column; otherwise every word. The address of a tracking page, as a label has
-// it as a picture to scan, stands for its reference.
+// namesIn returns the references and IDs of a text. If it is a table whose header has a known
+// column, it reads that column; otherwise it reads every word. It replaces the address of a
+// tracking page, as the QR code of a label has it, by its reference.
 func namesIn(text string) (names []string) {
 	names, table := namesOfTable(text)
 	if !table {
@@ -37,8 +36,8 @@ func namesIn(text string) (names []string) {
 	return names
 }
 
-// namesOfTable reads a table with commas, semicolons or tabs between its cells, as programs
-// for spreadsheets write and copy them; false: it is none.
+// namesOfTable parses a table separated by commas, semicolons or tabs, as spreadsheets export or
+// copy it. It returns false if the text is no such table.
 func namesOfTable(text string) (names []string, table bool) {
 	text = strings.TrimLeft(text, "\ufeff\r\n")
 	head, _, _ := strings.Cut(text, "\n")
@@ -74,10 +73,10 @@ func namesOfTable(text string) (names []string, table bool) {
 	return names, true
 }
 
-// namedForm leads to the form for many moves, filled with these names. It does so without
-// them where the address would get longer than what stands before a console may take.
+// namedForm returns a link to the bulk form with these names. It omits the names if the address
+// would be too long for a proxy.
 func namedForm(names []string) string {
-	const longest = 7000 // bytes; proxies take 8 kB
+	const longest = 7000 // bytes; proxies accept 8 kB
 	q := url.Values{"references": {strings.Join(names, " ")}}.Encode()
 	if len(names) == 0 || len(names) > domain.MaxMoves || len(q) > longest {
 		return bulkAt
@@ -85,7 +84,7 @@ func namedForm(names []string) string {
 	return bulkAt + "?" + q
 }
 
-// formAgain leads to the form as it was sent.
+// formAgain returns a link to the form with the values that were sent.
 func formAgain(names []string, o bulk.MoveOrder) string {
 	to := namedForm(names)
 	if to == bulkAt {
@@ -94,7 +93,7 @@ func formAgain(names []string, o bulk.MoveOrder) string {
 	return to + "&" + url.Values{"status": {string(o.To)}, "reason_code": {string(o.Reason)}}.Encode()
 }
 
-// fillForm takes from the address what a list, a preview or a run leads to the form with.
+// fillForm fills the form from the address, for links of lists, previews and runs.
 func fillForm(c *call) {
 	if c.Form == nil {
 		c.Form = url.Values{}
@@ -106,7 +105,7 @@ func fillForm(c *call) {
 	}
 }
 
-// stayed are the names of a run's deliveries that may be sent again.
+// stayed returns the names that can be retried: refused or not found.
 func stayed(run *domain.MoveRun) (names []string) {
 	for i := range run.Items {
 		if item := &run.Items[i]; item.Outcome == domain.MoveRefused || item.Outcome == domain.MoveNotFound {
@@ -116,7 +115,7 @@ func stayed(run *domain.MoveRun) (names []string) {
 	return names
 }
 
-// aim is where a run brings deliveries, in words: one status, or several.
+// aim describes the target of a run: one status, or several.
 func aim(run *domain.MoveRun) string {
 	var to []string
 	for i := range run.Items {

@@ -11,11 +11,11 @@ import (
 	"waybill/domain"
 )
 
-// BusinessAt is where the pages of a customer are.
+// BusinessAt holds the path of a customer's pages.
 const BusinessAt = "/businesses/:business"
 
-// businessRoutes are the pages of a customer that only the console has; the others are those
-// of the customer's own portal.
+// businessRoutes returns the customer pages that only the console has. The others come from the
+// customer's own portal.
 func (p *Console) businessRoutes() []pages.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	read, manage, view := pages.Always(domain.ActReadEverything), pages.Always(domain.ActManageBusinesses), pages.Always(domain.ActViewAsCustomer)
@@ -38,12 +38,12 @@ type businessView struct {
 	Notice       *pages.Notice
 	Business     domain.Business
 	Has          domain.Footprint
-	Most         int    // where counts end
-	Limit        string // as it is
+	Most         int    // counts stop here
+	Limit        string // the present limit
 	May, MayView bool
 	Name         pages.Field
-	Number, Per  pages.Field // of a limit of its own
-	Reason       pages.Field // for a view
+	Number, Per  pages.Field // the fields of an own limit
+	Reason       pages.Field // why staff view the portal
 	ViewMinutes  int
 	At           string // the address of the page
 }
@@ -96,7 +96,7 @@ func rateText(l domain.RateLimit) string {
 	return pages.Count(int64(l.Limit)) + " requests in " + pages.Count(window) + " " + unit
 }
 
-// to leads to the page of the customer, which says what was done.
+// toBusiness opens the page of the customer with a notice.
 func (p *Console) toBusiness(c *call, done string) error {
 	return c.Lead("/businesses/" + string(c.Business()) + "?done=" + done)
 }
@@ -112,7 +112,7 @@ func (p *Console) renameBusiness(c *call) error {
 	return p.toBusiness(c, "business-renamed")
 }
 
-// maxWindow is the longest window of a limit, in seconds.
+// maxWindow limits the window of a rate limit, in seconds.
 const maxWindow = 3600
 
 func (p *Console) limitBusiness(c *call) error {
@@ -134,7 +134,7 @@ func (p *Console) limitBusiness(c *call) error {
 	return p.toBusiness(c, "business-limited")
 }
 
-// whole reads a number from 1 to most, or notes what is wrong with its field.
+// whole parses a number from 1 to most, or notes an error at its field.
 func whole(text string, most int, field string, faults map[string]string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
@@ -175,7 +175,7 @@ type viewLink struct {
 	Seconds            int
 }
 
-// viewAsCustomer shows a link to the portal: a form may lead to no other origin.
+// viewAsCustomer shows a link to the portal, because a form cannot lead to another origin.
 func (p *Console) viewAsCustomer(c *call) error {
 	v, err := p.Access.ViewAs(c.Ctx(), c.Principal, c.Business(), c.Form.Get("reason"))
 	if c.Wrong(err) {

@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// businessesPerPage is how many customers a page of their list has.
+// businessesPerPage sets the page size of the customer list.
 const businessesPerPage = 25
 
 type businessesView struct {
@@ -18,7 +18,7 @@ type businessesView struct {
 	More      string // the next page; empty: there is none
 	Filtered  bool
 	May       bool
-	Once      string // the ID of the customer that the form will make
+	Once      string // ID of the customer that the form will create
 	Name      pages.Field
 }
 

@@ -20,13 +20,13 @@ import (
 	"waybill/ports"
 )
 
-// Prefix is in front of the paths of all pages.
+// Prefix begins the paths of all pages.
 const Prefix = "/console"
 
 //go:embed html
 var files embed.FS
 
-// UseCases are what the pages show and do.
+// UseCases holds the use cases of the pages.
 type UseCases struct {
 	Access     *people.Access
 	Refusals   *people.Refusals
@@ -38,24 +38,24 @@ type UseCases struct {
 	Reports    *reports.Reports
 	Map        *reports.Map
 	Tenants    *access.Tenants
-	Passkeys   *people.Passkeys `wire:"-"` // those of the console's host
+	Passkeys   *people.Passkeys `wire:"-"` // for the console's host
 	Company    *people.Company  `wire:"-"`
 	Operations *deliveries.Operations
 	Requests   *monitoring.Requests
 	Board      *reports.Board
 }
 
-// Options are what the console needs to know about where it is.
+// Options holds the settings of the console.
 type Options struct {
-	BaseURL        string // of the listener, without Prefix: decides how cookies are protected, and begins links
+	BaseURL        string // the listener's, without Prefix: begins links, and https makes cookies secure
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 	Clock          ports.Clock
-	Mails          bool // they are sent, so that a link may be asked for
+	Mails          bool // the console sends emails, so people may request a link
 	Identifiers    ports.Identifiers
-	// Customer are the pages of a business at BusinessAt, the same as in its portal.
+	// Customer holds the pages of a business at BusinessAt, shared with its portal.
 	Customer      *pages.Mount
-	PortalBaseURL string // begins links to views of it
+	PortalBaseURL string // begins links to views of the portal
 	PerBusiness   domain.RateLimit
 	Streets       ports.MapTiles // nil: there is no street map
 	Normalizer    ports.Normalizer
@@ -69,10 +69,10 @@ type Console struct {
 	UseCases
 	options Options
 	boards  boards
-	tiles   chan struct{} // has one for each tile that is on its way
+	tiles   chan struct{} // one for each tile in progress
 }
 
-// call is one request.
+// call is a request with its person and form.
 type call = pages.Call
 
 var words = pages.Words{
@@ -94,7 +94,7 @@ var staff = pages.People{
 	First: domain.RoleDispatcher,
 }
 
-// New makes the console.
+// New creates the console.
 func New(u UseCases, o Options) *Console {
 	p := &Console{UseCases: u, options: o, tiles: make(chan struct{}, mostTiles)}
 	customer := o.Customer
@@ -111,10 +111,10 @@ func New(u UseCases, o Options) *Console {
 	return p
 }
 
-// NotYet is what answers before the database was reached: one page, with 503.
+// NotYet returns a handler of one page with 503, for the time before the database is reachable.
 func NotYet() http.Handler { return pages.NotYet(Prefix, words) }
 
-// frame is what is around every page.
+// frame returns the menu and banners of every page.
 func (p *Console) frame(c *call) (pages.Page, error) {
 	page := pages.Page{Place: "delivery company", Warn: p.pausedBanners(c)}
 	for _, e := range menu {
@@ -125,7 +125,7 @@ func (p *Console) frame(c *call) (pages.Page, error) {
 	return page, nil
 }
 
-// entry is one of the menu, for the roles that include the act.
+// entry is a menu entry for roles that include the act.
 type entry struct {
 	pages.Link
 	act  domain.Act

@@ -24,32 +24,32 @@ const (
 	oldestFirst    = "oldest"
 )
 
-// deliveriesView is a list of deliveries of all customers.
+// deliveriesView holds a list of deliveries of all customers.
 type deliveriesView struct {
 	Notice             *pages.Notice
 	Query              pages.Field
 	Fields             []pages.Field
 	Typed              []pages.Field
 	Deliveries         []deliveryRow
-	Searched           string // what was searched for; empty: nothing
-	Customers          string // leads to the customers that have this in their names
-	NoPhones           bool   // it is a phone number, and was not looked for as one
+	Searched           string // the search text; empty: none
+	Customers          string // link to the customers with this text in their names
+	NoPhones           bool   // the text is a phone number, and was not searched as one
 	NamesRecipients    bool
 	At                 *time.Time
-	Now                string // the same list with ages of now; empty: it has
+	Now                string // the same list with present ages; empty: it has them
 	Since              *time.Time
 	Newest, Older, CSV string
 	Filtered           bool
-	Of, OfPage, OfAll  string // the one customer whose they are, its page, and the list of all
-	Many               string // leads to the form that moves those shown; empty: there are none, or not for this person
+	Of, OfPage, OfAll  string // the only customer shown, its page, and the list of all
+	Many               string // link to the form that moves those shown; empty: none, or not allowed
 }
 
-// deliveryRow is a line of the list. It names no recipient.
+// deliveryRow is a line of the list. It omits the recipient.
 type deliveryRow struct {
 	ID, Reference, ExternalID, Environment, Status, Tone, To string
 	Business, BusinessID                                     string
-	Only                                                     string // leads to the same list of its customer alone
-	Why                                                      string // it failed; empty where the list does not say
+	Only                                                     string // link to the same list for this customer only
+	Why                                                      string // why it failed; empty: the list does not say
 	Since, CreatedAt                                         time.Time
 }
 
@@ -62,22 +62,22 @@ func rowOf(d *domain.Delivery, names map[domain.ID]string) deliveryRow {
 	}
 }
 
-// asked is what the address of the list asks for.
+// asked holds the query of the list.
 type asked struct {
 	typed  deliveries.Typed
 	search domain.DeliverySearch
 	age    domain.Age
-	at     *time.Time // of which the ages are; nil: of now
+	at     *time.Time // time of the ages; nil: now
 
-	noPhones bool // the text is a phone number, which the reader does not look for
+	noPhones bool // the text is a phone number, and the reader may not search for it
 }
 
-// ask reads the address. What no form writes is domain.ErrNotFound.
+// ask reads the query from the address. Values that no form sends return domain.ErrNotFound.
 func (p *Console) ask(c *call) (a asked, err error) {
 	q := c.Query
-	a.typed.Text = trackedReference(strings.TrimPrefix(strings.TrimSpace(q("q")), "tel:")) // as a link to a number is copied
+	a.typed.Text = trackedReference(strings.TrimPrefix(strings.TrimSpace(q("q")), "tel:")) // as links to numbers are copied
 	if phone, sound := p.options.Normalizer.PhoneNumber(a.typed.Text); sound {
-		// A role that does not read numbers does not search for them: it could guess one.
+		// Roles that may not read numbers may not search for them: they could guess one.
 		if a.noPhones = !namesRecipients(c); !a.noPhones {
 			a.typed.Phone = phone
 		}
@@ -127,8 +127,8 @@ func (p *Console) ask(c *call) (a asked, err error) {
 	return a, nil
 }
 
-// trackedReference is the reference at the end of a tracking page's address, as a caller
-// reads it from a message; any other text is left as it is.
+// trackedReference returns the reference at the end of a tracking page's address, which callers
+// read from a message. It returns other text unchanged.
 func trackedReference(text string) string {
 	if !strings.Contains(text, "/") {
 		return text
@@ -141,7 +141,7 @@ func trackedReference(text string) string {
 	return text
 }
 
-// workPath leads to the list of what a number on the board counts.
+// workPath returns the list that a number on the board counts.
 func workPath(f domain.WorkFilter, at time.Time) string {
 	f = f.Bounded()
 	q := url.Values{"environment": {string(f.Environment)}, "status": {cmp.Or(string(f.Status), openStatus)}, "order": {oldestFirst}}
@@ -217,7 +217,7 @@ func (p *Console) listDeliveries(c *call) error {
 	return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
 }
 
-// with is an address's query with another value of a parameter; empty: without it.
+// with returns a query with another value of a parameter. An empty value removes it.
 func with(q url.Values, name, value string) string {
 	changed := url.Values{}
 	for n, values := range q {
@@ -231,7 +231,7 @@ func with(q url.Values, name, value string) string {
 	return changed.Encode()
 }
 
-// without is an address's query without some parameters.
+// without returns a query without some parameters.
 func without(q url.Values, names ...string) url.Values {
 	left := maps.Clone(q)
 	for _, name := range names {
@@ -240,13 +240,13 @@ func without(q url.Values, names ...string) url.Values {
 	return left
 }
 
-// nameOf is what a customer is called; its ID where there is none.
+// nameOf returns a customer's name, or its ID if there is no name.
 func (p *Console) nameOf(c *call, id domain.ID) (string, error) {
 	names, err := p.Requests.BusinessNames(c.Ctx(), []domain.ID{id})
 	return cmp.Or(names[id], string(id)), err
 }
 
-// filterForm are the fields as the address says.
+// filterForm fills in the fields of the filter from the address.
 func (p *Console) filterForm(c *call, a asked, v *deliveriesView) {
 	v.Query = pages.Field{ID: "q", Name: "q", Type: "search", Label: "Find a delivery", Value: c.Query("q"),
 		Hint: "Reference, tracking link, external_id, recipient’s phone number in any spelling, or ID: of any customer."}
@@ -290,8 +290,8 @@ func (p *Console) filterForm(c *call, a asked, v *deliveriesView) {
 	typed("created_before", "Booked before, UTC", "date")
 }
 
-// customerField is a filter that narrows a list to one customer: by name, or by the ID among
-// too many to choose from, and while the names are not known.
+// customerField returns a filter for one customer. It offers names, or asks for an ID if there are
+// too many customers or their names cannot be read.
 func (p *Console) customerField(c *call, f pages.Field, others ...pages.Option) pages.Field {
 	f.ID = f.Name
 	customers, err := p.Reports.Customers(c.Ctx())
@@ -306,7 +306,7 @@ func (p *Console) customerField(c *call, f pages.Field, others ...pages.Option) 
 	return pages.WithChosen(f)
 }
 
-// span is a time as people say it.
+// span formats a time for people.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Hour:
@@ -324,9 +324,8 @@ func plural(n int, unit string) string {
 	return pages.Count(int64(n)) + " " + unit + "s"
 }
 
-// csvDeliveries is the whole list. Rows come while they are read; one that stays in the
-// list meanwhile is in the file exactly once, and a file that could not be finished is
-// a download that failed.
+// csvDeliveries sends the whole list while it reads it. A delivery that stays in the list meanwhile
+// is in the file exactly once. An unfinished file shows as a failed download.
 func (p *Console) csvDeliveries(c *call) error {
 	a, err := p.ask(c)
 	if err != nil {

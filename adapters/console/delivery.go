@@ -14,7 +14,7 @@ import (
 	"waybill/ports"
 )
 
-// deliveryView is a delivery with all that became of it.
+// deliveryView holds a delivery with its whole history.
 type deliveryView struct {
 	Notice                             *pages.Notice
 	Row                                deliveryRow
@@ -22,16 +22,16 @@ type deliveryView struct {
 	Business, Application              string
 	Recipient, Phone, Contact, Address string
 	Fee, Distance, Payment             string
-	Why                                string // it failed or was cancelled; empty: no reason was given
+	Why                                string // why it failed or was cancelled; empty: no reason given
 	Steps                              []pages.Step
-	NoRequests                         bool // the log does not answer
+	NoRequests                         bool // the request log does not answer
 	Simulating                         *pages.Simulated
-	Move                               *moveView // nil: not for this person
-	Over                               bool      // nothing can follow
-	Calls                              bool      // the reader may know numbers, and call them
+	Move                               *moveView // nil: the person may not move it
+	Over                               bool      // no status can follow
+	Calls                              bool      // the reader may see phone numbers and call them
 }
 
-// moveView is the form for the next step.
+// moveView holds the form for the next status.
 type moveView struct {
 	Sequence       int
 	Status, Reason pages.Field
@@ -70,21 +70,21 @@ func (p *Console) deliveryPage(c *call, status int, n *pages.Notice) error {
 	return p.Show(c, status, "delivery", "Delivery "+string(d.Reference), v)
 }
 
-// namesRecipients reports whether the reader may know names and phone numbers of recipients:
-// those who dispatch or support.
+// namesRecipients reports whether the reader may see names and phone numbers of recipients.
+// Dispatchers and support may.
 func namesRecipients(c *call) bool {
 	return c.May(domain.ActMoveDeliveries) || c.May(domain.ActViewAsCustomer)
 }
 
-// withoutNotes is a delivery without the texts in which customers write phone numbers.
+// withoutNotes returns a delivery without the texts in which customers write phone numbers.
 func withoutNotes(d *domain.Delivery) *domain.Delivery {
 	b := d.Booking
 	b.Instructions, b.Dropoff.DeliveryNotes = "", ""
 	return domain.RestoreDelivery(b, d.Lifecycle())
 }
 
-// maskedName is the first letter of a name, and maskedPhone the country and the last digits
-// of a number: enough to tell two of them apart.
+// maskedName returns the first letter of a name. maskedPhone returns the country code and the last
+// digits of a number. That is enough to tell two of them apart.
 func maskedName(name string) string {
 	for _, r := range name {
 		return string(r) + "…"
@@ -99,7 +99,7 @@ func maskedPhone(number string) string {
 	return number[:4] + " … " + number[len(number)-2:]
 }
 
-// moveForm keeps what was typed, unless the delivery has moved on meanwhile.
+// moveForm returns the form with the typed values, unless the delivery was moved meanwhile.
 func moveForm(c *call, d *domain.Delivery, next []domain.Status, status int) *moveView {
 	m := &moveView{Sequence: d.Lifecycle().Sequence}
 	to := pages.Field{Name: "status", Label: "Move to"}
@@ -117,14 +117,14 @@ func moveForm(c *call, d *domain.Delivery, next []domain.Status, status int) *mo
 	return m
 }
 
-// reasonsFor are the reasons to choose from; none where no step takes one.
+// reasonsFor returns the reasons to choose from; none if no next status takes one.
 func reasonsFor(next []domain.Status) (options []pages.Option) {
 	if !slices.ContainsFunc(next, domain.Status.TakesReason) {
 		return nil
 	}
 	options = append(options, pages.Option{Text: "None"})
 	for _, r := range domain.ReasonCodes() {
-		if r != domain.ReasonCancelledByCaller { // the customer's own
+		if r != domain.ReasonCancelledByCaller { // only the customer gives it
 			options = append(options, pages.Option{Value: string(r), Text: pages.Spaced(string(r))})
 		}
 	}
@@ -165,14 +165,14 @@ func (p *Console) moveDelivery(c *call) error {
 }
 
 const (
-	// logTimeout is how long a page waits for the request log that has more to show, and
-	// requestsTold how many calls about a delivery it shows: the last ones.
+	// logTimeout limits how long a page with other content waits for the request log. requestsTold
+	// limits how many calls about a delivery it shows.
 	logTimeout   = time.Second
 	requestsTold = 50
 )
 
-// requestsOf are the last calls about a delivery. Where the log does not answer soon the
-// page has all the rest, and answered is false.
+// requestsOf returns the last calls about a delivery. If the log does not answer in time, answered
+// is false and the page shows the rest.
 func (p *Console) requestsOf(c *call, d *domain.Delivery) (requests []domain.RequestRecord, answered bool, err error) {
 	ctx, cancel := context.WithTimeout(c.Ctx(), logTimeout)
 	defer cancel()
@@ -184,10 +184,10 @@ func (p *Console) requestsOf(c *call, d *domain.Delivery) (requests []domain.Req
 	return requests[:min(len(requests), requestsTold)], true, err
 }
 
-// timeline is everything that became of a delivery, with the person or program behind it.
+// timeline returns the history of a delivery, with the person or program behind each event.
 func timeline(c *call, s deliveries.Story, requests []domain.RequestRecord) []pages.Step {
 	left := slices.Clone(s.Changes)
-	slices.Reverse(left) // oldest first, as events are
+	slices.Reverse(left) // oldest first, like events
 	return pages.Timeline{
 		Events: s.Timeline, Webhooks: s.Webhooks, Requests: requests,
 		By: func(e domain.Event) string {
@@ -206,7 +206,7 @@ func timeline(c *call, s deliveries.Story, requests []domain.RequestRecord) []pa
 	}.Steps()
 }
 
-// reached is the status to which a change brought a delivery; empty: to none.
+// reached returns the status to which a change moved a delivery; empty: none.
 func reached(change domain.AuditEntry) domain.Status {
 	switch change.Action {
 	case domain.ActionDeliveryBook:
@@ -217,7 +217,7 @@ func reached(change domain.AuditEntry) domain.Status {
 	return domain.Status(change.Details["to"])
 }
 
-// madeBy says who made a change, and why where the event itself tells another reason or none.
+// madeBy says who made a change. It adds the reason if the event has another one or none.
 func madeBy(change domain.AuditEntry, told domain.ReasonCode) string {
 	by := "by " + change.Actor.Name
 	switch {

@@ -11,14 +11,14 @@ import (
 	"waybill/domain"
 )
 
-// When a delivery needs attention, unless the address says otherwise.
+// Default ages from which a delivery needs attention.
 const (
 	unassignedFor = 15 * time.Minute
 	withoutNews   = 4 * time.Hour
-	firstOfQueue  = 5 // deliveries that the page itself shows of each kind
+	firstOfQueue  = 5 // deliveries of each kind on the page itself
 )
 
-// homeView is the attention queue.
+// homeView holds the attention queue.
 type homeView struct {
 	Notice    *pages.Notice
 	Name      string
@@ -27,19 +27,19 @@ type homeView struct {
 	Queues    []queueView
 	Down      []string
 	Endpoints []endpointView
-	More      bool   // endpoints than are shown
-	Unknown   bool   // how endpoints and services are
-	Again     string // the address of the page, to count once more
-	Stream    string // tells how the board changes
+	More      bool   // there are more endpoints than shown
+	Unknown   bool   // the state of endpoints or services is unknown
+	Again     string // the address of the page, to count again
+	Stream    string // address of the board's event stream
 	NoWayBack bool   // the reader came by a link, and has neither password nor passkey
 	Quiet     bool   // nothing needs attention
 }
 
-// queueView is one kind of deliveries that need attention, the oldest ones first.
+// queueView is one kind of deliveries that need attention, oldest first.
 type queueView struct {
 	ID, Title, Href, Tone string
 	N                     int64
-	Cells                 string // of the board, whose sum is N; empty: no columns of it have this sum
+	Cells                 string // keys of board cells whose sum is N; empty: no columns do
 	Deliveries            []deliveryRow
 }
 
@@ -48,7 +48,7 @@ type endpointView struct {
 	Since                                           time.Time
 }
 
-// edgeOf is an age edge of the address, or the default.
+// edgeOf returns an age from the address, or the default.
 func edgeOf(c *call, name string, otherwise time.Duration) (time.Duration, error) {
 	text := c.Query(name)
 	if text == "" {
@@ -61,7 +61,7 @@ func edgeOf(c *call, name string, otherwise time.Duration) (time.Duration, error
 	return a.From, nil
 }
 
-// edges is a field to choose when something needs attention.
+// edges returns the field that chooses when something needs attention.
 func edges(name, label string, chosen time.Duration) pages.Field {
 	f := pages.Field{ID: name, Name: name, Label: label}
 	for _, edge := range domain.AgeEdges() {
@@ -71,7 +71,7 @@ func edges(name, label string, chosen time.Duration) pages.Field {
 	return f
 }
 
-// home is the attention queue of live.
+// home shows the attention queue of live.
 func (p *Console) home(c *call) error {
 	unassigned, err := edgeOf(c, "unassigned", unassignedFor)
 	if err != nil {
@@ -121,8 +121,8 @@ func (p *Console) home(c *call) error {
 	return p.Show(c, http.StatusOK, "home", "Attention", v)
 }
 
-// noWayBack reports whether the reader, whom a link let in once, has neither password nor
-// passkey to sign in by again.
+// noWayBack reports whether the reader signed in by a link and has neither password nor passkey for
+// the next sign-in.
 func (p *Console) noWayBack(c *call) (bool, error) {
 	if c.Principal.Session.Method != domain.SignInByLink || c.Principal.Person.PasswordHash != "" {
 		return false, nil
@@ -155,7 +155,7 @@ func (p *Console) firstOf(c *call, f domain.WorkFilter, at time.Time) (rows []de
 	return rows, nil
 }
 
-// alarms adds what is down. Without an answer the page has all the rest, and says so.
+// alarms adds endpoints and services with problems. If they cannot be read, the page says so.
 func (p *Console) alarms(c *call, v *homeView) {
 	a, err := p.Board.Alarms(c.Ctx())
 	v.Unknown = err != nil && a.At.IsZero()

@@ -15,32 +15,32 @@ import (
 	"waybill/domain"
 )
 
-// The size of the map, in units of its own: pixels at a width of 1,280.
+// The size of the map in its own units: pixels at a width of 1,280.
 const (
 	mapWidth, mapHeight = 880, 560
-	// cellSize is how wide and high the squares are whose deliveries are one mark.
+	// cellSize sets the side of the squares whose deliveries share a mark.
 	cellSize = 64
 	tileSize = 256
 	maxZoom  = 18
-	// mostListed is how many deliveries of a mark a page lists.
+	// mostListed limits the deliveries of a mark on one page.
 	mostListed = 100
 )
 
-// The layers of the map: where deliveries go, and where they wait to be picked up.
+// The layers of the map: dropoffs, and pickups of deliveries that wait for them.
 const (
 	layerDropoffs = "dropoffs"
 	layerPickups  = "pickups"
 )
 
-// mapAsk is what the address of a map asks for.
+// mapAsk holds the query of a map.
 type mapAsk struct {
 	narrowing
 	Status, Layer pages.Field
 	zoom          int
-	x, y          float64 // of the middle, in units at that zoom
+	x, y          float64 // the middle, in units at that zoom
 }
 
-// cell is a square of the map at a zoom. It stays where it is when the map is moved.
+// cell is a square of the map at a zoom. It does not move with the view.
 type cell struct{ zoom, x, y int }
 
 func (k cell) String() string { return fmt.Sprintf("%d-%d-%d", k.zoom, k.x, k.y) }
@@ -50,14 +50,14 @@ func parseCell(text string) (k cell, ok bool) {
 	return k, err == nil && n == 3 && k.zoom >= 0 && k.zoom <= maxZoom && k.String() == text
 }
 
-// project is where a point is at a zoom, by the Mercator projection of the web.
+// project returns the position of a point at a zoom, in the Web Mercator projection.
 func project(at domain.Coordinates, zoom int) (x, y float64) {
 	size := tileSize * math.Exp2(float64(zoom))
 	sine := math.Sin(max(-85, min(85, at.Latitude)) * math.Pi / 180)
 	return size * (at.Longitude + 180) / 360, size * (.5 - math.Log((1+sine)/(1-sine))/(4*math.Pi))
 }
 
-// unproject is the point at a place.
+// unproject returns the point at a position.
 func unproject(x, y float64, zoom int) domain.Coordinates {
 	size := tileSize * math.Exp2(float64(zoom))
 	return domain.Coordinates{
@@ -70,18 +70,18 @@ func cellOf(at domain.Coordinates, zoom int) cell {
 	return cell{zoom, int(math.Floor(x / cellSize)), int(math.Floor(y / cellSize))}
 }
 
-// markView is a delivery, or several that are near each other.
+// markView is a mark for one delivery, or for several close together.
 type markView struct {
 	cell         cell
 	X, Y, R      string
 	x, y         float64
-	at           domain.Coordinates // of the middle of its deliveries
+	at           domain.Coordinates // the middle of its deliveries
 	Count        int
-	ID           string // of the delivery, or the cell
+	ID           string // of the delivery or the cell
 	Label, Place string
 	Where        string // in degrees
 	Href         string
-	Late         bool // a delivery of it has been in its status for long
+	Late         bool // a delivery has been in its status for long
 	places       map[string]int
 }
 
@@ -95,17 +95,17 @@ type mapView struct {
 	Pickups           bool
 	Points            string
 	Lat, Lon, ZoomNow string
-	Streets           string // the same on streets; empty: there are none
-	StreetsGone       string // why there are none where some were asked for
+	Streets           string // the street map; empty: there is none
+	StreetsGone       string // why the requested streets are missing
 }
 
-// drawing is the map itself, with links that move it.
+// drawing holds the map itself, with links that move it.
 type drawing struct {
 	Width, Height int
 	Area          []string // points of polygons
 	Marks         []markView
 	Moves         []pages.Link
-	Elsewhere     string // fits the map to all deliveries
+	Elsewhere     string // link that fits the map to all deliveries
 }
 
 func (p *Console) askMap(c *call) (a mapAsk, err error) {
@@ -122,7 +122,7 @@ func (p *Console) askMap(c *call) (a mapAsk, err error) {
 	return a, nil
 }
 
-// selected are the deliveries that a map is about, with the snapshot that they are of.
+// selected returns the deliveries that match the filters, and their snapshot.
 func (p *Console) selected(c *call, a *mapAsk) (reports.Snapshot, []domain.OpenDelivery, error) {
 	snapshot, err := p.Map.Snapshot(c.Ctx(), domain.Environment(a.Environment.Value))
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *Console) selected(c *call, a *mapAsk) (reports.Snapshot, []domain.OpenD
 
 func (a *mapAsk) pickups() bool { return a.Layer.Value == layerPickups }
 
-// where is the end of a trip that the map shows.
+// where returns the end of a trip that the map shows.
 func (a *mapAsk) where(d *domain.OpenDelivery) domain.Coordinates {
 	if a.pickups() {
 		return d.Pickup
@@ -149,8 +149,7 @@ func (a *mapAsk) where(d *domain.OpenDelivery) domain.Coordinates {
 	return d.Dropoff
 }
 
-// look sets what the map shows: what the address says, or else all deliveries, or else
-// the service area.
+// look sets the view: the one in the address, or else all deliveries, or else the service area.
 func (a *mapAsk) look(c *call, open []domain.OpenDelivery, area [][]domain.Coordinates) {
 	lat, errLat := strconv.ParseFloat(a.parameter(c, "lat"), 64)
 	lon, errLon := strconv.ParseFloat(a.parameter(c, "lon"), 64)
@@ -170,8 +169,7 @@ func (a *mapAsk) look(c *call, open []domain.OpenDelivery, area [][]domain.Coord
 	a.fit(all)
 }
 
-// fit makes the map as large as it can be with all points in it, and no larger than a
-// town.
+// fit zooms in as far as all points stay in view, but no further than a town.
 func (a *mapAsk) fit(all []domain.Coordinates) {
 	const town, margin = 13, 80
 	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
@@ -191,8 +189,8 @@ func (a *mapAsk) fit(all []domain.Coordinates) {
 	a.x, a.y = scale*(left+right)/2, scale*(top+bottom)/2
 }
 
-// marks are the deliveries in view, those in one square as one mark. There are no more
-// of them than squares.
+// marks returns the marks of the deliveries in view, one per square. There are no more marks than
+// squares.
 func (a *mapAsk) marks(open []domain.OpenDelivery, now time.Time) (marks []markView, shown int) {
 	by := map[cell]*markView{}
 	for i := range open {
@@ -210,7 +208,7 @@ func (a *mapAsk) marks(open []domain.OpenDelivery, now time.Time) (marks []markV
 		}
 		m.Count++
 		m.x, m.y = m.x+x, m.y+y
-		if !a.pickups() { // the municipality is that of the dropoff
+		if !a.pickups() { // the municipality is the dropoff's
 			m.places[d.Municipality]++
 		}
 		m.Late = m.Late || now.Sub(d.Since) > lateOnMap
@@ -245,8 +243,8 @@ func (a *mapAsk) marks(open []domain.OpenDelivery, now time.Time) (marks []markV
 	return marks, shown
 }
 
-// draw places the circle of a mark as near to its middle as it lies within its square: no
-// mark hides another, and a mouse reaches each.
+// draw places a mark's circle near its middle but inside its square. Marks never overlap, and a
+// mouse reaches each of them.
 func (m *markView) draw(a *mapAsk) {
 	r := min(30, 9+5*math.Log10(float64(m.Count))*2)
 	within := func(at float64, square int, origin float64) float64 {
@@ -257,12 +255,12 @@ func (m *markView) draw(a *mapAsk) {
 	m.R = units(r)
 }
 
-// lateOnMap is how long a delivery is in one status until its mark stands out.
+// lateOnMap sets how long a delivery stays in one status until its mark stands out.
 const lateOnMap = time.Hour
 
 func units(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
-// showMap is the map without streets; who asks for no map in particular gets streets where there are some.
+// showMap shows the map without streets. Without a query it opens the street map, if there is one.
 func (p *Console) showMap(c *call) error {
 	if p.options.Streets != nil && c.Request.URL.RawQuery == "" {
 		return c.Lead(streetAt)
@@ -270,7 +268,7 @@ func (p *Console) showMap(c *call) error {
 	return p.showMapWithout(c, "")
 }
 
-// showMapWithout shows the map without streets, and tells why they are not there.
+// showMapWithout shows the map without streets, and says why they are missing.
 func (p *Console) showMapWithout(c *call, streetsGone string) error {
 	a, err := p.askMap(c)
 	if err != nil {
@@ -294,7 +292,7 @@ func (p *Console) showMapWithout(c *call, streetsGone string) error {
 	return p.Show(c, http.StatusOK, "map", "Map", v)
 }
 
-// plainMap is the address of the map without streets, with changes to what it is asked for.
+// plainMap returns the address of the map without streets, with changed parameters.
 func (p *Console) plainMap(c *call, n *narrowing, changed ...string) string {
 	chosen := ""
 	if p.options.Streets != nil {
@@ -303,7 +301,7 @@ func (p *Console) plainMap(c *call, n *narrowing, changed ...string) string {
 	return n.address(c, "/map", append(changed, withoutStreets, chosen)...)
 }
 
-// draw makes the map at where it looks, and counts the deliveries in view.
+// draw returns the map at its position, and the number of deliveries in view.
 func (p *Console) draw(c *call, a *mapAsk, open []domain.OpenDelivery) (d drawing, shown int64) {
 	d = drawing{Width: mapWidth, Height: mapHeight, Moves: a.moves(c),
 		Elsewhere: p.plainMap(c, &a.narrowing, "lat", "", "lon", "", "zoom", "")}
@@ -324,11 +322,11 @@ func (p *Console) draw(c *call, a *mapAsk, open []domain.OpenDelivery) (d drawin
 	return d, int64(in)
 }
 
-// drawn are the points of a polygon.
+// drawn returns the points of a polygon.
 func (a *mapAsk) drawn(line []domain.Coordinates) string {
 	var points []byte
-	// What is far outside is drawn as near outside: a border of a country at a zoom of a
-	// street has numbers too large for some browsers.
+	// Points far outside are moved closer: a country border at street zoom has numbers too large
+	// for some browsers.
 	near := func(at, most float64) float64 { return max(-most, min(2*most, at)) }
 	for _, at := range line {
 		x, y := project(at, a.zoom)
@@ -337,7 +335,7 @@ func (a *mapAsk) drawn(line []domain.Coordinates) string {
 	return string(points)
 }
 
-// moves lead to the same map a little further on, nearer and farther.
+// moves returns links that move and zoom the map.
 func (a *mapAsk) moves(c *call) (links []pages.Link) {
 	to := func(text string, x, y float64, zoom int) {
 		at := unproject(x, y, zoom)
@@ -371,7 +369,7 @@ type mapRowView struct {
 	Since                                                     time.Time
 }
 
-// showMark lists the deliveries of one mark, those that wait for longest first.
+// showMark lists the deliveries of one mark, longest waiting first.
 func (p *Console) showMark(c *call) error {
 	a, err := p.askMap(c)
 	if err != nil {

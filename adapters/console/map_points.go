@@ -44,9 +44,9 @@ func pair(at domain.Coordinates) [2]float64 {
 	return [2]float64{math.Round(at.Longitude*meter) / meter, math.Round(at.Latitude*meter) / meter}
 }
 
-// mapPoints is the snapshot with the filters of the address: a point for each delivery,
-// with the other end of its trip, and the service area. No name and no phone is in it. It
-// is written as it is made: of 20,000 deliveries it has 6 MB, and a tenth of that packed.
+// mapPoints sends the filtered snapshot: a point per delivery with the other end of its trip, and
+// the service area. It has no names and no phone numbers. It writes while it encodes: 20,000
+// deliveries have 6 MB, and a tenth of that compressed.
 func (p *Console) mapPoints(c *call) error {
 	a, err := p.askMap(c)
 	if err != nil {
@@ -59,11 +59,11 @@ func (p *Console) mapPoints(c *call) error {
 	c.Header("Content-Type", "application/geo+json")
 	c.Header("Vary", "Accept-Encoding")
 	to := bufio.NewWriter(c.Writer)
-	defer func() { _ = to.Flush() }() // a reader who left is no failure
+	defer func() { _ = to.Flush() }() // the client may have disconnected
 	w := io.Writer(to)
 	if takesGzip(c) {
 		c.Header("Content-Encoding", "gzip")
-		z, _ := gzip.NewWriterLevel(to, gzip.BestSpeed) // the level is one there is
+		z, _ := gzip.NewWriterLevel(to, gzip.BestSpeed) // the level is valid
 		defer func() { _ = z.Close() }()
 		w = z
 	}

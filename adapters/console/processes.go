@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// processRow is a process as it last told of itself.
+// processRow holds the latest report of a process.
 type processRow struct {
 	ID, Role, Where, Version string
 	StartedAt, SeenAt        time.Time
@@ -21,7 +21,7 @@ type processRow struct {
 
 type poolRow struct {
 	Name, Use string
-	Busy      bool // no connection is left
+	Busy      bool // all connections are in use
 	Waited    string
 }
 
@@ -46,7 +46,7 @@ func processRows(all []domain.Process, now time.Time) (rows []processRow) {
 			}
 		}
 		for _, pool := range p.Pools {
-			// A pool of one, as of what writes to SQLite, is in use whenever something is written.
+			// A pool of one connection, as for SQLite writes, is in use during every write.
 			row.Pools = append(row.Pools, poolRow{Name: pool.Name, Busy: pool.Most > 1 && pool.InUse >= pool.Most,
 				Use: pages.Count(int64(pool.InUse)) + " in use, " + pages.Count(int64(pool.Open)) + " open, " +
 					pages.Count(int64(pool.Most)) + " at most",

@@ -21,7 +21,7 @@ type queuesView struct {
 	DeadGone  *pages.Notice
 	Queue     *domain.QueueState
 	QueueGone *pages.Notice
-	Evicts    bool // its memory limit may lose notifications
+	Evicts    bool // Redis may evict notifications at its memory limit
 	Database  domain.DatabaseState
 	DataGone  *pages.Notice
 	FeedLag   time.Duration
@@ -34,7 +34,7 @@ type queuesView struct {
 type workRow struct {
 	What, Environment     string
 	Waiting, Due, GivenUp string
-	Late                  string // for how long the oldest has been due
+	Late                  string // how long the oldest has been due
 	Tone                  string
 }
 
@@ -42,14 +42,14 @@ type mailRow struct {
 	ID, Kind, Cause string
 	Attempts        int
 	At              time.Time
-	Again           bool // its recipient is known
+	Again           bool // the recipient is known, so it can be retried
 }
 
 var workTexts = map[domain.WorkKind]string{
 	domain.WorkWebhooks: "Webhooks", domain.WorkMails: "Mails", domain.WorkSteps: "Steps of simulations",
 }
 
-// lateAfter is for how long work may be due before it is marked.
+// lateAfter sets how long work may be due before it is marked.
 const lateAfter = time.Minute
 
 func (p *Console) showQueues(c *call) error {
@@ -86,7 +86,7 @@ func (p *Console) showQueues(c *call) error {
 	return p.Show(c, http.StatusOK, "queues", "Queues", v)
 }
 
-// counted is a number that is counted up to a bound.
+// counted formats a count that stops at a limit.
 func counted(n int) string {
 	text := pages.Count(int64(n))
 	if n >= domain.MaxWaitingCounted {
@@ -95,8 +95,8 @@ func counted(n int) string {
 	return text
 }
 
-// gone tells that a part is not known now, here and, where it is not just late, in the log; nil
-// where err is.
+// gone returns a notice that a part could not be read, and nil if err is nil. It logs errors that
+// are more than a late answer.
 func (p *Console) gone(c *call, what string, err error) *pages.Notice {
 	if err == nil {
 		return nil

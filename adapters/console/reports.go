@@ -18,24 +18,24 @@ import (
 
 const (
 	defaultReportDays = 30
-	// mostLines is how many lines of a report that is not by day a page has; the file
-	// has all.
+	// mostLines limits the lines on the page of a report that is not by day. The file has all
+	// lines.
 	mostLines = 100
-	// customersOffered is how many customers are offered by name; among more one is
-	// named by its ID.
+	// customersOffered limits the customers to choose by name. With more customers, people enter
+	// the ID.
 	customersOffered = 200
 	mostParameter    = 64
 )
 
-// narrowing are the filters that reports and the map have in common.
+// narrowing holds the filters that reports and the map share.
 type narrowing struct {
-	values                url.Values // as in the address, for links
+	values                url.Values // from the address, for links
 	Environment, Customer pages.Field
-	ByID                  bool // a customer is named by the ID
+	ByID                  bool // people enter the customer's ID
 	names                 map[domain.ID]string
 }
 
-// narrow reads the filters of the address.
+// narrow reads the filters from the address.
 func (p *Console) narrow(c *call) (n narrowing, err error) {
 	customers, err := p.Reports.Customers(c.Ctx())
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *Console) narrow(c *call) (n narrowing, err error) {
 	return n, nil
 }
 
-// parameter is one of the address, kept for links.
+// parameter returns a parameter of the address, and keeps it for links.
 func (n *narrowing) parameter(c *call, name string) string {
 	value := strings.TrimSpace(c.Query(name))
 	if len(value) > mostParameter {
@@ -73,8 +73,8 @@ func (n *narrowing) text(c *call, name, label, hint string) pages.Field {
 	return pages.Field{ID: name, Name: name, Label: label, Hint: hint, Value: n.parameter(c, name), MaxLength: mostParameter}
 }
 
-// choice is a field whose first option counts where none is chosen. A value that is not
-// offered is kept as one more option: a link to it finds nothing and says so.
+// choice returns a field whose first option is the default. It adds an unknown value as an option:
+// a link to it finds nothing and says so.
 func (n *narrowing) choice(c *call, name, label string, options []pages.Option) pages.Field {
 	f := pages.Field{ID: name, Name: name, Label: label, Value: n.parameter(c, name), Options: options}
 	if f.Value == "" {
@@ -89,8 +89,7 @@ func (n *narrowing) choice(c *call, name, label string, options []pages.Option) 
 	return f
 }
 
-// address is a path with the filters, but for those that are given as pairs of a name
-// and a value.
+// address returns a path with the filters. The pairs of names and values in changed replace them.
 func (n *narrowing) address(c *call, path string, changed ...string) string {
 	values := maps.Clone(n.values)
 	for pair := range slices.Chunk(changed, 2) {
@@ -106,7 +105,7 @@ func (n *narrowing) address(c *call, path string, changed ...string) string {
 	return c.At(path)
 }
 
-// reportAsk is what the address of a report asks for.
+// reportAsk holds the query of a report.
 type reportAsk struct {
 	narrowing
 	query                              domain.ReportQuery
@@ -134,11 +133,11 @@ type reasonView struct {
 	Count       int64
 }
 
-// reportLineView is a line as the table shows it.
+// reportLineView is a line of the table.
 type reportLineView struct {
 	ID, Name, Href                       string
 	Booked, Delivered, Failed, Cancelled int64
-	Width                                string // of its bar, in hundredths of the longest one
+	Width                                string // of its bar, in percent of the longest one
 	AssignHalf, AssignMost               string
 	DeliverHalf, DeliverMost             string
 }
@@ -185,7 +184,7 @@ func (p *Console) askReport(c *call) (a reportAsk, err error) {
 	return a, nil
 }
 
-// report reads it; what cannot be meant is told at its field.
+// report reads the query and the report. It notes invalid values at their fields.
 func (p *Console) report(c *call) (a reportAsk, r reports.Report, err error) {
 	if a, err = p.askReport(c); err != nil || a.From.Error != "" || a.To.Error != "" {
 		return a, r, err
@@ -230,7 +229,7 @@ func (p *Console) showReport(c *call) error {
 	}
 	if a.query.Each == domain.ReportEachDay {
 		v.Charts = charts(v.Lines, r.Lines)
-		slices.Reverse(v.Lines) // the newest day first
+		slices.Reverse(v.Lines) // newest day first
 	} else if v.More = len(v.Lines) - mostLines; v.More > 0 {
 		v.Lines = v.Lines[:mostLines]
 	}
@@ -243,11 +242,11 @@ func (p *Console) showReport(c *call) error {
 	return p.Show(c, http.StatusOK, "reports", "Reports", v)
 }
 
-// reportSlack is how far figures may be behind without a word.
+// reportSlack sets how old the figures may be without a notice.
 const reportSlack = time.Minute
 
-// about is what a line is about, and the report that it leads to: of a day by customer,
-// and of everything else by day.
+// about returns what a line is about and a link to a more detailed report: for a day by customer,
+// and for everything else by day.
 func (a *reportAsk) about(c *call, l *reports.Line) (id, name, href string) {
 	switch a.query.Each {
 	case domain.ReportEachCustomer:
@@ -293,7 +292,7 @@ func lineOf(l domain.ReportLine, most int64) reportLineView {
 	return v
 }
 
-// within is in which time half and 95 of 100 are done; most is empty where there are none.
+// within returns the time in which half and 95 % are done. most is empty if there is no data.
 func within(h domain.Durations) (half, most string) {
 	d, some := h.Quantile(.5)
 	if !some {
@@ -303,7 +302,7 @@ func within(h domain.Durations) (half, most string) {
 	return lasting(d), lasting(p95)
 }
 
-// lasting is a duration in two units.
+// lasting formats a duration in two units.
 func lasting(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -320,7 +319,7 @@ func percent(n, of int64) string {
 	return strconv.FormatFloat(100*float64(n)/float64(max(1, of)), 'f', 1, 64) + " %"
 }
 
-// capital is a word of the API as it begins a line.
+// capital formats an API constant with a capital first letter.
 func capital(word string) string {
 	if word == "" {
 		return ""
@@ -339,7 +338,7 @@ func reasonText(r domain.ReasonCode) string {
 	return capital(string(r))
 }
 
-// reportCSV is the report as a file, with all of its lines.
+// reportCSV sends the report as a file, with all of its lines.
 func (p *Console) reportCSV(c *call) error {
 	a, r, err := p.report(c)
 	if err != nil {

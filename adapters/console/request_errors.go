@@ -11,7 +11,7 @@ import (
 	"waybill/domain"
 )
 
-// failedLately are the times that the errors are counted over, by their names in the address.
+// failedLately lists the periods for counting errors, by their names in the address.
 var failedLately = []struct {
 	name, text string
 	d          time.Duration
@@ -21,10 +21,10 @@ type errorsView struct {
 	Fields []pages.Field
 	From   time.Time
 	Until  time.Time
-	Cut    bool // more failed than is counted
+	Cut    bool // more requests failed than are counted
 	Most   int64
 	Kinds  []errorLine
-	More   bool // kinds than are shown
+	More   bool // there are more kinds than shown
 	Failed int64
 	All    string // the list of all of them
 	Kept   pages.KeepingView
@@ -36,8 +36,8 @@ type errorLine struct {
 	Calls                                                       int64
 }
 
-// listErrors counts what failed by customer, code and route. Each number is the length of
-// the list that it leads to.
+// listErrors counts failed requests by customer, code and route. Each number matches the list that
+// it links to.
 func (p *Console) listErrors(c *call) error {
 	lately := failedLately[0]
 	period := pages.Field{Name: "period", Label: "Time"}

@@ -14,23 +14,22 @@ import (
 const (
 	requestsAt   = "/requests"
 	requestsPage = 50
-	// unknownCaller is what the address has in place of a customer's ID for requests of callers
-	// that are none.
+	// unknownCaller replaces the customer's ID in the address for requests of unknown callers.
 	unknownCaller = "none"
 )
 
 var unknownCallers = pages.Option{Value: unknownCaller, Text: "Unknown callers"}
 
-// requestsView is the request log of all customers.
+// requestsView holds the request log of all customers.
 type requestsView struct {
 	Search   pages.Field
 	Fields   []pages.Field // selects
 	Typed    []pages.Field
-	Unusual  bool         // one of the typed ones is set
-	Hidden   []pages.Kept // filters that have no field
-	Set      bool         // anything is
+	Unusual  bool         // a typed field is set
+	Hidden   []pages.Kept // filters without a field
+	Set      bool         // any filter is set
 	Requests []requestLine
-	Until    *time.Time // up to when the page looked back, where the log goes on
+	Until    *time.Time // how far back the page searched, if the log goes on
 	Keeping  pages.KeepingView
 	Newest   string
 	Older    string // the next page
@@ -44,7 +43,7 @@ type requestLine struct {
 	Business, BusinessHref string
 }
 
-// requestsAsked is the filter of the address. What no form writes is told at its field.
+// requestsAsked reads the filter from the address. Invalid values get an error at their field.
 func requestsAsked(c *call) pages.RequestsAsked {
 	a := pages.RequestsAskedBy(c, "business", "class")
 	switch text := a.Values.Get("business"); text {
@@ -126,7 +125,7 @@ func (p *Console) requestLines(c *call, found []domain.RequestRecord) (lines []r
 	return lines, err
 }
 
-// requestFields are the fields as the address says.
+// requestFields fills in the fields from the address.
 func (p *Console) requestFields(c *call, a pages.RequestsAsked, v *requestsView) {
 	typed := func(f pages.Field) pages.Field {
 		f.ID, f.Error, f.Value = f.Name, c.Faults[f.Name], a.Values.Get(f.Name)
@@ -161,7 +160,7 @@ func (p *Console) requestFields(c *call, a pages.RequestsAsked, v *requestsView)
 	}
 }
 
-// showRequest is one request of any customer, as the customer's own portal shows it.
+// showRequest shows one request of any customer, as the customer's own portal does.
 func (p *Console) showRequest(c *call) error {
 	r, err := p.Requests.OfAny(c.Ctx(), domain.ID(c.Param("request")))
 	if err != nil {
@@ -182,7 +181,7 @@ func (p *Console) showRequest(c *call) error {
 	return p.Show(c, http.StatusOK, "request", "A request", v)
 }
 
-// callerOf fills in the customer, the application and the key. What is gone has no link.
+// callerOf adds the customer, the application and the key. Deleted ones have no link.
 func (p *Console) callerOf(c *call, r *domain.RequestRecord, v *pages.RequestView) error {
 	if r.BusinessID == "" {
 		return nil
@@ -208,7 +207,7 @@ func (p *Console) callerOf(c *call, r *domain.RequestRecord, v *pages.RequestVie
 	return err
 }
 
-// logUnread answers a page whose content is the request log when that does not answer.
+// logUnread shows an error page if the request log does not answer.
 func (p *Console) logUnread(c *call, err error) error {
 	if !ports.StorageUnavailable(err) {
 		return err

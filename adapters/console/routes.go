@@ -7,7 +7,7 @@ import (
 	"waybill/domain"
 )
 
-// menu is what stands beside every page.
+// menu lists the menu entries of every page.
 var menu = []entry{
 	{pages.Link{Href: "/", Text: "Attention", Icon: "home"}, domain.ActReadEverything, ""},
 	{pages.Link{Href: boardAt, Text: "Board", Icon: "board"}, domain.ActReadEverything, ""},
@@ -31,14 +31,14 @@ var menu = []entry{
 	{pages.Link{Href: "/account", Text: "Account", Icon: "account"}, domain.ActReadEverything, "Your password, passkeys and sessions."},
 }
 
-// records are the parameters of paths that are IDs, with what these begin with. What is
-// none gets no further than the table: the database never hears of it.
+// records maps path parameters that are IDs to their prefixes. Invalid IDs are refused before they
+// reach the database.
 var records = map[string]domain.Prefix{"business": domain.PrefixBusiness, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
 	"run":      domain.PrefixMoveRun,
 	"endpoint": domain.PrefixWebhookEndpoint, "sent": domain.PrefixWebhookDelivery, "mail": domain.PrefixMail,
 	"delivery": domain.PrefixDelivery, "request": domain.PrefixRequest}
 
-// done are the texts for the parameter of the same name.
+// done maps values of the parameter done to texts.
 var done = map[string]string{
 	"sending-paused":    "The sending is paused. Every worker stops within 2 seconds.",
 	"sending-resumed":   "The sending goes on. What waited is on its way.",
@@ -57,7 +57,7 @@ var done = map[string]string{
 	"delivery-moved":    "The delivery was moved, and its customer’s webhooks are on their way.",
 }
 
-// routes are all pages and forms beside those of package pages.
+// routes returns all pages and forms besides those of package pages.
 func (p *Console) routes() []pages.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	read, repair := pages.Always(domain.ActReadEverything), pages.Always(domain.ActRepairQueues)

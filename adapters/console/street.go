@@ -23,19 +23,19 @@ import (
 
 const (
 	streetAt = "/map/street"
-	// withoutStreets is a parameter of the map for those who chose it without.
+	// withoutStreets names the parameter of people who chose the map without streets.
 	withoutStreets = "streets"
-	// mostBeside is how many deliveries a page lists beside the street map.
+	// mostBeside limits the deliveries listed next to the street map.
 	mostBeside = 50
-	// mostTiles is how many tiles are on their way at once: each is in memory until it was sent.
+	// mostTiles limits the tiles in progress. Each is in memory until it was sent.
 	mostTiles = 16
-	// mostUnpacked is what a tile unpacks to at most for a browser that takes no gzip.
+	// mostUnpacked limits the size of an unpacked tile, for browsers without gzip.
 	mostUnpacked = 8 << 20
 )
 
 type streetView struct {
 	mapAsk
-	drawing              // for browsers that draw no streets
+	drawing              // for browsers that cannot draw streets
 	Action, Plain string // the map without streets
 	Points, Tiles string
 	Map           ports.StreetMap
@@ -50,10 +50,10 @@ type streetView struct {
 	At            time.Time
 }
 
-// legendView is a status with its colour, by a class, and its letter.
+// legendView holds a status with its CSS class and letter.
 type legendView struct{ Status, Text, Letter string }
 
-// showStreet is the map of streets, with its deliveries in a list beside it.
+// showStreet shows the street map, with a list of its deliveries.
 func (p *Console) showStreet(c *call) error {
 	if p.options.Streets == nil {
 		return p.showMapWithout(c, "None is set up here: the setting WAYBILL_MAP_FILE names its file.")
@@ -104,8 +104,7 @@ var (
 	tag    = regexp.MustCompile(`<[^>]*>`)
 )
 
-// credits are the texts of an attribution, and its links to web sites. Whatever else is in
-// its HTML is left out.
+// credits returns the texts and web links of an attribution. It drops all other HTML.
 func credits(attribution string) (all []pages.Link) {
 	add := func(text, href string) {
 		if text = html.UnescapeString(tag.ReplaceAllString(text, "")); text != "" {
@@ -122,7 +121,7 @@ func credits(attribution string) (all []pages.Link) {
 	return all
 }
 
-// showTile is a tile of the street map. Browsers keep it for a day: its address has the
+// showTile sends a tile of the street map. Browsers cache it for a day: the address contains the
 // version of the map.
 func (p *Console) showTile(c *call) error {
 	at := [3]int{}

@@ -10,7 +10,7 @@ import (
 	"waybill/domain"
 )
 
-// hookSent is how many webhooks of an endpoint its page shows, the newest.
+// hookSent limits the webhooks on an endpoint's page. It shows the newest.
 const hookSent = 50
 
 type hookView struct {
@@ -20,7 +20,7 @@ type hookView struct {
 	May      bool
 	Events   []string
 	Sent     []hookSentRow
-	Attempts []hookAttempt // of the one that the address names
+	Attempts []hookAttempt // of the webhook in the address
 	Of       string
 }
 
@@ -99,7 +99,7 @@ func (p *Console) resendHook(c *call) error {
 	return p.hookChanged(c, p.Endpoints.Resend(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), domain.ID(c.Param("sent"))), "hook-resent")
 }
 
-// hookChanged leads to the endpoint, or shows it with what stood in the way.
+// hookChanged returns to the endpoint, or shows it with the reason why nothing changed.
 func (p *Console) hookChanged(c *call, err error, said string) error {
 	if e, refused := errors.AsType[*domain.Error](err); refused && e.Kind == domain.KindConflict {
 		return p.hookPage(c, http.StatusConflict, &pages.Notice{Tone: "warn", Title: "Nothing was changed",
@@ -111,7 +111,7 @@ func (p *Console) hookChanged(c *call, err error, said string) error {
 	return c.Lead("/webhooks/" + c.Param("endpoint") + "?done=" + said)
 }
 
-// recovery is of the endpoint of the address.
+// recovery returns the data of a recovery of the endpoint in the address.
 func (p *Console) recovery(c *call) (pages.Recovery, error) {
 	e, err := p.Machinery.Endpoint(c.Ctx(), domain.ID(c.Param("endpoint")))
 	return pages.Recovery{Endpoints: p.Endpoints, Endpoint: e, Href: c.At("/webhooks/" + string(e.ID)), List: c.At("/webhooks"),
@@ -126,7 +126,7 @@ func (p *Console) askRecoverHook(c *call) error {
 	return p.RecoverPage(c, r, http.StatusOK, c.Told())
 }
 
-// recoverHook sends the number that the form was shown, or nothing.
+// recoverHook resends as many webhooks as the form showed, or nothing.
 func (p *Console) recoverHook(c *call) error {
 	r, err := p.recovery(c)
 	if err != nil {

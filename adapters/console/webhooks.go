@@ -12,13 +12,13 @@ import (
 	"waybill/domain"
 )
 
-// hooksPage is how many endpoints a page of the list has.
+// hooksPage sets the page size of the endpoint list.
 const hooksPage = 25
 
 type hooksView struct {
 	Notice    *pages.Notice
 	Sending   []sendingView
-	Unknown   bool // whether it is paused
+	Unknown   bool // whether sending is paused is unknown
 	May       bool
 	Filters   []pages.Field
 	Endpoints []hookRow
@@ -28,7 +28,7 @@ type hooksView struct {
 	Newest    string
 }
 
-// sendingView is whether webhooks of an environment are sent.
+// sendingView says whether webhooks of an environment are sent.
 type sendingView struct {
 	Environment string
 	Paused      *domain.SendingPause
@@ -42,7 +42,7 @@ type hookRow struct {
 	BusinessID                                        string
 }
 
-// standings are those of endpoints as people read them, with their tones.
+// standings maps states of endpoints to texts and tones.
 var standings = map[domain.EndpointStanding][2]string{
 	domain.StandingFailing: {"failing", "bad"}, domain.StandingBehind: {"behind", "bad"}, domain.StandingDisabled: {"disabled", "over"},
 	domain.StandingPaused: {"paused", "over"}, domain.StandingWell: {"well", "good"},
@@ -93,7 +93,7 @@ func encoded(values url.Values) string {
 	return "?" + values.Encode()
 }
 
-// hookFilter is what the address asks for; values are those of it that mean something.
+// hookFilter reads the filter and position from the address. values holds the filters that are set.
 func hookFilter(c *call) (f domain.EndpointFilter, place *domain.EndpointPlace, values url.Values) {
 	values = url.Values{}
 	for _, name := range []string{"standing", "environment", "business", "application", "q"} {
@@ -159,13 +159,13 @@ func (p *Console) hookRow(c *call, e domain.EndpointShown) hookRow {
 	return row
 }
 
-// disabledTexts is why nothing is sent.
+// disabledTexts says why nothing is sent.
 var disabledTexts = map[domain.DisabledReason]string{
 	domain.DisabledByCaller: " by a person or its program", domain.DisabledGone: ": it answered 410",
 	domain.DisabledFailing: ": it failed for days",
 }
 
-// answered is the end of an attempt in words.
+// answered describes the result of an attempt.
 func answered(r domain.WebhookResult) string {
 	took := " after " + strconv.FormatInt(max(r.Duration.Milliseconds(), 1), 10) + " ms"
 	if r.Duration >= time.Second {
@@ -210,8 +210,8 @@ func (p *Console) sendingChanged(c *call, err error, said string) error {
 	return c.Lead("/webhooks?done=" + said)
 }
 
-// pausedBanners are what stands on every page while the sending is paused. Where that
-// cannot be read the page is there all the same: what needs the database tells by itself.
+// pausedBanners returns the banners of every page while sending is paused. If that cannot be read,
+// it returns none: pages that need the database report the failure themselves.
 func (p *Console) pausedBanners(c *call) (told []pages.Notice) {
 	pauses, err := p.Machinery.Pauses(c.Ctx())
 	if err != nil {

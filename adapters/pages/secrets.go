@@ -2,6 +2,8 @@ package pages
 
 import (
 	"encoding/base64"
+	"encoding/hex"
+	stdhtml "html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -54,26 +56,32 @@ var secretLink = regexp.MustCompile(`/(enter|view)/[A-Za-z0-9_-]{43}`)
 // encoded is a part of a text that may be base64 of something with a secret in it.
 var encoded = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}`)
 
+// hexed is a part of a text that may be a secret in hexadecimal.
+var hexed = regexp.MustCompile(`[0-9A-Fa-f]{16,}`)
+
+// mostEncoded is how often a text is decoded, which ends before where nothing changes any more.
+const mostEncoded = 8
+
 // isSecret reports whether a text has a secret in it, also that of a link or a session. Mail
-// programs and search engines encode a link within a link of theirs, once or twice.
+// programs, search engines and pages encode a link within a link of theirs, each once more.
 func isSecret(text string) bool {
-	for range 3 {
+	for range mostEncoded {
 		// Words that are joined may look like a secret that has no prefix, so that is looked for
 		// in the text as it is.
 		if joined := visible(text); domain.HoldsBearerSecret(text) || holdsSecret(text) || joined != text && holdsSecret(joined) {
 			return true
 		}
-		plain := domain.Unescaped(text)
+		plain := stdhtml.UnescapeString(domain.Unescaped(text))
 		if plain == text {
 			return false
 		}
 		text = plain
 	}
-	return false
+	return true // nobody encodes so often what others may read
 }
 
-// holdsSecret reports whether a text has a secret in it that its beginning tells, also in base64,
-// as a header for basic authentication has it.
+// holdsSecret reports whether a text has a secret in it that its beginning tells, also in
+// hexadecimal, or in base64 as a header for basic authentication has it.
 func holdsSecret(text string) bool {
 	if domain.HoldsSecret(text) || secretLink.MatchString(text) {
 		return true
@@ -83,6 +91,14 @@ func holdsSecret(text string) bool {
 			whole := word[at:]
 			decoded, _ := base64.StdEncoding.DecodeString(whole[:len(whole)/4*4]) // of no more than these letters
 			if domain.HoldsSecret(string(decoded)) {
+				return true
+			}
+		}
+	}
+	for _, word := range hexed.FindAllString(text, -1) {
+		for at := range 2 { // a digit of something else may stand before it
+			decoded, _ := hex.DecodeString(word[at:]) // as far as it goes
+			if domain.HoldsSecret(string(decoded)) || secretLink.Match(decoded) {
 				return true
 			}
 		}

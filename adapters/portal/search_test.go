@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"html"
 	"net/http"
 	"net/url"
@@ -147,7 +148,8 @@ func TestASecretIsNeitherKeptInTheAddressNorShown(t *testing.T) {
 		"https://x.example/" + hook, token, "token=" + token, link, " " + link + " ", s.url + "/enter/" + link, "/view/" + link + "?x",
 		"waybill_portal=" + link, `"` + link + `".`, "https://mail.example/?url=" + url.QueryEscape(s.url+"/enter/"+link) + "&data=05",
 		url.QueryEscape(url.QueryEscape("waybill_portal=" + link)), "waybill_portal=3D" + link, "__" + link + "__", key[:10] + "\n" + key[10:],
-		key[:4] + "\u00ad" + key[4:], "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":")), "%73%76%63%5f" + key[4:]} {
+		key[:4] + "\u00ad" + key[4:], "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":")), "%73%76%63%5f" + key[4:],
+		url.QueryEscape(url.QueryEscape(url.QueryEscape("%73%76%63%5f" + key[4:30]))), "&#x73;&#118;c_" + key[4:30], "x=" + hex.EncodeToString([]byte(key))} {
 		for _, at := range []string{"/search?q=", "/requests?environment=live&q=", "/requests?request_id=", "/deliveries?q=",
 			"/pickup-locations?q=", "/audit?person=", "/nowhere?whatever="} {
 			p := r.ask(question{method: http.MethodGet, path: at + url.QueryEscape(secret)})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waybill/adapters/storage/gormstore"
+	"waybill/domain"
 	"waybill/test/sample"
 )
 
@@ -95,4 +96,40 @@ func planOf(t *testing.T, db *sql.DB, explain string, values []any) string {
 		t.Fatal(err)
 	}
 	return plan.String()
+}
+
+// Revoked keys are never deleted: a list of those that work must not read thousands of them.
+func TestKeysAreListedWithoutReadingThoseThatWereRevoked(t *testing.T) {
+	for name, c := range map[string]struct {
+		open             func(testing.TB) *gormstore.Store
+		explain, analyze string
+		blob             string
+		id               func(ms, n string) string
+	}{
+		"SQLite": {openSQLite, "EXPLAIN QUERY PLAN ", "SELECT 'nobody analyzes it in production either'", "CAST(printf('%032d', i) AS BLOB)",
+			func(ms, n string) string { return "printf('%012x70008000%012x', " + ms + ", " + n + ")" }},
+		"Postgres": {openPostgres, "EXPLAIN ", "VACUUM ANALYZE api_keys", "lpad(i::text, 32, '0')::bytea", postgresID},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := c.open(t)
+			tenant := newTenant(t, s)
+			exec(t, s, "INSERT INTO api_keys (id, application_id, environment, digest, last_four, scopes, created_at, revoked_at)"+
+				" WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT "+c.id("1", "i")+", a.id, 'sandbox', "+
+				c.blob+", 'abcd', '', a.created_at, a.created_at FROM n, applications a")
+			exec(t, s, c.analyze)
+			_, read := s.Pools()
+			var plans []string
+			if err := s.WatchReads(func(query string, values []any) { plans = append(plans, planOf(t, read, c.explain+query, values)) }); err != nil {
+				t.Fatal(err)
+			}
+			keys, err := s.Read().Tenancy.APIKeys(t.Context(), tenant.ApplicationID, sample.Now)
+			if err != nil || len(keys) != domain.MaxPastKeysListed {
+				t.Fatalf("%d keys, %v", len(keys), err)
+			}
+			if len(plans) != 1 || strings.Count(plans[0], "api_keys_usable_idx") != 2 || !strings.Contains(plans[0], "api_keys_listed_idx") {
+				t.Errorf("the plan is\n%s", plans)
+			}
+		})
+	}
 }

@@ -100,12 +100,17 @@ func (s tenancy) APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error
 }
 
 // keysOfApplication reads the usable keys and, backwards in the index, the last of the past ones of
-// each environment. It takes the application, the time and, but for the first, the environment and
-// a limit for each of the three.
-var keysOfApplication = "SELECT " + apiKeyTable.list() + " FROM (SELECT * FROM api_keys WHERE application_id = ? AND revoked_at IS NULL" +
-	" AND COALESCE(expires_at > ?, TRUE)" + strings.Repeat(" UNION ALL SELECT * FROM (SELECT * FROM api_keys WHERE application_id = ?"+
-	" AND (revoked_at IS NOT NULL OR expires_at <= ?) AND environment = ? ORDER BY created_at DESC, id DESC LIMIT ?) AS past", 2) +
-	") AS k ORDER BY created_at, id"
+// each environment. Indexes serve each part, so that neither thousands of revoked keys nor those of
+// the other environment are read. It takes the application twice, the time, and for each
+// environment the application, the time, the environment and a limit.
+func keysOfApplication(e *dialect) string {
+	const of = " SELECT * FROM (SELECT * FROM api_keys WHERE application_id = ? AND "
+	return "SELECT " + apiKeyTable.list() + " FROM (" +
+		of + "revoked_at IS NULL AND expires_at IS NULL" + e.fence + ") AS lasting UNION ALL" +
+		of + "revoked_at IS NULL AND expires_at > ?" + e.fence + ") AS expiring" + strings.Repeat(" UNION ALL"+
+		of+"(revoked_at IS NOT NULL OR expires_at <= ?) AND environment = ? ORDER BY created_at DESC, id DESC LIMIT ?) AS past", 2) +
+		") AS k ORDER BY created_at, id"
+}
 
 func (s tenancy) APIKeys(ctx context.Context, applicationID domain.ID, now time.Time) ([]domain.APIKey, error) {
 	key, _ := lookup(domain.PrefixApplication, applicationID)
@@ -114,7 +119,7 @@ func (s tenancy) APIKeys(ctx context.Context, applicationID domain.ID, now time.
 	}
 	var rows []apiKeyRow
 	at, most := instantOf(now), domain.MaxPastKeysListed
-	err := s.with(ctx).Raw(keysOfApplication, key, at, key, at, domain.Live, most, key, at, domain.Sandbox, most).Scan(&rows).Error
+	err := s.with(ctx).Raw(keysOfApplication(s.dialect), key, key, at, key, at, domain.Live, most, key, at, domain.Sandbox, most).Scan(&rows).Error
 	return all(rows, (*apiKeyRow).domain), s.dialect.failed("list API keys", err)
 }
 

@@ -6,32 +6,31 @@ import (
 	"time"
 )
 
-// mostLines wait to be written; more are dropped.
+// mostLines limits the lines that wait to be written. More are dropped.
 const mostLines = 4096
 
 // dropped counts the lines that this process dropped.
 var dropped atomic.Uint64
 
-// DroppedLogLines returns how many lines this process has dropped, because whoever reads its log did not
-// take them.
+// DroppedLogLines returns how many lines this process has dropped because the reader of its log was
+// too slow or gone.
 func DroppedLogLines() uint64 { return dropped.Load() }
 
-// LogWriter passes lines on to another writer and never waits for it. A log driver that blocks, a
-// pipe that is full or one whose reader has ended holds up no request: lines are dropped and
-// counted.
+// LogWriter passes lines on to another writer and never waits for it. A blocking log driver, a full
+// pipe or one without a reader delays no request: lines are dropped and counted.
 type LogWriter struct {
 	lines   chan []byte
 	written chan chan struct{}
 }
 
-// NewLogWriter makes a writer to w. It writes until the process ends.
+// NewLogWriter returns a writer to w. It writes until the process ends.
 func NewLogWriter(w io.Writer) *LogWriter {
 	l := &LogWriter{lines: make(chan []byte, mostLines), written: make(chan chan struct{})}
 	go l.pass(w)
 	return l
 }
 
-// Write keeps a line, or drops it. It never fails.
+// Write queues a line, or drops it. It never fails.
 func (l *LogWriter) Write(line []byte) (int, error) {
 	select {
 	case l.lines <- append([]byte(nil), line...):
@@ -41,7 +40,7 @@ func (l *LogWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Flush waits until what was kept is written, for as long as it is given.
+// Flush waits until the queued lines are written, but no longer than patience.
 func (l *LogWriter) Flush(patience time.Duration) {
 	end := time.After(patience)
 	written := make(chan struct{})

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// RegisterClock shows how far this machine's clock is off.
+// RegisterClock shows the error of this machine's clock.
 func RegisterClock(clock interface{ Skew() time.Duration }, r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_clock_skew_seconds",

@@ -9,7 +9,7 @@ import (
 	"waybill/ports"
 )
 
-// RegisterFeed shows for how long events wait before they can be read.
+// RegisterFeed shows how long events wait before they can be read.
 func RegisterFeed(store ports.Maintenance, r prometheus.Registerer, log *slog.Logger) {
 	registerAsked(r, prometheus.GaugeOpts{
 		Name: "waybill_feed_lag_seconds",

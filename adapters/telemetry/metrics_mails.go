@@ -18,12 +18,12 @@ func NewMails(r prometheus.Registerer) func(kind domain.MailKind, outcome string
 	}, []string{"kind", "outcome"})
 	r.MustRegister(attempts)
 	for _, kind := range domain.MailKinds() {
-		attempts.WithLabelValues(string(kind), "given_up") // there from the start: an alert is about an increase
+		attempts.WithLabelValues(string(kind), "given_up") // present from the start, since the alert is about an increase
 	}
 	return func(kind domain.MailKind, outcome string) { attempts.WithLabelValues(string(kind), outcome).Inc() }
 }
 
-// RegisterMails shows what mails wait, over all processes together.
+// RegisterMails shows the waiting mails, of all processes together.
 func RegisterMails(o ports.MailOutbox, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
 	gauge := func(name, help string, value func(n int, age float64) float64) {
 		registerAsked(r, prometheus.GaugeOpts{Name: name, Help: help}, func(ctx context.Context) float64 {

@@ -12,8 +12,8 @@ import (
 	"waybill/domain"
 )
 
-// Outages tell of services that prices come from and that are gone, in the log
-// and as waybill_service_gone.
+// Outages reports unavailable services that prices depend on, in the log and as
+// waybill_service_gone.
 type Outages struct {
 	gone *prometheus.GaugeVec
 	log  *slog.Logger
@@ -22,14 +22,14 @@ type Outages struct {
 	states []domain.ServiceState // of each service in each environment
 }
 
-// States tells of each service whether this process takes it for gone.
+// States returns for each service whether this process considers it unavailable.
 func (o *Outages) States() []domain.ServiceState {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.states)
 }
 
-// turned keeps what has become of a service; one that is not known yet answers.
+// turned stores the state of a service. A service that is not known yet counts as available.
 func (o *Outages) turned(service string, e domain.Environment, gone bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,7 +45,7 @@ func (o *Outages) turned(service string, e domain.Environment, gone bool) {
 	}
 }
 
-// NewOutages registers the gauge of services that are taken for gone.
+// NewOutages registers the gauge of unavailable services.
 func NewOutages(r prometheus.Registerer, log *slog.Logger) *Outages {
 	o := &Outages{log: log, gone: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "waybill_service_gone",
@@ -55,13 +55,13 @@ func NewOutages(r prometheus.Registerer, log *slog.Logger) *Outages {
 	return o
 }
 
-// Of hears what becomes of one service; nil outages hear nothing.
+// Of returns a function that records the state of one service, or nil for nil outages.
 func (o *Outages) Of(service string) func(domain.Environment, bool) {
 	if o == nil {
 		return nil
 	}
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
-		o.gone.WithLabelValues(service, string(e)).Set(0) // there from the start
+		o.gone.WithLabelValues(service, string(e)).Set(0) // present from the start
 		o.turned(service, e, false)
 	}
 	return func(e domain.Environment, gone bool) {

@@ -10,7 +10,7 @@ import (
 	"waybill/ports"
 )
 
-// RegisterPepper shows how far a change of the pepper has come.
+// RegisterPepper shows the progress of a change of the pepper.
 func RegisterPepper(s ports.Storage, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
 	gauge := func(name, help string, labels prometheus.Labels, value func(domain.PepperUse) float64) {
 		registerAsked(r, prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func(ctx context.Context) float64 {

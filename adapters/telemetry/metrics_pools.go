@@ -7,12 +7,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Pooled is a database that keeps connections open, by what they are for.
+// Pooled is a database that keeps connections open, with a pool for each purpose.
 type Pooled interface {
 	PoolStats() map[string]func() sql.DBStats
 }
 
-// RegisterPools shows how busy the connections to the database are.
+// RegisterPools shows the load of the connections to the database.
 func RegisterPools[D any](open []D, r prometheus.Registerer) {
 	pools := map[string]func() sql.DBStats{}
 	for _, store := range open {

@@ -12,7 +12,7 @@ import (
 
 var _ ports.Pricing = (*MeteredPricing)(nil)
 
-// The results that are told apart.
+// The values of the result label.
 const (
 	priced             = "priced"
 	customQuote        = "custom_quote"
@@ -20,25 +20,25 @@ const (
 	meteredUnavailable = "unavailable"
 )
 
-// MeteredPricing counts and passes on.
+// MeteredPricing counts requests for prices and passes them on.
 type MeteredPricing struct {
 	pricing  ports.Pricing
 	requests *prometheus.CounterVec
 }
 
-// NewMeteredPricing registers the counter and wraps the pricing that does the work.
+// NewMeteredPricing registers the counter and wraps the real pricing.
 func NewMeteredPricing(p ports.Pricing, r prometheus.Registerer) *MeteredPricing {
 	m := &MeteredPricing{pricing: p, requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_pricing_requests_total", Help: "Prices requested, by result.",
 	}, []string{"result"})}
 	r.MustRegister(m.requests)
 	for _, result := range []string{priced, customQuote, outside, meteredUnavailable} {
-		m.requests.WithLabelValues(result) // there from the start, so that a first failure is a rise
+		m.requests.WithLabelValues(result) // present from the start, so that a first failure is an increase
 	}
 	return m
 }
 
-// Price asks the pricing behind it.
+// Price requests a price from the wrapped pricing.
 func (m *MeteredPricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
 	quote, err := m.pricing.Price(ctx, trip)
 	m.requests.WithLabelValues(meteredResultOf(quote, err)).Inc()

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// RegisterCheck shows a check that readiness goes by, by itself, so that an
-// alert can tell a database that is gone from one that is behind the program.
+// RegisterCheck shows one check of readiness separately, so that an alert can distinguish a missing
+// database from one with an older schema than the program.
 func RegisterCheck(name string, run func(context.Context) error, r prometheus.Registerer) {
 	registerAsked(r, prometheus.GaugeOpts{
 		Name: "waybill_ready_check", Help: "1 when a readiness check passes, else 0.",

@@ -10,8 +10,8 @@ import (
 	"waybill/ports"
 )
 
-// RegisterReplicas shows the replicas of a database, and from where lists were read.
-// Where there are none it shows nothing.
+// RegisterReplicas shows the replicas of a database, and where lists were read. Without replicas it
+// shows nothing.
 func RegisterReplicas(store ports.StorageState, r prometheus.Registerer) {
 	lists := func(server string, count func() int64) {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
@@ -41,7 +41,7 @@ func RegisterReplicas(store ports.StorageState, r prometheus.Registerer) {
 	}
 }
 
-// ReplicasServe tells of replicas that no lists are read from.
+// ReplicasServe returns an error that names replicas from which no lists are read, or nil.
 func ReplicasServe(store ports.StorageState) error {
 	var out []error
 	all, _ := store.Replicas()

@@ -13,7 +13,7 @@ import (
 
 var _ ports.Routing = (*MeteredRouting)(nil)
 
-// The results that are told apart.
+// The values of the result label.
 const (
 	measured    = "measured"
 	noRoute     = "no_route"
@@ -21,14 +21,14 @@ const (
 	unavailable = "unavailable"
 )
 
-// MeteredRouting counts, times and passes on.
+// MeteredRouting counts and times requests for distances and passes them on.
 type MeteredRouting struct {
 	routing  ports.Routing
 	requests *prometheus.CounterVec
 	duration prometheus.Histogram
 }
 
-// NewMeteredRouting registers the metrics and wraps the routing that does the work.
+// NewMeteredRouting registers the metrics and wraps the real routing.
 func NewMeteredRouting(behind ports.Routing, r prometheus.Registerer) *MeteredRouting {
 	m := &MeteredRouting{
 		routing: behind,
@@ -42,12 +42,12 @@ func NewMeteredRouting(behind ports.Routing, r prometheus.Registerer) *MeteredRo
 	}
 	r.MustRegister(m.requests, m.duration)
 	for _, result := range []string{measured, noRoute, tooLong, unavailable} {
-		m.requests.WithLabelValues(result) // there from the start, so that a first failure is a rise
+		m.requests.WithLabelValues(result) // present from the start, so that a first failure is an increase
 	}
 	return m
 }
 
-// Distance asks the routing behind it.
+// Distance requests a distance from the wrapped routing.
 func (m *MeteredRouting) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
 	began := time.Now()
 	distance, err := m.routing.Distance(ctx, trip)

@@ -13,13 +13,13 @@ import (
 	"waybill/ports"
 )
 
-// webhookAttempts hears of what is sent.
+// webhookAttempts records webhook attempts.
 type webhookAttempts struct {
 	Attempted func(domain.WebhookResult)
 	Delayed   func(time.Duration)
 }
 
-// NewWebhookAttempts counts what is sent, and measures how long it took.
+// NewWebhookAttempts counts webhook attempts, and measures how long they take.
 func NewWebhookAttempts(r prometheus.Registerer) webhookAttempts {
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_webhook_attempts_total", Help: "Attempts to send a webhook by result: succeeded, or the class of the error.",
@@ -41,7 +41,7 @@ func NewWebhookAttempts(r prometheus.Registerer) webhookAttempts {
 	}
 }
 
-// RegisterWebhooks shows what waits to be sent, over all processes together.
+// RegisterWebhooks shows the webhooks that wait, of all processes together.
 func RegisterWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
 	gauge := func(name, help string, value func(context.Context) (float64, error)) {
 		registerAsked(r, prometheus.GaugeOpts{Name: name, Help: help}, func(ctx context.Context) float64 {
@@ -89,7 +89,7 @@ func RegisterWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Reg
 	}
 }
 
-// SendingGoesOn is nil, or tells where people have paused the sending of webhooks.
+// SendingGoesOn returns nil, or an error that says where people have paused the webhooks.
 func SendingGoesOn(ctx context.Context, o ports.SendingReader) error {
 	pauses, err := o.Pauses(ctx)
 	if err != nil {

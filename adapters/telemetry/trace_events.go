@@ -12,8 +12,7 @@ import (
 	"waybill/domain"
 )
 
-// identifiers draws IDs at random, but for a span that begins a trace whose IDs
-// are known before.
+// identifiers makes random IDs, except for a span that begins a trace with known IDs.
 type identifiers struct{}
 
 type rootKey struct{}
@@ -41,7 +40,7 @@ func (identifiers) NewSpanID(context.Context, trace.TraceID) (s trace.SpanID) {
 	return s
 }
 
-// rootOf is the root span of an event's trace, computed from the event's ID.
+// rootOf returns the root span of an event's trace, computed from the event's ID.
 func rootOf(event domain.ID) (r root) {
 	sum := sha256.Sum256([]byte(event))
 	copy(r.trace[:], sum[:16])
@@ -49,17 +48,17 @@ func rootOf(event domain.ID) (r root) {
 	return r
 }
 
-// begin starts the root of an event's trace. The sampler decides by the ID, so
-// that it decides alike each time.
+// begin starts the root of an event's trace. The sampler decides by the ID, so that it decides
+// alike each time.
 func (t *Tracing) begin(event domain.ID, options ...trace.SpanStartOption) trace.Span {
 	ctx := context.WithValue(context.Background(), rootKey{}, rootOf(event))
 	_, span := t.tracer.Start(ctx, "event", append(options, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindProducer))...)
 	return span
 }
 
-// below is a context in which spans are children of the event's root, which
-// another process may have written, days ago. The root begun here is asked for
-// its sampling and never ended: so it is not sent a second time.
+// below returns a context in which spans are children of the event's root, which another process
+// may have written, days ago. The root begun here only provides its sampling decision. It never
+// ends, so it is not sent a second time.
 func (t *Tracing) below(ctx context.Context, event domain.ID) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, t.begin(event).SpanContext())
 }
@@ -70,8 +69,8 @@ type committed struct {
 	of           string
 }
 
-// announce writes the roots of events that were committed, and links them with
-// the span of what made them, where there is one.
+// announce writes the roots of committed events. It links them with the span that made them, if
+// there is one.
 func (t *Tracing) announce(cause trace.Span, events []committed) {
 	for _, e := range events {
 		options := []trace.SpanStartOption{trace.WithAttributes(

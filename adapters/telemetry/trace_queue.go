@@ -9,16 +9,16 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// queue counts what the SDK's batcher would drop in silence. It lets in as many
-// spans as the batcher holds, and hears from the exporter what became of them.
+// queue counts what the SDK's batcher would drop silently. It admits as many spans as the batcher
+// holds, and learns from the exporter what happened to them.
 type queue struct {
 	sdktrace.SpanProcessor // the batcher
 	exporter               sdktrace.SpanExporter
 	capacity               int64
-	waiting                atomic.Int64 // let in, and neither sent nor dropped yet
+	waiting                atomic.Int64 // admitted, and neither sent nor dropped yet
 	dropped                prometheus.Counter
 	log                    *slog.Logger
-	gone                   bool // the collector, as the log was told; the batcher sends one batch at a time
+	gone                   bool // the collector, as last logged; the batcher sends one batch at a time
 }
 
 func newQueue(e sdktrace.SpanExporter, size int, r prometheus.Registerer, log *slog.Logger,
@@ -34,7 +34,7 @@ func newQueue(e sdktrace.SpanExporter, size int, r prometheus.Registerer, log *s
 	return q
 }
 
-// OnEnd queues the span, or drops it: it never waits.
+// OnEnd queues the span or drops it. It never waits.
 func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
 	if !s.SpanContext().IsSampled() {
 		return
@@ -47,11 +47,10 @@ func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
 	q.SpanProcessor.OnEnd(s)
 }
 
-// outcomes is the exporter as the batcher of a queue sees it.
+// outcomes wraps the exporter for the batcher of a queue.
 type outcomes struct{ *queue }
 
-// ExportSpans sends a batch. The log tells once when the collector is gone and
-// once when it is back.
+// ExportSpans sends a batch. It logs once when the collector is gone and once when it is back.
 func (o outcomes) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
 	err := o.exporter.ExportSpans(ctx, batch)
 	o.waiting.Add(-int64(len(batch)))
@@ -66,7 +65,7 @@ func (o outcomes) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpan
 		o.log.Info("the collector takes traces again")
 		o.gone = false
 	}
-	return nil // told already
+	return nil // already logged
 }
 
 // Shutdown ends the exporter, not the queue.

@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// standardQueue is how many spans may wait where no variable says otherwise, by the
+// standardQueue is the number of spans that may wait if no variable sets another, by the
 // specification of OpenTelemetry.
 const standardQueue = 2048
 
-// variables is an environment by name, without what is empty.
+// variables returns an environment by name, without empty values.
 func variables(environ []string) map[string]string {
 	v := map[string]string{}
 	for _, pair := range environ {
@@ -27,11 +27,11 @@ func variables(environ []string) map[string]string {
 
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// check finds what the exporter takes for not set: then it would send in its own protocol, or to
-// this machine, or write a header that it cannot read, which may be a secret, to the log. It
-// reads the other variables itself and tells of what is wrong with them.
+// check finds values that the exporter treats as not set. It would then send in its own protocol,
+// or to this machine, or log a malformed header, which may be a secret. The exporter reads the
+// other variables itself and reports errors in them.
 func check(v map[string]string) error {
-	exporter := func(name string) (value, variable string) { // the one for traces wins
+	exporter := func(name string) (value, variable string) { // the one for traces takes precedence
 		for _, variable := range []string{"OTEL_EXPORTER_OTLP_TRACES_" + name, "OTEL_EXPORTER_OTLP_" + name} {
 			if v[variable] != "" {
 				return v[variable], variable
@@ -61,7 +61,7 @@ func check(v map[string]string) error {
 	return errors.Join(problems...)
 }
 
-// queueSize is how many spans may wait; a number that cannot be read is ignored, as the
+// queueSize returns how many spans may wait. It ignores a number that cannot be read, as the
 // specification says.
 func queueSize(v map[string]string) int {
 	if n, err := strconv.ParseInt(v["OTEL_BSP_MAX_QUEUE_SIZE"], 10, 32); err == nil && n > 0 {

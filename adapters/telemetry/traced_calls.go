@@ -14,7 +14,7 @@ import (
 	"waybill/ports"
 )
 
-// TracedPricing follows prices.
+// TracedPricing traces prices.
 type TracedPricing struct {
 	pricing ports.Pricing
 	tracing *Tracing
@@ -26,7 +26,7 @@ var (
 	_ ports.WebhookSender = (*TracedWebhookSender)(nil)
 )
 
-// Pricing wraps the pricing that does the work.
+// Pricing wraps the real pricing.
 func (t *Tracing) Pricing(p ports.Pricing) ports.Pricing {
 	if t == nil {
 		return p
@@ -34,7 +34,7 @@ func (t *Tracing) Pricing(p ports.Pricing) ports.Pricing {
 	return &TracedPricing{p, t}
 }
 
-// Price asks in a span.
+// Price requests a price in a span.
 func (p *TracedPricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
 	ctx, span := p.tracing.child(ctx, "price", trace.SpanKindClient, attribute.String("waybill.vehicle_type", string(trip.VehicleType)))
 	quote, err := p.pricing.Price(ctx, trip)
@@ -42,13 +42,13 @@ func (p *TracedPricing) Price(ctx context.Context, trip domain.Trip) (domain.Quo
 	return quote, err
 }
 
-// TracedRouting follows distances.
+// TracedRouting traces distances.
 type TracedRouting struct {
 	routing ports.Routing
 	tracing *Tracing
 }
 
-// Routing wraps the routing that does the work.
+// Routing wraps the real routing.
 func (t *Tracing) Routing(r ports.Routing) ports.Routing {
 	if t == nil {
 		return r
@@ -56,7 +56,7 @@ func (t *Tracing) Routing(r ports.Routing) ports.Routing {
 	return &TracedRouting{r, t}
 }
 
-// Distance measures in a span.
+// Distance requests a distance in a span.
 func (r *TracedRouting) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
 	ctx, span := r.tracing.child(ctx, "distance", trace.SpanKindClient, attribute.String("waybill.vehicle_type", string(trip.VehicleType)))
 	distance, err := r.routing.Distance(ctx, trip)
@@ -64,13 +64,13 @@ func (r *TracedRouting) Distance(ctx context.Context, trip domain.Trip) (domain.
 	return distance, err
 }
 
-// TracedWebhookSender follows attempts to send webhooks.
+// TracedWebhookSender traces attempts to send webhooks.
 type TracedWebhookSender struct {
 	ports.WebhookSender
 	tracing *Tracing
 }
 
-// WebhookSender wraps the sender that does the work.
+// WebhookSender wraps the real sender.
 func (t *Tracing) WebhookSender(s ports.WebhookSender) ports.WebhookSender {
 	if t == nil {
 		return s
@@ -78,10 +78,10 @@ func (t *Tracing) WebhookSender(s ports.WebhookSender) ports.WebhookSender {
 	return &TracedWebhookSender{s, t}
 }
 
-// Send sends in a span of the event's trace. The message itself stays as it is.
+// Send sends in a span of the event's trace. The message itself does not change.
 func (s *TracedWebhookSender) Send(ctx context.Context, m ports.WebhookMessage) domain.WebhookResult {
 	event := domain.ID(m.Header[domain.HeaderWebhookID])
-	attempt, _ := strconv.Atoi(m.Header[domain.HeaderWebhookAttempt]) // 0 where there is none
+	attempt, _ := strconv.Atoi(m.Header[domain.HeaderWebhookAttempt]) // 0 if there is none
 	_, span := s.tracing.tracer.Start(s.tracing.below(ctx, event), "webhook attempt", trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.String("waybill.event_id", string(event)), attribute.Int("waybill.attempt", attempt)))
 	result := s.WebhookSender.Send(ctx, m)
@@ -96,7 +96,7 @@ func (s *TracedWebhookSender) Send(ctx context.Context, m ports.WebhookMessage) 
 	return result
 }
 
-// Codes of errors that have none of their own.
+// Codes of errors without a code of their own.
 const (
 	otherError     = "other"
 	timedOut       = "timeout"
@@ -104,7 +104,7 @@ const (
 	storageGone    = "storage_gone"
 )
 
-// codeOf is a word for an error, out of those that we choose.
+// codeOf returns one of a fixed set of words for an error.
 func codeOf(err error) string {
 	var ours *domain.Error
 	var outside *ports.OutsideServiceAreaError

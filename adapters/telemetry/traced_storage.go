@@ -10,7 +10,7 @@ import (
 	"waybill/ports"
 )
 
-// TracedStorage follows transactions, and the events that they make.
+// TracedStorage traces transactions, and the events that they make.
 type TracedStorage struct {
 	ports.Storage
 	tracing *Tracing
@@ -22,13 +22,12 @@ var (
 	_ ports.WebhookOutbox = (*TracedOutbox)(nil)
 )
 
-// Storage wraps the storage that does the work.
+// Storage wraps the real storage.
 func (t *Tracing) Storage(s ports.Storage) *TracedStorage {
 	return &TracedStorage{Storage: s, tracing: t}
 }
 
-// InTx runs the transaction in a span; the roots of its events are written when
-// it has committed.
+// InTx runs the transaction in a span. It writes the roots of its events after the commit.
 func (s *TracedStorage) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
 	ctx, span := s.tracing.child(ctx, "transaction", trace.SpanKindClient)
 	var events []committed
@@ -51,7 +50,7 @@ func (s *TracedStorage) InTx(ctx context.Context, fn func(ctx context.Context, t
 	return err
 }
 
-// deliveryStore hears of events of deliveries.
+// deliveryStore reports events of deliveries.
 type deliveryStore struct {
 	ports.DeliveryStore
 	heard func(committed)
@@ -67,7 +66,7 @@ func (s *deliveryStore) Update(ctx context.Context, t domain.Tenant, d *domain.D
 	return err
 }
 
-// webhookStore hears of events of endpoints.
+// webhookStore reports events of endpoints.
 type webhookStore struct {
 	ports.WebhookStore
 	heard func(committed)
@@ -89,16 +88,16 @@ func (s *webhookStore) Publish(ctx context.Context, except domain.WebhookEndpoin
 	return err
 }
 
-// TracedOutbox follows nothing of what senders ask of it but the event that it makes.
+// TracedOutbox traces none of the senders' calls, only the event that Disable makes.
 type TracedOutbox struct {
 	ports.WebhookOutbox
 	tracing *Tracing
 }
 
-// Outbox wraps the outbox that does the work.
+// Outbox wraps the real outbox.
 func (t *Tracing) Outbox(o ports.WebhookOutbox) *TracedOutbox { return &TracedOutbox{o, t} }
 
-// Disable writes the root of the event that tells of it.
+// Disable writes the root of its event.
 func (o *TracedOutbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token string, event domain.FeedEvent) error {
 	err := o.WebhookOutbox.Disable(ctx, e, token, event)
 	if err == nil {
@@ -111,13 +110,13 @@ func eventOf(d *domain.Delivery, e ports.EventWrite) committed {
 	return committed{id: e.ID, delivery: d.ID, of: string(e.Type)}
 }
 
-// TracedBookings follows bookings.
+// TracedBookings traces bookings.
 type TracedBookings struct {
 	bookings ports.Bookings
 	tracing  *Tracing
 }
 
-// Bookings wraps the bookings that do the work.
+// Bookings wraps the real bookings.
 func (t *Tracing) Bookings(b ports.Bookings) *TracedBookings {
 	return &TracedBookings{bookings: b, tracing: t}
 }
@@ -133,7 +132,7 @@ func (b *TracedBookings) Book(ctx context.Context, w ports.BookingWrite) error {
 	return err
 }
 
-// BookRun books many in one span.
+// BookRun books many deliveries in one span.
 func (b *TracedBookings) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
 	ctx, span := b.tracing.child(ctx, "book run", trace.SpanKindClient, attribute.Int("waybill.deliveries", len(writes)))
 	n, err := b.bookings.BookRun(ctx, writes)

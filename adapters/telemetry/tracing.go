@@ -26,8 +26,7 @@ import (
 // scope names this program's instrumentation.
 const scope = "waybill"
 
-// TracingOptions say what is traced. Where it goes stands in the variables that
-// OpenTelemetry defines.
+// TracingOptions sets what is traced. The variables that OpenTelemetry defines set the destination.
 type TracingOptions struct {
 	Environ  []string // as of os.Environ
 	Version  string   // of the program
@@ -41,8 +40,7 @@ type Tracing struct {
 	provider *sdktrace.TracerProvider
 }
 
-// TracingWanted reports whether the variables name a collector and do not switch
-// traces off.
+// TracingWanted reports whether the variables name a collector and do not disable traces.
 func TracingWanted(environ []string) bool {
 	v := variables(environ)
 	if strings.EqualFold(v["OTEL_SDK_DISABLED"], "true") || v["OTEL_TRACES_EXPORTER"] == "none" {
@@ -51,9 +49,9 @@ func TracingWanted(environ []string) bool {
 	return v["OTEL_EXPORTER_OTLP_ENDPOINT"] != "" || v["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] != ""
 }
 
-// OpenTracing begins to trace. It connects to nothing yet: a collector that is gone is
-// no reason not to start. The exporter, the batcher, the sampler and the resource
-// read the variables of the process.
+// OpenTracing starts tracing. It does not connect yet: an unavailable collector must not prevent
+// the start. The exporter, the batcher, the sampler and the resource read the variables of the
+// process.
 func OpenTracing(ctx context.Context, o TracingOptions) (*Tracing, error) {
 	v := variables(o.Environ)
 	if err := check(v); err != nil {
@@ -74,22 +72,21 @@ func OpenTracing(ctx context.Context, o TracingOptions) (*Tracing, error) {
 	return start(newQueue(exporter, queueSize(v), o.Registry, o.Log), what), nil
 }
 
-// start is OpenTracing on any processor.
+// start starts tracing with any processor.
 func start(p sdktrace.SpanProcessor, what *resource.Resource) *Tracing {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(what), sdktrace.WithIDGenerator(identifiers{}))
 	return &Tracing{provider: provider, tracer: provider.Tracer(scope)}
 }
 
-// Close sends what waits, until ctx ends.
+// Close sends the waiting spans, until ctx ends.
 func (t *Tracing) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-// Inject adds the span of ctx to the headers of a request to a service of our own.
+// Inject adds the span of ctx to the headers of a request to one of our own services.
 func (t *Tracing) Inject(ctx context.Context, h http.Header) {
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(h))
 }
 
-// Request begins the span of a request to the API. The function it returns ends
-// it, once.
+// Request begins the span of a request to the API. The returned function ends it, once.
 func (t *Tracing) Request(r *http.Request, environment, method, route, requestID string) (context.Context,
 	func(status int, applicationID string)) {
 	options := []trace.SpanStartOption{
@@ -120,8 +117,8 @@ func (t *Tracing) Request(r *http.Request, environment, method, route, requestID
 	}
 }
 
-// child begins a span below the one of ctx. Without one it begins none: periodic
-// work of a process is not traced.
+// child begins a span below the one of ctx. Without one it begins none: periodic work of a process
+// is not traced.
 func (t *Tracing) child(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context,
 	trace.Span) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
@@ -130,8 +127,8 @@ func (t *Tracing) child(ctx context.Context, name string, kind trace.SpanKind, a
 	return t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
 }
 
-// end ends a span by its outcome. The text of an error may name anything: only
-// its code is kept. A refusal that belongs to the business is no failure.
+// end ends a span with its outcome. The text of an error may contain anything, so only its code is
+// kept. A refusal by a business rule is not a failure.
 func end(span trace.Span, err error) {
 	if err != nil {
 		code := codeOf(err)
@@ -143,6 +140,6 @@ func end(span trace.Span, err error) {
 	span.End()
 }
 
-// failures are the codes that tell of something that broke.
+// failures lists the codes of errors that mean that something broke.
 var failures = []string{otherError, timedOut, outcomeUnknown, storageGone, domain.CodeInternal, domain.CodeQuoteUnavailable,
 	domain.CodeServiceUnavailable}

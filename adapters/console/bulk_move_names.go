@@ -22,7 +22,7 @@ func sentNames(c *call) []string {
 
 // namesIn returns the references and IDs of a text. If it is a table whose header has a known
 // column, it reads that column; otherwise it reads every word. It replaces the address of a
-// tracking page, as the QR code of a label has it, by its reference.
+// tracking page, as scanned labels have it, by its reference.
 func namesIn(text string) (names []string) {
 	names, table := namesOfTable(text)
 	if !table {

@@ -49,7 +49,7 @@ func readAsset(file string) []byte {
 	}
 	content, err := assetFiles.ReadFile("assets/" + file)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the file is embedded
 	}
 	if file == "track.css" {
 		return append(pages.Tokens(), content...)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// publicPath is the path of tracking pages whatever their public address is.
+// publicPath holds the path of tracking pages, whatever their public address is.
 const publicPath = "/track"
 
 // Paths returns the paths to serve tracking pages at. It leaves out a path that would hide

@@ -18,7 +18,7 @@ type renderer struct {
 	missing, limited, failed, readOnly []byte
 }
 
-// shell is the data of every page.
+// shell holds the data of every page.
 type shell struct {
 	Title  string
 	Assets assetNames
@@ -50,7 +50,7 @@ func (r *renderer) change(p parcel) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // it is no part of a page before a script has read it
+	encoder.SetEscapeHTML(false) // only a script adds it to a page
 	err = encoder.Encode(struct {
 		Title string `json:"title"`
 		HTML  string `json:"html"`

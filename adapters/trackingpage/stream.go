@@ -87,7 +87,7 @@ type stream struct {
 func (s *stream) run(ctx context.Context, sequence int, found *domain.Tracking) error {
 	h := s.writer.Header()
 	h.Set("Content-Type", eventStream)
-	h.Set("X-Accel-Buffering", "no") // proxies pass it on at once
+	h.Set("X-Accel-Buffering", "no") // keeps proxies from buffering
 	if err := s.write(fmt.Sprintf("retry: %d\n\n", reconnect.Milliseconds())); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func patienceFor(s domain.Status) time.Duration {
 	if s == domain.Failed {
 		return patience
 	}
-	return 2 * streamLife // it ends before
+	return 2 * streamLife // the stream ends before
 }
 
 // next waits for a change, and sends heartbeats meanwhile.

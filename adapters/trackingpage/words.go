@@ -83,7 +83,7 @@ var ahead = map[domain.Status][]domain.Status{
 	domain.Outsourced: {domain.Delivered},
 }
 
-// notice is the text of a page that has no delivery to show.
+// notice holds the text of a page that has no delivery to show.
 type notice struct {
 	Headline string
 	Details  []string

@@ -84,7 +84,7 @@ func (c Cursors) openFeed(binding, cursor string) (domain.FeedPosition, bool) {
 	return p, true
 }
 
-// openRaw returns a position of so many bytes, as sealRaw got it.
+// openRaw returns the position in a cursor. length is its size in bytes.
 func (c Cursors) openRaw(binding, cursor string, length int) ([]byte, bool) {
 	// The decoder would ignore line breaks, but a cursor comes back unchanged.
 	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") {

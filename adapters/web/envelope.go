@@ -11,7 +11,7 @@ import (
 	"waybill/domain"
 )
 
-// JSONType is the Content-Type of JSON responses.
+// JSONType holds the Content-Type of JSON responses.
 const JSONType = "application/json; charset=utf-8"
 
 type success struct {

@@ -95,6 +95,6 @@ func appendValue(b *bytes.Buffer, value any) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(value)
-	b.Truncate(len(bytes.TrimSuffix(b.Bytes(), []byte("\n")))) // the encoder ends each value with a new line
+	b.Truncate(len(bytes.TrimSuffix(b.Bytes(), []byte("\n")))) // removes the line feed of the encoder
 	return err
 }

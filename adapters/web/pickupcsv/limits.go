@@ -3,14 +3,14 @@ package pickupcsv
 import "fmt"
 
 const (
-	// mostCells limits the cells of a row that is read at all. It is far more than there are
-	// columns, so that a table with a few too many columns gets an error that names them.
+	// mostCells limits the cells of a row. It is far higher than the number of columns, so that a
+	// table with a few too many columns gets an error that names them.
 	mostCells = 100
 	// mostShown limits the errors in a list.
 	mostShown = 100
 )
 
-// separators are the characters that may separate cells.
+// separators lists the characters that may separate cells.
 const separators = ",;\t"
 
 // tooWide finds the first row that has more than mostCells cells, whatever separates them, and

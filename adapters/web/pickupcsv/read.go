@@ -36,7 +36,7 @@ type RowError struct {
 	Name    string // of the location in this row, if it is valid
 }
 
-// Errors lists everything that is wrong with a table. Nothing of the table is stored then.
+// Errors lists everything that is wrong with a table. Read returns no rows then.
 type Errors []RowError
 
 func (e Errors) Error() string {
@@ -232,7 +232,7 @@ func (t *table) add(line int, cells []string) {
 		reject("", domain.FieldInvalidFormat,
 			fmt.Sprintf("the row has %d cells and the first line %d; put cells that have a %q in them in quotes", len(cells), t.width,
 				string(t.comma)))
-		t.rows = append(t.rows, domain.PickupLocationRow{Line: line}) // counts
+		t.rows = append(t.rows, domain.PickupLocationRow{Line: line}) // counts towards MaxRows
 		return
 	}
 	first := len(t.wrong)

@@ -31,7 +31,7 @@ type ProxyWatch struct {
 	seen    prometheus.Counter
 
 	mu     sync.Mutex
-	silent time.Time // until then
+	silent time.Time // no warnings until then
 }
 
 // NewProxyWatch registers the counter of requests with an X-Forwarded-For from an untrusted

@@ -45,7 +45,7 @@ type EventEndpoint struct {
 	Host string `json:"host"`
 }
 
-// apiVersion is the version of all payloads.
+// apiVersion names the version of all payloads.
 const apiVersion = "v1"
 
 // DeliveryEvent renders an event of a delivery.

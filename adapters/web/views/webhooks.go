@@ -39,8 +39,8 @@ func NewWebhookEndpoint(e domain.WebhookEndpoint) WebhookEndpoint {
 	}
 }
 
-// WebhookEndpointSecret is an endpoint with its signing secret. It is shown only when it is
-// created.
+// WebhookEndpointSecret is an endpoint with its signing secret. Only creation and rotation return
+// it.
 type WebhookEndpointSecret struct {
 	WebhookEndpoint
 	Secret string `json:"secret"`
@@ -103,7 +103,7 @@ type WebhookListener struct {
 	EventTypes  []string `json:"event_types"`
 	Environment string   `json:"environment"`
 	CreatedAt   string   `json:"created_at"`
-	ExpiresAt   string   `json:"expires_at"` // unless it fetches before
+	ExpiresAt   string   `json:"expires_at"` // unless it fetches events earlier
 }
 
 // NewWebhookListener converts a listener. alive is when it was last seen.

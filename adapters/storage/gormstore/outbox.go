@@ -14,18 +14,17 @@ import (
 
 var _ ports.WebhookOutbox = outbox{}
 
-// outbox is ports.WebhookOutbox.
+// outbox implements ports.WebhookOutbox.
 type outbox struct{ store *Store }
 
-// Outbox is the outbox of webhooks.
+// Outbox returns the outbox of webhooks.
 func (s *Store) Outbox() ports.WebhookOutbox { return outbox{store: s} }
 
 func (o outbox) read() session  { return session{db: o.store.read, dialect: o.store.dialect} }
 func (o outbox) write() session { return session{db: o.store.write, dialect: o.store.dialect} }
 
-// pendingEndpoints goes through the index of pending webhooks from one endpoint
-// to the next, so that it reads neither the pending webhooks nor the endpoints
-// without any.
+// pendingEndpoints walks the index of pending webhooks from one endpoint to the next. So it reads
+// neither the pending webhooks nor the endpoints without any.
 const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
 	SELECT (SELECT endpoint_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY endpoint_id LIMIT 1)
 	UNION ALL
@@ -33,8 +32,8 @@ const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
 	FROM pending p WHERE p.id IS NOT NULL
 ) `
 
-// waitingEndpoints takes the values of waiting; $which takes its own before those of the end. An
-// endpoint's turn is its place among the waiting ones of its owner.
+// waitingEndpoints takes the parameters of waiting; $which takes its own before the last ones. An
+// endpoint's turn is its place among the waiting endpoints of its owner.
 const waitingEndpoints = `SELECT id, slow_until, open_until, due, leased_until, $now AS read_at,
 	row_number() OVER (PARTITION BY business_id, environment ORDER BY due, id) AS turn FROM (
 	SELECT e.id, e.business_id, e.environment, e.slow_until, e.open_until, (SELECT leased_until FROM $lease(e.id) l) AS leased_until,
@@ -45,9 +44,9 @@ const waitingEndpoints = `SELECT id, slow_until, open_until, due, leased_until, 
 ) AS waiting WHERE due <= ? AND COALESCE(leased_until NOT BETWEEN $later AND $far, TRUE) ORDER BY turn, due, id LIMIT ?`
 
 const (
-	// skipLimit ends the walk of pendingEndpoints, and skipSlow is when the walk counts
-	// as slow: the index holds many dead entries that could not be cleaned up. For
-	// skipFor after that each endpoint is looked up instead.
+	// skipLimit ends the walk of pendingEndpoints. A walk longer than skipSlow counts as slow: the
+	// index holds many dead entries that could not be cleaned up. For skipFor after that each
+	// endpoint is looked up instead.
 	skipLimit = 250 * time.Millisecond
 	skipSlow  = 50 * time.Millisecond
 	skipFor   = 30 * time.Second
@@ -86,7 +85,7 @@ func (o outbox) WaitingFor(ctx context.Context, endpoint domain.ID, now time.Tim
 	return &found[0], nil
 }
 
-// waiting finds those of the endpoints which that wait soon. with comes before the SELECT.
+// waiting returns the endpoints selected by which that wait soon. with comes before the SELECT.
 func (o outbox) waiting(ctx context.Context, now time.Time, with, which string, of []any, ahead time.Duration, limit int) (
 	[]ports.WaitingEndpoint, error) {
 	sn, begun := o.read(), time.Now()
@@ -99,7 +98,7 @@ func (o outbox) waiting(ctx context.Context, now time.Time, with, which string, 
 	}
 	waiting := make([]ports.WaitingEndpoint, len(rows))
 	for i, r := range rows {
-		// The database's clock was read before now: no lease ends later than this tells.
+		// The database's clock was read before now, so no lease ends later than this says.
 		waiting[i] = r.waiting(now.Add(time.Since(begun)), ahead)
 	}
 	return waiting, nil
@@ -139,7 +138,7 @@ func (o outbox) Renew(ctx context.Context, endpoint domain.ID, token string, las
 	return e, err
 }
 
-// lease takes the lease, or renews it, if it and the endpoint e are as they have to be.
+// lease takes or renews the lease, if it and the endpoint e meet the conditions.
 func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration, lease,
 	of string) (e domain.WebhookEndpoint, leased bool, err error) {
 	sn := o.write()
@@ -167,23 +166,22 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 	}
 	var row webhookEndpointRow
 	found := sn.with(ctx).Raw(sn.dialect.leases(change), values...).Scan(&row)
-	if found.Error != nil || found.RowsAffected == 0 { // another has it, or it was deleted just now
+	if found.Error != nil || found.RowsAffected == 0 { // another process has it, or it was deleted just now
 		return e, false, sn.dialect.failed("lease a webhook endpoint", found.Error)
 	}
 	if e = row.domain(); !e.Enabled {
-		// Webhooks that became pending by a transaction concurrent to the
-		// disabling.
+		// Webhooks that became pending in a transaction concurrent to the disabling.
 		_, err = webhooks{sn}.hold(ctx, key, heldAtOnce)
 	}
 	return e, true, err
 }
 
-// ownedEndpoint is an endpoint e and its lease l that a token holds.
+// ownedEndpoint selects an endpoint e and its lease l that a token holds.
 const ownedEndpoint = "FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id AND l.business_id = e.business_id" +
 	" WHERE e.id = ?$node(e) AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?) n)"
 
-// owned reads the endpoint that the token holds, and locks it and its lease until the
-// transaction ends: the endpoint first, as every change of it does.
+// owned reads the endpoint whose lease the token holds. It locks both until the transaction ends:
+// the endpoint first, as every change of it does.
 func (s session) owned(ctx context.Context, endpoint domain.ID, token string) (row webhookEndpointRow, err error) {
 	key, err := s.placeOf(ctx, rowIDOf(endpoint))
 	if err != nil {
@@ -203,7 +201,7 @@ func (o outbox) Release(ctx context.Context, endpoint domain.ID, token string) e
 	return err
 }
 
-// pendingFrom is the webhooks d of an endpoint that became due in a period.
+// pendingFrom selects the webhooks d of an endpoint that became due in a period.
 const pendingFrom = "d.endpoint_id = ?$node(d) AND d.status = 'pending' AND d.due_at >= ? AND d.due_at <= ?"
 
 func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int, except ...domain.ID) ([]ports.OutgoingWebhook,
@@ -253,8 +251,8 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	return due, o.raiseDueSince(ctx, key, seen, now, due, len(except) > 0)
 }
 
-// raiseDueSince makes the next look begin where this one found the oldest webhook. Those
-// that the look left out are still pending, and older.
+// raiseDueSince makes the next search begin where this one found the oldest webhook. Webhooks that
+// the search left out are still pending, and older.
 func (o outbox) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince, now time.Time, due []ports.OutgoingWebhook,
 	leftOut bool) error {
 	var first *time.Time
@@ -265,7 +263,7 @@ func (o outbox) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince
 		return nil
 	}
 	if leftOut {
-		// min() would count through the whole backlog wherever Postgres expects a short one.
+		// min() would read the whole backlog wherever Postgres expects a short one.
 		sn, oldest := o.read(), []instant{}
 		at, err := sn.placeOf(ctx, endpoint)
 		if err != nil {
@@ -282,8 +280,7 @@ func (o outbox) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince
 	return o.write().raiseDueSince(ctx, endpoint, seen, now, first)
 }
 
-// scanned is the targets of a Scan: first, and then the fields of a row in the
-// table's order.
+// scanned returns the targets of a Scan: first, and then the fields of a row in the table's order.
 func (t table) scanned(ctx context.Context, row any, first ...any) []any {
 	value := reflect.ValueOf(row)
 	into := make([]any, len(first)+len(t.fields))
@@ -318,8 +315,7 @@ func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token str
 	})
 }
 
-// backlog asks for each endpoint, so that its index is entered where webhooks may be
-// due.
+// backlog counts for each endpoint, so that it enters the index where webhooks may be due.
 const backlog = `SELECT COALESCE(sum(n), 0) AS n, min(since) AS since FROM (
 	SELECT (SELECT count(*) $due) AS n, (SELECT min(d.due_at) $due) AS since
 	FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.enabled AND NOT e.listener

@@ -12,7 +12,7 @@ import (
 	"waybill/ports"
 )
 
-// outcome is an element of the JSON array that makes a batch one statement.
+// outcome is an element of the JSON array with which one statement records a batch.
 type outcome struct {
 	ID       rowID   `json:"id"` // of the webhook delivery
 	Status   string  `json:"status"`
@@ -30,8 +30,8 @@ type outcome struct {
 	Next     *string `json:"next"`
 }
 
-// storableExcerpt replaces NUL, which Postgres does not store; encoding/json
-// replaces invalid UTF-8.
+// storableExcerpt replaces NUL, which Postgres does not store. encoding/json replaces invalid
+// UTF-8.
 var storableExcerpt = strings.NewReplacer("\x00", "\uFFFD")
 
 func newOutcome(w ports.WebhookOutcome) outcome {
@@ -51,13 +51,11 @@ func optionalText(t *time.Time) *string {
 	return new(domain.FormatTime(*t))
 }
 
-// The LIMIT of both statements leaves nothing out. It tells Postgres how many
-// outcomes there are: of any JSON it expects a hundred, for which it would read
-// all of a table of a few thousand.
+// The LIMIT of both statements leaves nothing out. It shows Postgres how many outcomes there are.
+// It expects a hundred of any JSON, for which it would read all of a table of a few thousand rows.
 
-// settle counts an attempt that is not counted yet, so that a repeat changes
-// nothing. A webhook that was held or redelivered since the attempt began stays
-// as it is, unless the attempt arrived.
+// settle counts an attempt that is not counted yet, so a repeat changes nothing. A webhook that was
+// held or resent since the attempt began stays as it is, unless the attempt succeeded.
 var settle = strings.ReplaceAll(`UPDATE webhook_deliveries SET attempts = o.attempts,
 	status = CASE WHEN $counts THEN o.status ELSE webhook_deliveries.status END,
 	due_at = CASE WHEN $counts THEN o.due_at ELSE webhook_deliveries.due_at END,
@@ -76,19 +74,19 @@ SELECT o.attempt, d.business_id, o.id, o.number, o.trigger, o.code, o.error, o.t
 FROM ($outcomes LIMIT ?) AS o, webhook_deliveries d WHERE d.id = o.id AND d.business_id = ?
 ON CONFLICT DO NOTHING`
 
-// recordAtOnce does all that Record does where the health of the endpoint stays as it is, as it mostly
-// does, and changes nothing where it does not, or another process has the lease. What changed while it waited
-// for the endpoint counts as it is then. Postgres plans for a LIMIT that it sees, and so each record anew; with one
-// that it does not see it keeps a plan.
+// recordAtOnce does what Record does where the health of the endpoint stays the same, as it mostly
+// does. It changes nothing if the health changes, or another process has the lease. It sees what
+// changed while it waited for the endpoint. Its LIMIT is a subquery, so that Postgres keeps a plan:
+// with a value it plans each record anew.
 var recordAtOnce = "WITH owned AS (SELECT e.business_id " + ownedEndpoint + " AND e.failures = ? AND e.opened = ?" +
 	" AND e.failing_since IS NOT DISTINCT FROM ? AND e.open_until IS NOT DISTINCT FROM ? AND e.slow_until IS NOT DISTINCT FROM ?" +
 	" FOR UPDATE), outcomes AS ($outcomes LIMIT (SELECT CAST(? AS bigint))), settled AS (" + ofOwned.Replace(settle) + ") " +
 	ofOwned.Replace(logAttempts)
 
-// ofOwned makes a statement about outcomes a part of recordAtOnce.
+// ofOwned turns a statement about outcomes into a part of recordAtOnce.
 var ofOwned = strings.NewReplacer("($outcomes LIMIT ?) AS o", "outcomes AS o, owned", "business_id = ?", "business_id = owned.business_id")
 
-// recordAtOnce reports whether it recorded the outcomes. It may have done so before where it did not.
+// recordAtOnce reports whether it recorded the outcomes. If not, an earlier call may have.
 func (o outbox) recordAtOnce(ctx context.Context, endpoint domain.ID, token, batch string, outcomes int, health domain.WebhookHealth) (bool,
 	error) {
 	sn, key := o.write(), rowIDOf(endpoint)
@@ -126,8 +124,7 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 				return sn.dialect.failed("record attempts", err)
 			}
 		}
-		// Most attempts do not change the health, and each update leaves a dead
-		// version behind.
+		// Most attempts do not change the health, and each update leaves a dead row version behind.
 		before := row.domain()
 		if reflect.DeepEqual(before.Health, health) {
 			return nil
@@ -142,7 +139,7 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 	})
 }
 
-// recordedAt is when the last of the attempts ended; the zero time of none.
+// recordedAt returns when the last of the attempts ended, or the zero time for none.
 func recordedAt(of []ports.WebhookOutcome) time.Time {
 	if len(of) == 0 {
 		return time.Time{}

@@ -6,8 +6,8 @@ import (
 	"waybill/domain"
 )
 
-// ownerQueries tell, by the beginning of an ID, whose the record is: each is one lookup
-// by a primary key, and of what it points to.
+// ownerQueries lists, by the prefix of an ID, the query for the owner of the record. Each is one
+// lookup by a primary key, and of the rows that it refers to.
 var ownerQueries = func() map[domain.Prefix]string {
 	const (
 		none     = "NULL AS delivery_id, NULL AS endpoint_id, NULL AS sent_id"
@@ -34,7 +34,7 @@ func (s platform) Owner(ctx context.Context, id domain.ID) (domain.Owned, error)
 	for prefix, query := range ownerQueries {
 		key, err := lookup(prefix, id)
 		if err != nil {
-			continue // it begins otherwise
+			continue // it has another prefix
 		}
 		var found []ownedRow
 		if err := s.with(ctx).Raw(query, key).Scan(&found).Error; err != nil {

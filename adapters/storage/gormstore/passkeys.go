@@ -12,7 +12,7 @@ var (
 	ceremonyTable = newTable(ceremonyRow{})
 )
 
-// passkeys is ports.PasskeyStore.
+// passkeys implements ports.PasskeyStore.
 type passkeys struct{ session }
 
 func (s passkeys) OfPerson(ctx context.Context, person domain.ID) ([]domain.Passkey, error) {
@@ -83,7 +83,7 @@ func (s passkeys) RemoveAll(ctx context.Context, person domain.ID) (int, error) 
 	return int(result.RowsAffected), s.dialect.failed("remove passkeys", result.Error)
 }
 
-// ceremonies is ports.CeremonyStore.
+// ceremonies implements ports.CeremonyStore.
 type ceremonies struct{ session }
 
 func (s ceremonies) Insert(ctx context.Context, c domain.Ceremony) error {

@@ -17,7 +17,7 @@ var (
 	sessionTable    = newTable(sessionRow{})
 )
 
-// persons is ports.PersonStore.
+// persons implements ports.PersonStore.
 type persons struct{ session }
 
 func (s persons) Get(ctx context.Context, id domain.ID) (domain.Person, error) {
@@ -72,14 +72,14 @@ func (s persons) Update(ctx context.Context, p domain.Person) error {
 	return s.dialect.changed("update a person", result)
 }
 
-// memberships is ports.MembershipStore.
+// memberships implements ports.MembershipStore.
 type memberships struct{ session }
 
 var selectMembers = "SELECT " + personTable.selectAs("p", "person_") + ", " + membershipTable.selectAs("m", "membership_") +
 	" FROM memberships m JOIN persons p ON p.id = m.person_id WHERE "
 
-// body is the condition for the members of a business or, with an empty one, of the
-// staff. ok is false where there cannot be such a business.
+// body returns the condition for the members of a business, or of the staff for an empty one. ok is
+// false where no such business can exist.
 func body(business domain.ID) (condition string, values []any, ok bool) {
 	if business == "" {
 		return "m.business_id IS NULL", nil, true
@@ -98,7 +98,7 @@ func (s memberships) LockMembers(ctx context.Context, business domain.ID) ([]dom
 	}
 	const order = " ORDER BY m.person_id"
 	if s.dialect.lockMembers != "" {
-		// Read again behind the locks: who held them may have changed a person, whose row is not
+		// Read again after the locks: their last holder may have changed a person, whose row is not
 		// locked here.
 		if _, err := s.members(ctx, business, order+s.dialect.lockMembers); err != nil {
 			return nil, err
@@ -167,7 +167,7 @@ func (s memberships) change(ctx context.Context, business, person domain.ID, wha
 	return s.dialect.changed(what, result)
 }
 
-// links is ports.LinkStore.
+// links implements ports.LinkStore.
 type links struct{ session }
 
 func (s links) FindByDigest(ctx context.Context, digest [32]byte) (domain.Link, error) {
@@ -229,8 +229,8 @@ func (s links) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) er
 	return s.dialect.failed("make links useless", query.Updates(map[string]any{"used_at": instantOf(at), "expires_at": instantOf(at)}).Error)
 }
 
-// to narrows a query to one business or, with an empty one, to the console; nil does
-// not. ok is false where there cannot be such a business.
+// to limits a query to one business, or to the console for an empty one; nil limits nothing. ok is
+// false where no such business can exist.
 func to(query *gorm.DB, business *domain.ID) (narrowed *gorm.DB, ok bool) {
 	switch {
 	case business == nil:
@@ -242,12 +242,12 @@ func to(query *gorm.DB, business *domain.ID) (narrowed *gorm.DB, ok bool) {
 	return query.Where("business_id = ?", key), err == nil
 }
 
-// sessions is ports.SessionStore.
+// sessions implements ports.SessionStore.
 type sessions struct{ session }
 
-// selectPrincipal finds sessions of active people only, and only of a site where
-// the person has an accepted membership now, in a business that is not disabled. The link
-// of an operator accepts no invitation: its sessions need none that was accepted.
+// selectPrincipal finds sessions of active people only, and only of a site where the person has an
+// accepted membership now, in a business that is not disabled. An operator's link accepts no
+// invitation, so its sessions need no accepted one.
 var selectPrincipal = "SELECT " + sessionTable.selectAs("s", "session_") + ", " + personTable.selectAs("p", "person_") +
 	", " + membershipTable.selectAs("m", "membership_") +
 	" FROM sessions s JOIN persons p ON p.id = s.person_id" +

@@ -23,8 +23,8 @@ func (s tenancy) PepperMarks(ctx context.Context) ([][32]byte, error) {
 	return all(rows, func(r *pepperRow) [32]byte { return [32]byte(r.Mark) }), nil
 }
 
-// AddPepperMark waits where another one is being added: in a statement of its
-// own, the read sees what was committed meanwhile.
+// AddPepperMark waits for a concurrent call. It reads in a separate statement, which sees what was
+// committed meanwhile.
 func (s tenancy) AddPepperMark(ctx context.Context, known [][32]byte, mark [32]byte) ([][32]byte, error) {
 	err := s.with(ctx).Exec("INSERT INTO key_pepper (id, mark) VALUES (?, ?) ON CONFLICT DO NOTHING", len(known)+1, mark[:]).Error
 	if err != nil {
@@ -41,7 +41,7 @@ func (s tenancy) SetPepperMark(ctx context.Context, mark [32]byte) error {
 	return s.dialect.failed("set the mark of the pepper", err)
 }
 
-// The keys and tokens that may still be used and are not under the newest pepper.
+// The keys and tokens that are still active and not under the newest pepper.
 const (
 	underOldPepper = "COALESCE(pepper, (SELECT mark FROM key_pepper WHERE id = 1))" +
 		" IN (SELECT mark FROM key_pepper WHERE id < (SELECT MAX(id) FROM key_pepper))"
@@ -77,8 +77,7 @@ func (s tenancy) OldPepperKeys(ctx context.Context, now time.Time) ([]domain.API
 	return all(rows, (*apiKeyRow).domain), s.dialect.failed("list the keys under old peppers", err)
 }
 
-// RedigestAPIKeys takes a statement for each key: each key is redigested once in
-// the life of a pepper.
+// RedigestAPIKeys runs a statement for each key: a key is redigested once in the life of a pepper.
 func (s tenancy) RedigestAPIKeys(ctx context.Context, changes []ports.Redigest) error {
 	for _, r := range changes {
 		if err := s.redigest(ctx, "api_keys", domain.PrefixAPIKey, r); err != nil {
@@ -98,7 +97,7 @@ func (s session) redigest(ctx context.Context, table string, prefix domain.Prefi
 	return s.dialect.failed("redigest a secret", err)
 }
 
-// bytesOfAll are digests as a list of a statement takes them.
+// bytesOfAll returns digests as a list for a statement.
 func bytesOfAll(digests [][32]byte) [][]byte {
 	out := make([][]byte, len(digests))
 	for i := range digests {

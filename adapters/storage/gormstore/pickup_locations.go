@@ -10,7 +10,7 @@ import (
 	"waybill/domain"
 )
 
-// pickupLocations is ports.PickupLocationStore.
+// pickupLocations implements ports.PickupLocationStore.
 type pickupLocations struct{ session }
 
 func (s pickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
@@ -25,9 +25,9 @@ func (s pickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID)
 	return s.take(s.oneOfBusiness(ctx, t), id)
 }
 
-// oneOfBusiness is ofBusiness where the ID is known: the tenant is a condition
-// that no index serves. Without statistics, as on a fresh database, Postgres
-// would otherwise look for the one ID through all locations of the business.
+// oneOfBusiness is ofBusiness for a known ID. It writes the tenant as a condition that no index
+// serves. Otherwise Postgres without statistics, as on a fresh database, would search all locations
+// of the business for the ID.
 func (s pickupLocations) oneOfBusiness(ctx context.Context, t domain.Tenant) *gorm.DB {
 	if s.dialect.sharded {
 		return s.ofBusiness(ctx, t)
@@ -89,8 +89,8 @@ func (s pickupLocations) Insert(ctx context.Context, t domain.Tenant, p domain.P
 	return s.dialect.inserted("pickup_locations", "insert a pickup location", s.with(ctx).Create(&row).Error)
 }
 
-// insertBatch is how many rows one statement inserts: far fewer than make the
-// parameters that either database allows.
+// insertBatch limits the rows of one INSERT. They need far fewer parameters than either database
+// allows.
 const insertBatch = 500
 
 func (s pickupLocations) InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error {

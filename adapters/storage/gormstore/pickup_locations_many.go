@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// LockAll is one statement.
+// LockAll locks the locations by one statement.
 func (s pickupLocations) LockAll(ctx context.Context, t domain.Tenant, ids []domain.ID) ([]domain.PickupLocation, error) {
 	keys := make([]rowID, 0, len(ids))
 	for _, id := range ids {
@@ -27,10 +27,9 @@ func (s pickupLocations) LockAll(ctx context.Context, t domain.Tenant, ids []dom
 	return all(rows, (*pickupLocationRow).domain), s.dialect.failed("lock pickup locations", err)
 }
 
-// UpdateAll is one statement that finds each row by its key: an INSERT whose
-// conflicts become updates. UPDATE ... FROM was rejected: without statistics, and
-// after many changes, Postgres compares each location of the table with each of
-// the values.
+// UpdateAll finds each row by its key in one statement: an INSERT whose conflicts become updates.
+// UPDATE ... FROM was rejected: without statistics, and after many changes, Postgres compares each
+// location of the table with each of the values.
 func (s pickupLocations) UpdateAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error {
 	if len(all) == 0 {
 		return nil
@@ -66,7 +65,7 @@ func (e *dialect) overwriteLocation() clause.OnConflict {
 		}}},
 	}
 	if e.namesKeys {
-		overwrite.OnConstraint = "pickup_locations_pkey" // as keyed says
+		overwrite.OnConstraint = "pickup_locations_pkey" // see keyed
 	}
 	return overwrite
 }

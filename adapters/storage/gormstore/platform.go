@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// platform is ports.PlatformReader.
+// platform implements ports.PlatformReader.
 type platform struct{ session }
 
 func (s platform) Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error) {
@@ -17,12 +17,12 @@ func (s platform) Businesses(ctx context.Context, p domain.PageRequest) ([]domai
 	return all(rows, (*businessRow).domain), s.dialect.failed("list businesses", err)
 }
 
-// idMargin is more than the time in an ID ever differs from created_at: one
-// process sets both while it books.
+// idMargin is more than the time in an ID ever differs from created_at: one process sets both while
+// it books.
 const idMargin = time.Minute
 
-// Deliveries walk the primary key, which is in the order of time, where no index
-// finds them: bounds on the time they were booked at become bounds on their IDs.
+// Deliveries walks the primary key, which is in the order of time, where no index finds the rows.
+// It turns bounds on the booking time into bounds on IDs.
 func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error) {
 	if !storable(string(f.Reference), f.ExternalID, string(f.Phone), string(f.Status), string(f.Environment)) {
 		return nil, nil
@@ -54,7 +54,7 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 			q.and("d."+by.column+" = ?", by.value)
 		}
 	}
-	// As the partial indexes say it: a parameter does not lead to them.
+	// Repeat the conditions of the partial indexes: with a parameter they are not used.
 	if f.Open {
 		q.and(isOpen)
 	}
@@ -77,7 +77,8 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 	}
 	from, values := "deliveries d"+q.where(), append(q.values, p.Limit+1)
 	if f.Status == domain.Failed {
-		// These are few, and not where the walk begins: their index finds them all, and they are sorted.
+		// Failed ones are few, and not where the walk begins: their index finds all, and they are
+		// sorted.
 		from = "(SELECT d.id FROM (SELECT d.id FROM " + from + s.dialect.fence + ") AS d" + order +
 			") AS failed JOIN deliveries d ON d.id = failed.id"
 		values = append(values, p.Limit+1)
@@ -105,7 +106,7 @@ func (s platform) Named(ctx context.Context, ids []domain.ID, references []domai
 	return all(rows, (*deliveryRow).domain), s.dialect.failed("read deliveries by name", err)
 }
 
-// condition is a WHERE that grows.
+// condition collects the parts of a WHERE.
 type condition struct {
 	parts  []string
 	values []any
@@ -123,7 +124,7 @@ func (q *condition) where() string {
 	return " WHERE " + strings.Join(q.parts, " AND ")
 }
 
-// ids narrows by the IDs of records; false: one of them is no ID of its kind.
+// ids adds conditions on the IDs of records. It returns false if one is no ID of its kind.
 func (q *condition) ids(f domain.DeliverySearch) bool {
 	for _, by := range []struct {
 		column string
@@ -167,8 +168,8 @@ func (q *condition) times(f domain.DeliverySearch) {
 	if f.UpdatedBefore != nil {
 		until := boundary(*f.UpdatedBefore)
 		q.and("d.updated_at < ?", until)
-		// Nothing changes before it is booked. Open and failed ones have indexes with the time,
-		// and are as many as the board says whatever their IDs are.
+		// Nothing changes before it is booked. Open and failed deliveries have indexes with the
+		// time, and are as many as the board shows, whatever their IDs are.
 		if end := firstIDAt(until.time.Add(idMargin)); end != "" && !f.Open && f.Status != domain.Failed {
 			q.and("d.id < ?", end)
 		}

@@ -16,14 +16,14 @@ import (
 	"waybill/ports"
 )
 
-// pools are the connections of a Store. Work that takes all of one pool leaves
-// the others free: the read of a record does not wait for slow pages of lists.
+// pools holds the connections of a Store. Work that uses all of one pool leaves the others free:
+// the read of a record does not wait for slow pages of lists.
 type pools struct {
 	write, read *sql.DB // the same one on Postgres
 	lists       *sql.DB // of lists, searches and feeds; read, where they have none of their own
 	dialector   func(*sql.DB) gorm.Dialector
 
-	// named are those that belong to this Store, which closes them.
+	// named holds the pools that belong to this Store, which closes them.
 	named map[string]*sql.DB
 	grows []growth // those of them that ask a server for connections
 
@@ -39,7 +39,7 @@ func (p *pools) close() error {
 	return errors.Join(failed...)
 }
 
-// PoolStats tells how busy the connections are, by the name of their pool.
+// PoolStats returns a function for each pool, by its name, that reports how busy it is.
 func (s *Store) PoolStats() map[string]func() sql.DBStats {
 	stats := make(map[string]func() sql.DBStats, len(s.pools.named))
 	for name, db := range s.pools.named {
@@ -48,18 +48,17 @@ func (s *Store) PoolStats() map[string]func() sql.DBStats {
 	return stats
 }
 
-// listWait is how long a page of a list waits for a connection, at most, on top of
-// the time that the database may take for it.
+// listWait limits how long a page of a list waits for a connection, on top of the time that the
+// database may take for it.
 const listWait = 2 * time.Second
 
-// errListTime ends a page that has taken too long, with the wait for a connection.
+// errListTime ends a page that has taken too long, including the wait for a connection.
 var errListTime = errors.New("the time of a list is over")
 
-// forList moves a session onto the connections of lists, those of a replica where one
-// may be read, and bounds how long a page may take there. Businesses take turns, and so do the
-// applications of one; the empty tenant is the delivery company. Where the time ends before the
-// turn comes, the context that is returned has ended, and so what is read by it fails. In a
-// transaction all stays as it is.
+// forList moves a session to the connections of lists, or of a replica where one may be read, and
+// limits the time of a page there. Businesses take turns, and so do the applications of one; the
+// empty tenant is the delivery company. If the time ends before the turn comes, the returned
+// context has ended, so reads with it fail. In a transaction it changes nothing.
 func (s *session) forList(ctx context.Context, of domain.Tenant) (context.Context, context.CancelFunc) {
 	ctx, cancel := s.forPrimaryList(ctx, of)
 	if s.replicas == nil || s.lists == nil {
@@ -69,7 +68,7 @@ func (s *session) forList(ctx context.Context, of domain.Tenant) (context.Contex
 	return ctx, func() { end(); cancel() }
 }
 
-// forPrimaryList is forList for a page that no replica has.
+// forPrimaryList is forList for a page that is read from the primary only.
 func (s *session) forPrimaryList(ctx context.Context, of domain.Tenant) (context.Context, context.CancelFunc) {
 	if s.lists == nil {
 		return ctx, func() {}
@@ -83,13 +82,13 @@ func (s *session) forPrimaryList(ctx context.Context, of domain.Tenant) (context
 	return ctx, func() { s.listTurns.Give(business); cancel() }
 }
 
-// newListTurns shares out connections of lists: of those of one server a business has at most
-// half, so that its slow pages leave some to the others.
+// newListTurns distributes the connections of lists. A business has at most half of those of one
+// server, so that its slow pages leave some to the others.
 func newListTurns(connections, servers int) *turns.Turns {
 	return turns.New(connections*servers, (connections+1)/2)
 }
 
-// listFailed is failed for a page that was read by the context of forList.
+// listFailed is failed for a page that was read with the context of forList.
 func (s session) listFailed(ctx context.Context, what string, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errListTime) {
 		return fmt.Errorf("%s: %w: %w", what, ports.ErrTookTooLong, err)

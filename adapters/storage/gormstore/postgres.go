@@ -53,29 +53,27 @@ const (
 	pgSystemError         = "58" // of the machine below, such as its disk
 )
 
-// Connections are renewed now and then, so that a database behind a name that
-// moved, or a server that grew with its sessions, is left behind.
+// Connections are renewed now and then. So a database that is no longer behind its name, or a
+// server process that grew with its session, is left behind.
 const (
 	pgConnLifetime = 30 * time.Minute
 	pgConnIdleTime = 5 * time.Minute
 )
 
-// The position of an event is taken from a sequence by a transaction that holds,
-// until it ends, a shared advisory lock of pgFeedLock and of the low half of the
-// number from which on its positions are. So a reader that looks at the sequence
-// first, at the locks then, and at the events at last, knows up to where there will
-// be no other events: a transaction whose lock it did not see has ended, or will
-// take a position above the one that the sequence was at.
+// A transaction takes the position of an event from a sequence. Until it ends, it holds a shared
+// advisory lock of pgFeedLock and of the low half of the number from which its positions start. A
+// reader looks at the sequence first, then at the locks, and at the events last. So it knows up to
+// where no other events will appear. A transaction whose lock it did not see has ended, or will
+// take a position above that of the sequence.
 //
-// From then on the session may be idle in the transaction for pgFeedIdle only, less
-// than elsewhere: a process that is stopped there holds back the feeds of all
-// customers. The same statement says so, which costs no round trip. It is long
-// enough for a process that gets no CPU for a moment; one that is slower answers
-// 503.
+// From then on the session may be idle in the transaction for pgFeedIdle only, less than elsewhere:
+// a process that is stopped there holds back the feeds of all customers. The same statement sets
+// the limit, which costs no round trip. It is long enough for a process that gets no CPU for a
+// moment. A slower one responds with 503.
 //
-// pgFeedBound is the position below which no further events appear. It is computed
-// from locks, not from a snapshot: other transactions of the server, in this database
-// or another, do not hold it back.
+// pgFeedBound is the position below which no further events appear. It is computed from locks, not
+// from a snapshot. So other transactions of the server, in this database or another, do not hold it
+// back.
 const (
 	pgInsertFeed = "INSERT INTO feed_events (id, business_id, application_id, environment, delivery_id, sequence, type, occurred_at," +
 		" payload, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, " + pgPosition + ")"
@@ -107,7 +105,7 @@ var postgresDialect = dialect{
 
 	storeBatch: storeBatchOnPostgres,
 	storeRun:   storeRunOnPostgres,
-	writers:    2, // where many come, one is stored while another one waits for the disk
+	writers:    2, // under load, one batch is stored while another waits for the disk
 
 	batchesLookups:   true,
 	locksRows:        true,
@@ -125,8 +123,8 @@ var postgresDialect = dialect{
 
 	newestLease: "webhook_lease($1)",
 
-	// In the order of the IDs: two statements that take the rows as they come
-	// could each wait for one that the other has.
+	// In the order of the IDs: two statements that lock the rows as they come could each wait for
+	// one that the other has.
 	keyUses: "SELECT k.id, u.at FROM (SELECT id, max(at) AS at FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, at timestamptz) GROUP " +
 		"BY id) u" +
 		" JOIN api_keys k ON k.id = u.id ORDER BY k.id FOR NO KEY UPDATE OF k",
@@ -182,9 +180,9 @@ var postgresDialect = dialect{
 	tableMissing: func(err error) bool { return isPg(err, pgUndefinedTable) },
 }
 
-// catchUpOnPostgres looks for positions beyond the sequence: rows that were copied
-// without it, as by logical replication. IDs and positions both grow, so the newest
-// events have the highest.
+// catchUpOnPostgres raises the sequence to the highest position: rows may have been copied without
+// it, as by logical replication. IDs and positions both grow, so the newest events have the
+// highest.
 func catchUpOnPostgres(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, "SELECT setval('feed_positions', newest.position) FROM feed_positions,"+
 		" (SELECT max(position) AS position FROM (SELECT position FROM feed_events ORDER BY id DESC LIMIT 1000) AS newest) AS newest"+
@@ -195,18 +193,17 @@ func catchUpOnPostgres(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// transientOnPostgres knows, beside what is meant to be run again, a session that
-// may only read, after which another one is taken, and a failure of the server's
-// own when a row has lockers and an updater that rolls back.
+// transientOnPostgres reports errors that are worth a retry. Two of them are not meant for it: a
+// read-only session, after which another one is used, and an internal error of the server when a
+// row has lockers and an updater that rolls back.
 func transientOnPostgres(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return isPg(err, pgSerializationFailure, pgDeadlockDetected, pgReadOnly) ||
 		ok && e.Code == pgInternalError && strings.Contains(e.Message, "multixact")
 }
 
-// goneOnPostgres takes what a server says that stops, is full, may not be written
-// or ends a session that was idle for too long, and what is said of a connection
-// that cannot be made or broke.
+// goneOnPostgres reports that the server stops, is full, is read-only or has ended a session that
+// was idle for too long. It also reports a connection that cannot be made or broke.
 func goneOnPostgres(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return lockedOut(err) || passes(e) || isPg(err, pgReadOnly, pgIdleInTransaction, pgTransactionTooLong)
@@ -219,18 +216,17 @@ func goneOnPostgres(err error) bool {
 	return refused || network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// lockedOut tells of a server that does not let this program in, for whatever reason
-// but that it cannot now: the user, the password or the database is another one, or
-// is closed. A running process had them right, so that an operator is changing them;
-// one that starts has to be told.
+// lockedOut reports that a server refuses this program, and not just for now: the user, the
+// password or the database is another one, or is closed. In a running process they were right, so
+// an operator is changing them. A process that starts has to report it.
 func lockedOut(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return connecting && ok && !passes(e)
 }
 
-// passes tells an error that goes away: the server stops, starts, is full, breaks
-// or has been cut off.
+// passes reports an error that goes away: the server stops, starts, is full, breaks or was
+// disconnected.
 func passes(e *pgconn.PgError) bool {
 	return slices.ContainsFunc([]string{pgConnectionException, pgShuttingDown, pgResourcesUsedUp, pgSystemError},
 		func(class string) bool { return strings.HasPrefix(e.Code, class) })
@@ -241,11 +237,10 @@ func isPg(err error, codes ...string) bool {
 	return ok && slices.Contains(codes, e.Code)
 }
 
-// refusedByPostgres trusts an ERROR, after which the server has rolled back. A
-// FATAL one may come behind a commit that was already durable, when the server
-// is told to shut down before it has answered; and an error of a connection is
-// not Postgres's, but a pooler's that lost the answer. pgconn.SafeToRetry is not
-// asked: of an answer that was lost it says that nothing had been sent (pgx 5.12).
+// refusedByPostgres trusts an ERROR, after which the server has rolled back. A FATAL error may
+// follow a commit that was already durable, if the server shuts down before it responds. An error
+// of a connection is not from Postgres, but from a pooler that lost the response.
+// pgconn.SafeToRetry is not used: for a lost response it says that nothing was sent (pgx 5.12).
 func refusedByPostgres(_ context.Context, _ *sql.Conn, err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.SeverityUnlocalized == "ERROR" && !strings.HasPrefix(e.Code, pgConnectionException)
@@ -253,8 +248,8 @@ func refusedByPostgres(_ context.Context, _ *sql.Conn, err error) bool {
 	return errors.Is(err, pgx.ErrTxCommitRollback) // COMMIT of a failed transaction
 }
 
-// How many prepared statements a connection has room for: where the URL does not
-// say it, and what pgx takes then.
+// The prepared statements that a connection has room for: where the URL sets no number, and what
+// pgx sets then.
 const (
 	preparedStatements = 256
 	pgxStatements      = 512
@@ -284,8 +279,8 @@ func openPostgres(url string, o Options, beside *pools) (*pools, error) {
 	return p, nil
 }
 
-// postgresPool opens a pool of size connections to servers that may be written to,
-// unless the URL says otherwise. limit is as that of newPgConnector.
+// postgresPool opens a pool of size connections to servers that accept writes, unless the URL says
+// otherwise. limit is as that of newPgConnector.
 func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB, *pgHosts, error) {
 	connector, err := newPgConnector(url, o, limit, mayWrite)
 	if err != nil {
@@ -301,9 +296,8 @@ func newPgConnector(url string, o Options, limit time.Duration, validate pgconn.
 	if err != nil {
 		return nil, err
 	}
-	// Startup parameters, not SET: they hold for every session from its first
-	// statement, unless they have to be moved into each transaction. A parameter
-	// in the URL wins.
+	// Startup parameters, not SET: they hold for every session from its first statement, unless
+	// each transaction has to set them. A parameter in the URL overrides them.
 	setDefault(config, "application_name", "waybill")
 	if limit > 0 {
 		config.RuntimeParams["statement_timeout"] = milliseconds(limit)
@@ -311,10 +305,9 @@ func newPgConnector(url string, o Options, limit time.Duration, validate pgconn.
 	setDefault(config, "statement_timeout", milliseconds(o.StatementTimeout))
 	setDefault(config, "lock_timeout", milliseconds(o.LockTimeout))
 	setDefault(config, "idle_in_transaction_session_timeout", milliseconds(o.IdleInTransactionTimeout))
-	// A table of a few rows is best read as a whole, and Postgres goes on doing that when
-	// a snapshot that is held for long keeps a million versions of them. So it uses an
-	// index wherever there is one. Where there is none, it takes the statement for so
-	// costly that it would compile it first.
+	// A table of a few rows is best read as a whole. Postgres continues to do that when a long-held
+	// snapshot keeps a million versions of them. So it uses an index wherever there is one. Where
+	// there is none, the statement looks so costly that Postgres would compile it first.
 	setDefault(config, "enable_seqscan", "off")
 	setDefault(config, "jit", "off")
 

@@ -15,27 +15,27 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// ErrPooler tells that a pooler answered where Postgres itself was expected.
+// ErrPooler means that a pooler responded where Postgres itself was expected.
 var ErrPooler = errors.New("a pooler stands between this program and Postgres")
 
 // pgConnector makes the connections of a pool.
 type pgConnector struct {
 	hosts *pgHosts
 
-	// direct refuses a pooler, behind which a session may change hands after each
+	// direct refuses a pooler, behind which a session may serve another client after each
 	// transaction.
 	direct bool
-	// begin begins a transaction.
+	// begin is the statement that begins a transaction.
 	begin string
-	// alone is sent before a statement outside of a transaction, in one round
-	// trip and one transaction with it; empty: none is.
+	// alone is sent before a statement outside of a transaction, in one round trip and one
+	// transaction with it. It is empty where nothing is sent.
 	alone string
-	// whole is how long a SELECT may take, to the end of its rows, which are all
-	// read before the first one is given out: so it can be sent elsewhere after each
-	// failure. 0: they are given out as they come.
+	// whole limits the time of a SELECT, to the end of its rows. All are read before the first one
+	// is returned, so that the SELECT can be sent elsewhere after each failure. 0: rows are
+	// returned as they come.
 	whole time.Duration
-	// lockTimeout is what each transaction sets and the coordinator of Citus carries to
-	// the nodes; empty: none does.
+	// lockTimeout is set in each transaction, and the coordinator of Citus carries it to the nodes.
+	// It is empty elsewhere.
 	lockTimeout string
 }
 
@@ -43,7 +43,7 @@ func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	made, err := c.hosts.connect(ctx)
 	if err != nil {
 		if c.direct && isPg(err, pgProtocolViolation) {
-			return nil, fmt.Errorf("%w: %w", ErrPooler, err) // PgBouncer refuses parameters of a session so
+			return nil, fmt.Errorf("%w: %w", ErrPooler, err) // so PgBouncer refuses parameters of a session
 		}
 		return nil, err
 	}
@@ -59,12 +59,11 @@ func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// Driver is pgx's.
+// Driver returns that of pgx.
 func (c pgConnector) Driver() driver.Driver { return c.hosts.hosts[0].Driver() }
 
-// pgConn is a connection of pgx that reports its death to database/sql where a
-// retry does no harm, and that sets in each transaction what a pooler's session
-// does not keep.
+// pgConn is a connection of pgx that reports its death to database/sql where a retry does no harm.
+// It sets in each transaction what a pooler's session does not keep.
 type pgConn struct {
 	*stdlib.Conn
 	hosts        *pgHosts
@@ -75,7 +74,7 @@ type pgConn struct {
 	lockTimeout  string        // as that of pgConnector
 }
 
-// Close is called once.
+// Close closes the connection. It is called once.
 func (c *pgConn) Close() error {
 	c.hosts.open.Add(-1)
 	return c.Conn.Close()
@@ -84,9 +83,9 @@ func (c *pgConn) Close() error {
 // IsValid keeps dead connections out of the pool.
 func (c *pgConn) IsValid() bool { return !c.pgx().IsClosed() }
 
-// ResetSession is called before a connection is used again. An idle one has to
-// answer a ping first. Where one does not, all that were idle for as long count
-// as dead: a request that pinged them one by one would wait for each.
+// ResetSession runs before a connection is used again. An idle one must respond to a ping first. If
+// one does not, all that were idle for as long count as dead: a request that pinged them one by one
+// would wait for each.
 func (c *pgConn) ResetSession(ctx context.Context) error {
 	heard := int64(0)
 	if h := limitedConnOf(c.pgx().PgConn().Conn()); h != nil {
@@ -110,15 +109,14 @@ func (c *pgConn) ResetSession(ctx context.Context) error {
 
 func (c *pgConn) pgx() *pgx.Conn { return c.Conn.Conn() }
 
-// turned gives up a connection whose session may only read, with all that were
-// made before.
+// turned drops a connection whose session is read-only, with all that were made before.
 func (c *pgConn) turned() error {
 	c.hosts.turnedAt.Store(sinceStart())
 	return driver.ErrBadConn
 }
 
-// onPgConn runs do on a connection past database/sql. A panic becomes an error:
-// database/sql would never release the connection.
+// onPgConn runs do on a connection past database/sql. It turns a panic into an error: database/sql
+// would never release the connection.
 func onPgConn(conn *sql.Conn, do func(*pgConn) error) error {
 	return conn.Raw(func(driven any) (err error) {
 		defer func() {
@@ -130,9 +128,9 @@ func onPgConn(conn *sql.Conn, do func(*pgConn) error) error {
 	})
 }
 
-// confirmDirect compares the process ID of the session's start with the one that
-// answers now. A pooler makes the first one up: its clients cancel statements
-// with it, whatever session those run in.
+// confirmDirect compares the process ID from the start of the session with the one that responds
+// now. A pooler invents the first one: its clients cancel statements with it, whatever session
+// those run in.
 func (c *pgConn) confirmDirect(ctx context.Context) error {
 	var pid int64
 	// In the simple protocol, which leaves no prepared statement behind.
@@ -196,18 +194,17 @@ func (c *pgConn) ExecContext(ctx context.Context, query string, args []driver.Na
 	return result, err
 }
 
-// idle tells that no transaction is open.
+// idle reports that no transaction is open.
 func (c *pgConn) idle() bool { return c.pgx().PgConn().TxStatus() == 'I' }
 
-// readsOnly tells that a statement may run twice. It knows the statements of
-// this package, in which a SELECT changes nothing.
+// readsOnly reports that a statement may run twice. It knows the statements of this package, in
+// which a SELECT changes nothing.
 func readsOnly(query string) bool { return strings.HasPrefix(query, "SELECT ") }
 
-// unlessDead turns an error into driver.ErrBadConn where it came with the end of
-// the connection, so that database/sql tries another one: those that wait in a
-// pool die unnoticed when the server restarts or ends their sessions. A context
-// that has ended kills its connection too; then there is no caller left to try
-// again for.
+// unlessDead turns an error that came with the end of the connection into driver.ErrBadConn, so
+// that database/sql tries another one. Connections in a pool die unnoticed when the server restarts
+// or ends their sessions. A context that has ended kills its connection too. Then there is no
+// caller left to retry for.
 func (c *pgConn) unlessDead(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, driver.ErrBadConn) || !c.pgx().IsClosed() || ctx.Err() != nil {
 		return err
@@ -215,7 +212,7 @@ func (c *pgConn) unlessDead(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", driver.ErrBadConn, err)
 }
 
-// wholeRows are rows that were all read.
+// wholeRows holds rows that were all read.
 type wholeRows struct {
 	columns []string
 	rows    [][]driver.Value

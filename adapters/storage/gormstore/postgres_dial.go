@@ -21,60 +21,56 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// A network can die without a word: packets vanish, the sockets stay open, and
-// TCP alone would wait for minutes. So each wait on a connection to Postgres has
-// an end of its own, whatever context it runs under, and a connection that did
-// not answer is closed, with all that were silent for as long.
+// A network can fail silently: packets vanish, the sockets stay open, and TCP alone would wait for
+// minutes. So each wait on a connection to Postgres has a limit of its own, whatever its context. A
+// connection that did not respond is closed, with all that were silent for as long.
 
 const (
-	// pgConnectTimeout bounds the making of a connection to one host, unless
-	// connect_timeout in the URL does. database/sql dials for its waiting callers
-	// one after the other: until this ends, none of them is served.
+	// pgConnectTimeout limits the time to connect to one host, unless connect_timeout in the URL
+	// does. database/sql dials for its waiting callers one after the other. Until this ends, none
+	// of them is served.
 	pgConnectTimeout = 3 * time.Second
-	// pgAnswerGrace is added to the statement_timeout for the wait for an answer.
+	// pgAnswerGrace is added to the statement_timeout for the wait for a response.
 	pgAnswerGrace = 2 * time.Second
-	// pgUnacknowledged is how long sent packets stay unacknowledged, or probes of
-	// keep-alive unanswered, until the kernel gives a connection up. It is what
-	// ends a migration, whose statements may take any time.
+	// pgUnacknowledged limits how long sent packets stay unacknowledged, or keep-alive probes
+	// unanswered, before the kernel drops a connection. Only this ends a migration, whose
+	// statements have no time limit.
 	pgUnacknowledged = 8 * time.Second
-	// A connection that was not used for pgQuiet has to answer a ping within
-	// pgPingTimeout before it is used again. A process at rest uses one each second, without
-	// a ping.
+	// A connection that was not used for pgQuiet must respond to a ping within pgPingTimeout before
+	// it is used again. An idle process uses one each second, without a ping.
 	pgQuiet       = 1250 * time.Millisecond
 	pgPingTimeout = time.Second
 )
 
 var pgKeepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 3}
 
-// errSilent ends the wait for an answer. It is no time-out to pgx, which would
+// errSilent ends the wait for a response. pgx does not take it for a time-out, after which it would
 // keep the connection.
 var errSilent = fmt.Errorf("the database did not answer in time: %w", net.ErrClosed)
 
-// pgHosts are the hosts of a URL, and what the connections of a pool know of each
-// other.
+// pgHosts holds the hosts of a URL, and what the connections of a pool know of each other.
 type pgHosts struct {
 	hosts   []driver.Connector // pgx's own, one for each
 	timeout time.Duration
-	// last is the host that took the last connection. It is tried first: one that
-	// is gone without a word would cost each new connection its time-out.
+	// last is the host of the last connection. It is tried first: a host that has failed silently
+	// would cost each new connection its time-out.
 	last atomic.Int64
 
-	// Moments, as durations since the process began. A connection that was heard
-	// of last before lostAt is taken for dead, and one that was made before
-	// turnedAt may be to a server that only reads.
+	// Times since the process began. A connection that last heard from its server before lostAt
+	// counts as dead. One that was made before turnedAt may be to a read-only server.
 	lostAt, turnedAt atomic.Int64
 	// begunAt is when the last transaction began.
 	begunAt atomic.Int64
 
-	// open counts the connections of the pool. refused is why the last one that it
-	// asked for was not made; nil: that one was made.
+	// open counts the connections of the pool. refused is why the last one that it asked for was
+	// not made; nil: it was made.
 	open    atomic.Int64
 	refused atomic.Pointer[error]
 }
 
-// newHosts settles how connections to the hosts of a configuration are made, how long
-// they wait for an answer, 0: for ever, and of what servers, unless the address says it.
-// current is as CurrentURL of Options.
+// newHosts sets how connections to the hosts of a configuration are made, and how long they wait
+// for a response; 0: no limit. validate chooses the servers, unless the address does. current is as
+// CurrentURL of Options.
 func newHosts(address string, config *pgx.ConnConfig, answers time.Duration, validate pgconn.ValidateConnectFunc, current func() string) *pgHosts {
 	h := &pgHosts{timeout: cmp.Or(config.ConnectTimeout, pgConnectTimeout)}
 	config.ConnectTimeout = h.timeout
@@ -95,7 +91,7 @@ func newHosts(address string, config *pgx.ConnConfig, answers time.Duration, val
 			if current == nil {
 				return nil
 			}
-			if now, err := pgx.ParseConfig(current()); err == nil { // else those of before
+			if now, err := pgx.ParseConfig(current()); err == nil { // else the previous ones
 				c.User, c.Password = now.User, now.Password
 			}
 			return nil
@@ -104,7 +100,7 @@ func newHosts(address string, config *pgx.ConnConfig, answers time.Duration, val
 	return h
 }
 
-// connect makes a connection, and remembers why where it could not.
+// connect makes a connection, or records why it could not.
 func (h *pgHosts) connect(ctx context.Context) (*stdlib.Conn, error) {
 	made, err := h.connectToAny(ctx)
 	switch {
@@ -116,7 +112,7 @@ func (h *pgHosts) connect(ctx context.Context) (*stdlib.Conn, error) {
 	return made, err
 }
 
-// connectToAny tries the hosts, beginning with the last good one.
+// connectToAny tries the hosts, starting with the last good one.
 func (h *pgHosts) connectToAny(ctx context.Context) (*stdlib.Conn, error) {
 	var failed []error
 	first := int(h.last.Load())
@@ -134,7 +130,7 @@ func (h *pgHosts) connectToAny(ctx context.Context) (*stdlib.Conn, error) {
 	return nil, errors.Join(failed...)
 }
 
-// connectTo bounds the look-up of a name too. A name may have several addresses.
+// connectTo also limits the look-up of a name. A name may have several addresses.
 func (h *pgHosts) connectTo(ctx context.Context, n int) (*stdlib.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*h.timeout)
 	defer cancel()
@@ -149,8 +145,8 @@ func (h *pgHosts) connectTo(ctx context.Context, n int) (*stdlib.Conn, error) {
 	return conn, nil
 }
 
-// eachHost makes a configuration for each host of one; a host has several entries
-// where TLS is tried first and does not have to be.
+// eachHost returns a configuration for each host of one. A host has several entries where TLS is
+// tried first but not required.
 func eachHost(config *pgx.ConnConfig) []*pgx.ConnConfig {
 	entries := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
 	var each []*pgx.ConnConfig
@@ -167,16 +163,15 @@ func eachHost(config *pgx.ConnConfig) []*pgx.ConnConfig {
 	return each
 }
 
-// namesSessions tells that the URL, or the environment, says what kind of server
-// is wanted.
+// namesSessions reports whether the URL, or the environment, says what kind of server is wanted.
 func namesSessions(address string) bool {
 	_, query, _ := strings.Cut(address, "?") // several hosts are no URL to net/url
 	return strings.Contains("&"+query, "&target_session_attrs=") || os.Getenv("PGTARGETSESSIONATTRS") != ""
 }
 
-// endDeadSessions has Postgres find out by itself that this process is gone:
-// after a partition it would otherwise keep the dead sessions, of a scarce
-// number, for two hours. Behind a pooler the pooler does that.
+// endDeadSessions makes Postgres detect that this process is gone. After a partition it would
+// otherwise keep the dead sessions, of a scarce number, for two hours. Behind a pooler the pooler
+// does that.
 func endDeadSessions(config *pgx.ConnConfig) {
 	setDefault(config, "tcp_keepalives_idle", "10")
 	setDefault(config, "tcp_keepalives_interval", "5")
@@ -185,8 +180,8 @@ func endDeadSessions(config *pgx.ConnConfig) {
 	setDefault(config, "client_connection_check_interval", "5s")
 }
 
-// answerLimit is how long an answer is waited for, by the statement_timeout of the
-// session; 0: for ever.
+// answerLimit returns how long to wait for a response, by the statement_timeout of the session; 0:
+// no limit.
 func answerLimit(config *pgx.ConnConfig) time.Duration {
 	statementTimeout := config.RuntimeParams["statement_timeout"]
 	number := strings.TrimRight(statementTimeout, "abcdefghijklmnopqrstuvwxyz ")
@@ -200,8 +195,8 @@ func answerLimit(config *pgx.ConnConfig) time.Duration {
 	return time.Duration(n*float64(unit)) + pgAnswerGrace
 }
 
-// pgDialer makes connections that die by themselves: in the kernel, where nothing
-// comes back of what was sent, and in Read, where nothing comes within the limit.
+// pgDialer makes connections that end by themselves: in the kernel, when nothing acknowledges what
+// was sent, and in Read, when nothing comes within the limit.
 func pgDialer(timeout, limit time.Duration) pgconn.DialFunc {
 	d := &net.Dialer{Timeout: timeout, KeepAliveConfig: pgKeepAlive, Control: func(network, _ string, c syscall.RawConn) error {
 		if strings.HasPrefix(network, "unix") {
@@ -218,13 +213,12 @@ func pgDialer(timeout, limit time.Duration) pgconn.DialFunc {
 	}
 }
 
-// started is the zero of moments.
+// started is the time from which sinceStart counts.
 var started = time.Now()
 
 func sinceStart() int64 { return int64(time.Since(started)) }
 
-// limitedConn is a connection with a limit for each wait, and with the time of the
-// last answer.
+// limitedConn is a connection with a limit for each wait, and with the time of the last response.
 type limitedConn struct {
 	net.Conn
 	limit         time.Duration // of a Read or a Write; 0: none
@@ -250,8 +244,8 @@ func (h *limitedConn) giveUp() {
 	_ = h.Conn.Close() // it is dead already
 }
 
-// Close has nothing to tell of a connection that was given up: its Read may have been
-// answered in that moment, so that no caller noticed.
+// Close returns no error for a connection that was given up. Its Read may have got a response in
+// that moment, so that no caller noticed.
 func (h *limitedConn) Close() error {
 	err := h.Conn.Close()
 	if h.silent.Load() {
@@ -288,7 +282,7 @@ func (h *limitedConn) silenced(err error) error {
 	return err
 }
 
-// limitedConnOf is the network connection below one of pgx.
+// limitedConnOf returns the network connection below one of pgx.
 func limitedConnOf(c net.Conn) *limitedConn {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()

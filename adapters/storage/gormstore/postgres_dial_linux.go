@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitUnacknowledged sets TCP_USER_TIMEOUT: without it the kernel sends again for
-// a quarter of an hour. It holds for the handshake too.
+// limitUnacknowledged sets TCP_USER_TIMEOUT, for the handshake too. Without it the kernel
+// retransmits for a quarter of an hour.
 func limitUnacknowledged(c syscall.RawConn, limit time.Duration) error {
 	var failed error
 	err := c.Control(func(fd uintptr) {

@@ -7,6 +7,5 @@ import (
 	"time"
 )
 
-// limitUnacknowledged does nothing here: keep-alive and the limit of each wait
-// have to do.
+// limitUnacknowledged does nothing here. Keep-alive and the limit of each wait must be enough.
 func limitUnacknowledged(syscall.RawConn, time.Duration) error { return nil }

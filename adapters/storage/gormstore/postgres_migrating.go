@@ -10,15 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// openPostgresForMigrations opens sessions without any time-out but those that the URL
-// names: building an index may take long, and one that is cut off stays behind as an index
-// that cannot be used. A role or a database may have time-outs of its own, so each is set.
-// Within transactions a lock is not waited for long: all other statements on the table
-// queue behind the wait. Outside of them it is, as by CREATE INDEX CONCURRENTLY, which
-// keeps nobody out.
+// openPostgresForMigrations opens sessions without any time-out but those in the URL. Building an
+// index may take long, and an interrupted build leaves an index that cannot be used. A role or a
+// database may have time-outs of its own, so each is set. Within transactions the wait for a lock
+// is short: all other statements on the table queue behind it. Outside of them it has no limit, as
+// for CREATE INDEX CONCURRENTLY, which locks nobody out.
 //
-// A pooler may stand in front. There nothing can be set for a statement outside of a
-// transaction, since those that have to run there bear no other beside them.
+// A pooler may be in front. There nothing can be set for a statement outside of a transaction:
+// those that must run there allow no other statement beside them.
 func openPostgresForMigrations(url string) (*sql.DB, error) {
 	config, err := parsePostgresURL(url)
 	if err != nil {
@@ -50,13 +49,13 @@ func openPostgresForMigrations(url string) (*sql.DB, error) {
 	return sql.OpenDB(m), nil
 }
 
-// migrationConnector connects to Postgres itself, or through a pooler where one answers.
+// migrationConnector connects to Postgres itself, or through a pooler where one responds.
 type migrationConnector struct {
 	direct, pooled pgConnector
-	noPooler       error // why there may be none; nil: there may
+	noPooler       error // why no pooler is allowed; nil: one is
 }
 
-// noTransactionTimeout is for Postgres 17 and newer.
+// noTransactionTimeout removes the transaction_timeout of Postgres 17 and newer.
 const noTransactionTimeout = "SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('transaction_timeout', true) <> '0'"
 
 func (m migrationConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -77,5 +76,5 @@ func (m migrationConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// Driver is pgx's.
+// Driver returns that of pgx.
 func (m migrationConnector) Driver() driver.Driver { return m.direct.Driver() }

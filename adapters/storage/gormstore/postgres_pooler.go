@@ -17,42 +17,38 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Behind a pooler in transaction mode each transaction may run in another
-// session of Postgres. So nothing may be left in a session or be expected
-// there: no prepared statement, and no parameter. Time-outs are set in each
-// transaction anew, with the statement that begins it, and a statement outside
-// of a transaction is sent together with the one that sets them.
+// Behind a pooler in transaction mode each transaction may run in another session of Postgres. So
+// nothing is left in a session or expected there: no prepared statement, and no parameter. Each
+// transaction sets the time-outs again, with the statement that begins it. A statement outside of a
+// transaction is sent together with the one that sets them.
 //
-// Setting them for the role in Postgres was rejected: older sessions of the
-// pooler keep what they had, and a SET of any client of the pooler changes it for
-// this program.
+// Setting them for the role in Postgres was rejected. Older sessions of the pooler keep what they
+// had, and a SET of any client of the pooler changes it for this program.
 
-// poolersKeep are the parameters that PgBouncer remembers for each client.
+// poolersKeep lists the parameters that PgBouncer remembers for each client.
 var poolersKeep = []string{"application_name", "client_encoding", "datestyle", "standard_conforming_strings", "timezone"}
 
-// letFinish is how long a statement behind a pooler may go on after its caller
-// has gone. Those of this program end within that, and nothing is cancelled: a
-// cancel request takes another connection, comes late, and PgBouncer 1.18 may
-// end in a fatal error on it, with all its clients.
+// letFinish limits how long a statement behind a pooler may continue after its caller has gone.
+// Those of this program end within that, and nothing is cancelled. A cancel request takes another
+// connection and comes late, and PgBouncer 1.18 may end in a fatal error on it, with all its
+// clients.
 const letFinish = time.Second
 
-// withoutCancels lets what runs finish when its context ends. Only a statement
-// that goes on for longer costs its connection.
+// withoutCancels lets running statements finish when their context ends. Only a statement that
+// continues for longer costs its connection.
 func withoutCancels(config *pgx.ConnConfig) {
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn(), DeadlineDelay: letFinish}
 	}
 }
 
-// perTransaction takes the parameters out of a configuration that only a
-// session of one's own would keep, and returns the statement that sets them
-// until the end of a transaction.
+// perTransaction removes the parameters from a configuration that a pooled session would not keep.
+// It returns the statement that sets them until the end of a transaction.
 func perTransaction(config *pgx.ConnConfig) (string, error) {
-	// Through PgBouncer 1.18 a booking took 2.0 ms of all processes' time in this
-	// mode, 2.1 in QueryExecModeSimpleProtocol and 2.2 in CacheDescribe (1.2
-	// without a pooler, with prepared statements), a read 0.43, 0.40 and 0.46:
-	// no difference to speak of. This one needs neither values in the text of a
-	// statement nor a round trip before its first use.
+	// Through PgBouncer 1.18 a booking took 2.0 ms of all processes' time in this mode, 2.1 in
+	// QueryExecModeSimpleProtocol and 2.2 in CacheDescribe (1.2 without a pooler, with prepared
+	// statements), a read 0.43, 0.40 and 0.46. The difference is small. This mode needs neither
+	// values in the text of a statement nor a round trip before its first use.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 
 	var calls []string
@@ -69,7 +65,7 @@ func perTransaction(config *pgx.ConnConfig) (string, error) {
 			delete(config.RuntimeParams, name)
 		}
 	}
-	// Not SET LOCAL: that is a statement for each, and warns outside of BEGIN.
+	// Not SET LOCAL: that takes a statement for each, and warns outside of BEGIN.
 	return "SELECT " + strings.Join(calls, ", "), nil
 }
 
@@ -100,12 +96,12 @@ func (c *pgConn) queryAlone(ctx context.Context, query string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
-	found, _ := results.Query() // its error is found's too
+	found, _ := results.Query() // found.Err returns its error, too
 	rows := &pgRows{found: found, results: results, types: c.pgx().TypeMap()}
 	// Only now are the columns known, and whether the statement failed.
 	rows.ahead, rows.more = true, found.Next()
 	if err := found.Err(); err != nil {
-		_ = results.Close() // tells the same
+		_ = results.Close() // returns the same error
 		return nil, err
 	}
 	return rows, nil
@@ -127,9 +123,9 @@ func (c *pgConn) execAlone(ctx context.Context, query string, args []driver.Name
 	return driver.RowsAffected(tag.RowsAffected()), err
 }
 
-// sendAlone sends two statements before one Sync, which makes them one
-// transaction, and reads the answer of the first. A transaction around each read
-// would be three round trips instead of one, and took 1.6 times as long.
+// sendAlone sends two statements before one Sync, which makes them one transaction, and reads the
+// response of the first. A transaction around each read would be three round trips instead of one,
+// and took 1.6 times as long.
 func (c *pgConn) sendAlone(ctx context.Context, query string, args []driver.NamedValue) (pgx.BatchResults, error) {
 	values := make([]any, len(args))
 	for i, a := range args {
@@ -140,13 +136,13 @@ func (c *pgConn) sendAlone(ctx context.Context, query string, args []driver.Name
 	batch.Queue(query, values...)
 	results := c.pgx().SendBatch(ctx, batch)
 	if _, err := results.Exec(); err != nil {
-		_ = results.Close() // tells the same
+		_ = results.Close() // returns the same error
 		return nil, err
 	}
 	return results, nil
 }
 
-// pgRows are rows of a batch, which pgx has for itself but not for database/sql.
+// pgRows adapts the rows of a batch to database/sql, for which pgx has nothing.
 type pgRows struct {
 	found   pgx.Rows
 	results pgx.BatchResults

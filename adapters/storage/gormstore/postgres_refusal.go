@@ -13,8 +13,8 @@ import (
 	"waybill/ports"
 )
 
-// Reasons why a Postgres that answers cannot be used. Waiting mends none of them but
-// ErrReadOnly, after a failover, and ErrTooManyConnections.
+// The reasons why a Postgres that responds cannot be used. Waiting helps only with ErrReadOnly,
+// after a failover, and with ErrTooManyConnections.
 var (
 	ErrNoDatabase         = errors.New("the server has no such database")
 	ErrTLS                = errors.New("the server and this address do not agree on TLS")
@@ -24,8 +24,8 @@ var (
 	ErrTooManyConnections = errors.New("the database gives no more connections")
 )
 
-// refusal is the answer of a server that cannot be used, once: the driver repeats it for
-// each address and TLS mode it tried.
+// refusal is the response of a server that cannot be used, once: the driver repeats it for each
+// address and TLS mode that it tried.
 type refusal struct {
 	why    error
 	said   string
@@ -43,8 +43,8 @@ func (r *refusal) Unwrap() []error {
 	return all
 }
 
-// refusalOf is nil for the error of a connection without an answer, or with one that
-// refuses it for now only and has no reason that an operator can mend.
+// refusalOf returns nil for a connection error without a response. It also returns nil where the
+// server refuses only for now, for a reason that an operator cannot fix.
 func refusalOf(err error) error {
 	if known, ok := errors.AsType[*refusal](err); ok {
 		return known
@@ -79,7 +79,7 @@ func refusalOf(err error) error {
 	return nil
 }
 
-// mayWrite refuses a server whose sessions may only read, and tells why they may.
+// mayWrite refuses a server whose sessions are read-only, and says why they are.
 func mayWrite(ctx context.Context, c *pgconn.PgConn) error {
 	answer := c.ExecParams(ctx, "SELECT current_setting('transaction_read_only'), pg_is_in_recovery(), current_user", nil, nil, nil, nil).Read()
 	switch {
@@ -95,8 +95,8 @@ func mayWrite(ctx context.Context, c *pgconn.PgConn) error {
 	return &refusal{why: ErrReadOnly, said: said, err: pgconn.ErrReadOnlyConnection, passes: true}
 }
 
-// storesUTF8 refuses a database that was made with another encoding: it would refuse
-// characters, or take bytes for them.
+// storesUTF8 refuses a database that was made with another encoding. It would refuse characters, or
+// take bytes for them.
 func storesUTF8(c *pgconn.PgConn) error {
 	const utf8 = "UTF8"
 	if encoding := c.ParameterStatus("server_encoding"); encoding != "" && encoding != utf8 {
@@ -105,7 +105,7 @@ func storesUTF8(c *pgconn.PgConn) error {
 	return nil
 }
 
-// HintOf is what Postgres says of an error besides, to do about it; empty: nothing.
+// HintOf returns what Postgres suggests to do about an error, or an empty text.
 func HintOf(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Hint
@@ -113,8 +113,8 @@ func HintOf(err error) string {
 	return ""
 }
 
-// LacksPrivilege tells of a statement that the role may not run.
+// LacksPrivilege reports that the role may not run a statement.
 func LacksPrivilege(err error) bool { return isPg(err, pgNoPrivilege) }
 
-// TimedOut tells of a statement that a time-out of the session has ended.
+// TimedOut reports that a time-out of the session has ended a statement.
 func TimedOut(err error) bool { return isPg(err, pgQueryCanceled, pgLockNotAvailable) }

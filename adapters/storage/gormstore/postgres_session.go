@@ -10,14 +10,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pgBegin begins every transaction. A role or a database may have another default, and this
-// package relies on READ COMMITTED: a statement that waited for a row sees its newest version,
-// and the transaction that holds the lock of migrations keeps no snapshot.
+// pgBegin begins every transaction. A role or a database may have another default, and this package
+// relies on READ COMMITTED. A statement that waited for a row sees its newest version, and the
+// transaction that holds the migration lock keeps no snapshot.
 const pgBegin = "begin isolation level read committed"
 
-// sessionSettings are the parameters that this package relies on, whatever the role, the
-// database or the URL says: READ COMMITTED for statements outside of transactions, and how
-// texts, times, bytes and numbers are written where they travel as text.
+// sessionSettings lists the parameters that this package relies on, whatever the role, the database
+// or the URL says. They are READ COMMITTED for statements outside of transactions, and the form of
+// texts, times, bytes and numbers that are sent as text.
 var sessionSettings = map[string]string{
 	"default_transaction_isolation": "read committed",
 	"client_encoding":               "UTF8",
@@ -27,9 +27,9 @@ var sessionSettings = map[string]string{
 	"extra_float_digits":            "1",
 }
 
-// parsePostgresURL reads a URL, and adds sessionSettings. Names of parameters become lower
-// case, and those within options=-c name=value become parameters by themselves: a parameter
-// sent beside options would win over them, and a pooler would lose them.
+// parsePostgresURL parses a URL, and adds sessionSettings. It turns names of parameters into lower
+// case, and options=-c name=value into separate parameters. A parameter sent beside options would
+// override them, and a pooler would lose them.
 func parsePostgresURL(address string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -48,8 +48,8 @@ func parsePostgresURL(address string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// unreadable says why a URL cannot be read, without any part of it: pgx repeats the URL, and
-// knows a password only where one is expected.
+// unreadable returns why a URL cannot be parsed, without any part of it. pgx repeats the URL, and
+// recognizes a password only where one is expected.
 func unreadable(err error) error {
 	const urlEnds, noURL = "`: ", "failed to parse as URL"
 	if parsing, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
@@ -63,9 +63,9 @@ func unreadable(err error) error {
 		" or a special character in it is not percent-encoded, as @ is by %40")
 }
 
-// parseOptions reads command-line options of a server as Postgres does: words separated by
-// spaces, with a backslash before a character that belongs to the word. rest are those that
-// set no parameter.
+// parseOptions parses command-line options of a server as Postgres does: words separated by spaces,
+// with a backslash before a character that belongs to the word. rest holds those that set no
+// parameter.
 func parseOptions(options string) (named map[string]string, rest string) {
 	named = map[string]string{}
 	words := optionWords(options)

@@ -6,7 +6,7 @@ import (
 	"waybill/domain"
 )
 
-// readiness is ports.ReadinessStore.
+// readiness implements ports.ReadinessStore.
 type readiness struct{ session }
 
 type readinessRow struct {

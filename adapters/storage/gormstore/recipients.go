@@ -11,12 +11,11 @@ import (
 	"waybill/domain"
 )
 
-// recipients is ports.RecipientStore.
+// recipients implements ports.RecipientStore.
 type recipients struct{ session }
 
-// forUpdate holds the rows until the transaction ends. NO KEY, so that others may
-// still store records that point at the row. SQLite has no such clause and needs
-// none: it has one writer at a time.
+// forUpdate locks the rows until the transaction ends. NO KEY lets others still store records that
+// refer to the row. SQLite has no such clause and needs none: it has one writer at a time.
 var forUpdate = clause.Locking{Strength: "NO KEY UPDATE"}
 
 func (s recipients) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.Recipient, error) {
@@ -98,13 +97,12 @@ func (s recipients) Add(ctx context.Context, t domain.Tenant, r domain.Recipient
 	}); err != nil {
 		return domain.Recipient{}, false, err
 	}
-	// Read again: another request may have filled it in meanwhile, and the first name
-	// stays.
+	// Read again: another request may have filled it in meanwhile, and the first name stays.
 	stored, err = s.Get(ctx, t, stored.ID)
 	return stored, false, err
 }
 
-// fillName gives the recipient a name where it still has none.
+// fillName sets the name of a recipient that has none.
 func (s recipients) fillName(ctx context.Context, t domain.Tenant, r domain.Recipient) error {
 	err := s.ofBusiness(ctx, t).Model(&recipientRow{}).Where("id = ? AND name = ''", rowIDOf(r.ID)).
 		Updates(map[string]any{

@@ -96,7 +96,7 @@ func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.N
 			Hint: "Needed for failed and cancelled. The customer sees it."}),
 		Most: domain.MaxMoves, Preview: preview,
 	}
-	if preview != nil { // has no names of people, and the browser's Back button may show it again
+	if preview != nil { // no names of people in it; the Back button may show it again
 		c.Header("Cache-Control", "private, no-cache")
 	}
 	if n == nil {

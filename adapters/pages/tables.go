@@ -8,7 +8,7 @@ import (
 
 // CSV sends a table as a file. A business gets one at a time.
 func (c *Call) CSV(name string, rows func(write func(cells ...string) error) error) error {
-	c.goesOn() // a file that waits takes no place from pages
+	c.goesOn() // a waiting file does not block pages
 	leave, err := c.Alone()
 	if err != nil {
 		return err

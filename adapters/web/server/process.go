@@ -21,7 +21,7 @@ const (
 	finishTime = 5 * time.Second
 )
 
-// Process holds the servers and tasks of a process, which run until it is told to stop.
+// Process holds the servers and tasks of a process, which run until it is stopped.
 type Process struct {
 	Servers []Service // of customers' listeners
 	Ops     operators

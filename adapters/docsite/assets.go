@@ -12,14 +12,14 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// The file that draws the reference: dist/browser/standalone.js of the npm
-// package @scalar/api-reference 1.72.1, compressed.
+// The file that renders the reference: dist/browser/standalone.js of the npm package
+// @scalar/api-reference 1.72.1, compressed.
 const (
 	scalarFile   = "scalar-1.72.1.js.gz"
 	scalarSHA256 = "bf091006bdc3af6067af77c2f534812e3e633e94a94e87138069f570f33b762c" // unpacked
 )
 
-// mediaTypes are those of the assets, by the ending of their names.
+// mediaTypes maps the file extensions of the assets to their media types.
 var mediaTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
@@ -27,8 +27,8 @@ var mediaTypes = map[string]string{
 	".txt": "text/plain; charset=utf-8",
 }
 
-// assetNames says under which name below the site an asset is found: its own,
-// with its content's hash before the ending, so that it may be kept for ever.
+// assetNames returns the name of each asset below the site. It has the hash of the content before
+// the extension, so that the asset may be cached forever.
 var assetNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
 	for _, file := range listAssets() {
@@ -39,7 +39,7 @@ var assetNames = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// assetAnswers are the assets by the path that is asked for.
+// assetAnswers returns the assets by request path.
 func assetAnswers() map[string]*answer {
 	answers := map[string]*answer{}
 	for file, name := range assetNames() {
@@ -48,7 +48,7 @@ func assetAnswers() map[string]*answer {
 		if strings.HasSuffix(file, ".gz") {
 			a = plainAnswer(mediaTypes[path.Ext(name)], body)
 			a.gzipped = body
-			a.plain = sync.OnceValue(func() []byte { return pages.Unpack(body) }) // rarely asked for, and large
+			a.plain = sync.OnceValue(func() []byte { return pages.Unpack(body) }) // large, and rarely requested
 		} else {
 			a = newAnswer(mediaTypes[path.Ext(name)], body)
 		}
@@ -61,7 +61,7 @@ func assetAnswers() map[string]*answer {
 func listAssets() []string {
 	entries, err := assetFiles.ReadDir("assets")
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // they are embedded in the program
 	}
 	files := make([]string, 0, len(entries))
 	for _, e := range entries {

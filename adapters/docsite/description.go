@@ -11,29 +11,29 @@ import (
 	"strings"
 )
 
-// description is what the pages take from the description of the API.
+// description holds what the pages use of the description of the API.
 type description struct {
 	codes      map[string]*errorCode
 	scopes     map[string]string   // what each allows
-	calls      map[string][]string // that need a scope
+	calls      map[string][]string // that require a scope
 	vector     vector
 	limit      struct{ Maximum, Default int } // of a page of a list
-	forced     []string                       // what X-Sandbox-Error takes
+	forced     []string                       // accepted values of X-Sandbox-Error
 	operations int
 }
 
-// errorCode is what the description says about a code.
+// errorCode holds what the description says about a code.
 type errorCode struct {
 	Name     string
 	Status   int
-	Calls    []string // METHOD /path, those that can answer it
+	Calls    []string // METHOD /path of the calls that can return it
 	Examples []example
-	ItemOnly bool // told about an item of a bulk, never by itself
+	ItemOnly bool // only for an item of a bulk, never for a whole response
 
-	withItem []example // answers that tell it about an item
+	withItem []example // responses that contain it for an item
 }
 
-// example is an answer of the API, indented.
+// example is an indented response of the API.
 type example struct {
 	Summary string
 	Body    string
@@ -134,8 +134,8 @@ func (d *description) readOperation(doc *openAPI, call string, raw json.RawMessa
 	return nil
 }
 
-// readResponse notes the codes that an answer can have, and its examples of
-// them; an empty call stands for those of every address.
+// readResponse records the codes that a response can have, and its examples of them. An empty call
+// means the responses of every address.
 func (d *description) readResponse(doc *openAPI, call string, raw json.RawMessage) error {
 	var res struct {
 		Ref     string `json:"$ref"`
@@ -173,7 +173,7 @@ func (d *description) readResponse(doc *openAPI, call string, raw json.RawMessag
 func (d *description) note(code, call string) *errorCode {
 	c := d.codes[code]
 	if c == nil {
-		c = &errorCode{Name: code, ItemOnly: true} // until it is found by itself
+		c = &errorCode{Name: code, ItemOnly: true} // until a whole response has it
 		d.codes[code] = c
 	}
 	if call != "" && !slices.Contains(c.Calls, call) {
@@ -182,8 +182,8 @@ func (d *description) note(code, call string) *errorCode {
 	return c
 }
 
-// collect finds the codes in a schema: a constant is the code of an answer, an
-// enumeration lists those of items.
+// collect finds the codes in a schema: a constant is the code of a response, an enumeration lists
+// those of items.
 func collect(doc *openAPI, schema any, own, inItems, seen map[string]bool) {
 	switch s := schema.(type) {
 	case []any:
@@ -221,7 +221,7 @@ func noteCodes(schema map[string]any, own, inItems map[string]bool) {
 	}
 }
 
-// mostExamples is how many answers the page about a code shows.
+// mostExamples limits the responses that the page about a code shows.
 const mostExamples = 3
 
 func (d *description) readExample(summary string, value json.RawMessage) error {
@@ -251,7 +251,7 @@ func (d *description) readExample(summary string, value json.RawMessage) error {
 	return nil
 }
 
-// exampleOf is the first example of a code, or empty.
+// exampleOf returns the first example of a code, or an empty text.
 func (d *description) exampleOf(code string) string {
 	if c := d.codes[code]; c != nil && len(c.Examples) > 0 {
 		return c.Examples[0].Body

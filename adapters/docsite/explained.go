@@ -1,6 +1,6 @@
 package docsite
 
-// retry says what to do with the request that was refused.
+// retry tells whether and how to retry the refused request.
 type retry struct {
 	Short string // in lists
 	Long  string
@@ -22,7 +22,7 @@ var (
 		"Not as long as the record is as it is. Read it, decide, and send what fits its state now."}
 )
 
-// explanation is the page about a code, in the inline notation of this package.
+// explanation holds the page about a code, in the inline notation of this package.
 type explanation struct {
 	code   string
 	what   string
@@ -31,7 +31,7 @@ type explanation struct {
 	retry  retry
 }
 
-// explanations are the pages about codes, in the order of the index.
+// explanations lists the pages about codes, in the order of the index.
 var explanations = append(requestErrors, stateErrors...)
 
 var requestErrors = []explanation{

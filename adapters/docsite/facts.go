@@ -14,11 +14,10 @@ import (
 //go:embed samples
 var sampleFiles embed.FS
 
-// facts is all that pages say about the program, taken from where the program
-// has it.
+// facts holds all that pages say about the program, read from the program itself.
 type facts struct {
 	Root, Sandbox, Live       string
-	Host, Site                string // where browsers find what is beside the pages; where they find the pages
+	Host, Site                string // public URL of the host, without and with Prefix
 	Portal                    string // empty: there is none
 	Codes                     []codePage
 	Scenarios                 []scenarioRow
@@ -37,7 +36,7 @@ type facts struct {
 	BulkPatience              string
 	StepDefault, StepMost     int
 	RecoverableFor, WarnAfter string
-	Forced                    []string // what X-Sandbox-Error takes
+	Forced                    []string // accepted values of X-Sandbox-Error
 	Envelope                  string   // an error as an example
 	LiveAttempts              int
 	SandboxAttempts           int
@@ -46,7 +45,7 @@ type facts struct {
 	MailsAnHour, MailsADay    int
 	InvitationsAnHour         int
 	AskedADay                 int
-	Outcomes                  []outcomeRow // of moves of many
+	Outcomes                  []outcomeRow // of bulk moves
 	DispatchLimits            []limitRow
 	Dispatch                  sample
 	EventsKept, MovesKept     string
@@ -125,7 +124,7 @@ func scenarioRows() []scenarioRow {
 	return rows
 }
 
-// moveRows are what the transition helper can do from each status.
+// moveRows lists the transitions that the helper can make from each status.
 func moveRows() []moveRow {
 	rows := make([]moveRow, 0, len(domain.Statuses()))
 	for _, from := range domain.Statuses() {
@@ -142,7 +141,7 @@ func moveRows() []moveRow {
 	return rows
 }
 
-// eventMeanings is what each type of event tells.
+// eventMeanings explains each type of event.
 var eventMeanings = map[domain.EventType]string{
 	"delivery.created":    "It is booked; always the first, with `sequence` 1.",
 	"delivery.assigned":   "A rider has it; after a failure, the next try.",
@@ -205,8 +204,8 @@ func waitRows(s domain.RetrySchedule) []waitRow {
 	return rows
 }
 
-// coarse is what a duration is rounded to where a fifth more or less makes the
-// rest meaningless.
+// coarse returns the unit to which a duration is rounded, since jitter of a fifth makes more digits
+// meaningless.
 func coarse(d time.Duration) time.Duration {
 	switch {
 	case d >= time.Hour:
@@ -224,7 +223,7 @@ func samples() []sample {
 func readSample(language, file string) sample {
 	text, err := sampleFiles.ReadFile("samples/" + file)
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // they are embedded in the program
 	}
 	return sample{Language: language, File: strings.TrimSuffix(file, ".txt"), Text: string(text)}
 }
@@ -233,7 +232,7 @@ func rate(l domain.RateLimit) string {
 	return fmt.Sprintf("%d in %s", l.Limit, duration(l.Window))
 }
 
-// duration is a time span in words, such as 3 hours or 2 min 35 s.
+// duration returns a time span in words, such as 3 hours or 2 min 35 s.
 func duration(d time.Duration) string {
 	unit := func(n time.Duration, one, many string) string {
 		if n == 1 {

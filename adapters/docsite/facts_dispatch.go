@@ -6,7 +6,7 @@ import (
 	"waybill/domain"
 )
 
-// outcomeRow is what became of an item of a move of many.
+// outcomeRow describes an outcome of an item of a bulk move.
 type outcomeRow struct{ Name, Means, Todo string }
 
 func outcomeRows() []outcomeRow {
@@ -27,7 +27,7 @@ func outcomeRows() []outcomeRow {
 	return rows
 }
 
-// dispatchLimits are those of the operations API.
+// dispatchLimits lists the limits of the operations API.
 func dispatchLimits(d *description) []limitRow {
 	return []limitRow{
 		{"Deliveries in one request", strconv.Itoa(domain.MaxMoves)},

@@ -8,10 +8,10 @@ import (
 	"waybill/domain"
 )
 
-// mailRow is one kind of mail.
+// mailRow describes one kind of mail.
 type mailRow struct{ Kind, When, To, Tried string }
 
-// mailCauses is what makes each kind of mail.
+// mailCauses explains what causes each kind of mail.
 var mailCauses = map[domain.MailKind]string{
 	domain.MailInvitation: "A person is invited: by an owner, by an operator, or by a command.",
 	domain.MailSignInLink: "A link is asked for on the sign-in page, or made for a person who has an account.",
@@ -57,7 +57,7 @@ func mailRows() []mailRow {
 	return rows
 }
 
-// mailWaits are the pauses between attempts to send a mail.
+// mailWaits lists the pauses between attempts to send a mail.
 func mailWaits() string {
 	var waits []string
 	at := time.Unix(0, 0)

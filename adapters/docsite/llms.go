@@ -2,15 +2,15 @@ package docsite
 
 import "strings"
 
-// Where agents begin, as llmstxt.org says: IndexPath lists the pages, of the whole
-// host, and below Prefix too for a host that has the API below a path of its own.
-// fullPath has all of them in one file.
+// These are the entry points of agents, as llmstxt.org says. IndexPath lists the pages, for the
+// whole host and also below Prefix, for a host that has the API below its own path. fullPath has
+// all pages in one file.
 const (
 	IndexPath = "/llms.txt"
 	fullPath  = Prefix + "/llms-full.txt"
 )
 
-// index is llms.txt: what this is, and every page there is with its address.
+// index returns llms.txt: what this is, and the address of every page.
 func index(f *facts, guides, codes []*view) string {
 	var b strings.Builder
 	b.WriteString("# Waybill Delivery API\n\n> " + guides[0].Page.Summary + "\n\n")
@@ -31,8 +31,7 @@ func index(f *facts, guides, codes []*view) string {
 	return b.String()
 }
 
-// full is every page, one after the other, each with its address in the line after
-// its title.
+// full returns all pages, each with its address in the line after its title.
 func full(f *facts, pages []*view) string {
 	var b strings.Builder
 	for _, v := range pages {

@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// mediaMarkdown is the type of the pages as agents read them.
+// mediaMarkdown is the media type of the Markdown pages.
 const mediaMarkdown = "text/markdown; charset=utf-8"
 
-// markdownPath is where a page stands as Markdown, below the site: the start page
-// has no name that .md could be added to.
+// markdownPath returns the path of a page as Markdown, below the site. The start page has no name
+// to which .md could be added.
 func markdownPath(here string) string {
 	if here == "" {
 		return "/index.md"
@@ -22,21 +22,21 @@ func markdownPath(here string) string {
 	return here + ".md"
 }
 
-// converter turns the HTML of a page into Markdown, so that each thing is said once.
-// It knows the elements that our pages have, and fails on any other.
+// converter turns the HTML of a page into Markdown, so that everything is written once. It knows
+// the elements of our pages, and fails on any other.
 type converter struct {
-	// link is the address of a link as Markdown has it.
+	// link returns the address of a link in Markdown.
 	link func(href string) string
 }
 
-// element is a part of a page: a text where tag is empty.
+// element is a part of a page. With an empty tag it is text.
 type element struct {
 	tag, text string
 	attrs     map[string]string
 	children  []*element
 }
 
-// convert is the body of a page as Markdown, without an end of the last line.
+// convert returns the body of a page as Markdown, without a final line end.
 func (c *converter) convert(body string) (string, error) {
 	root, err := parseElements(body)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *converter) convert(body string) (string, error) {
 	return c.blocks(root), nil
 }
 
-// elements are those of our pages: true for one that stands in a line of text.
+// elements lists the elements of our pages, with true for an inline one.
 var elements = map[string]bool{
 	"a": true, "code": true, "strong": true, "em": true, "br": true, "small": true, "span": true,
 	"p": false, "div": false, "main": false, "h1": false, "h2": false, "h3": false, "ul": false, "ol": false, "li": false, "pre": false,
@@ -85,13 +85,13 @@ func parseElements(body string) (*element, error) {
 	}
 }
 
-// isInline reports whether an element stands in a line of text.
+// isInline reports whether an element is part of a line of text.
 func (e *element) isInline() bool { return e.tag == "" || elements[e.tag] }
 
-// blocks are the paragraphs, lists and tables in an element.
+// blocks returns the paragraphs, lists and tables in an element.
 func (c *converter) blocks(e *element) string {
 	var blocks []string
-	var line element // what stands in a line so far
+	var line element // the current line of text
 	end := func() {
 		if text := c.inline(&line); text != "" {
 			blocks = append(blocks, text)
@@ -138,13 +138,13 @@ func (c *converter) list(e *element) string {
 		if e.tag == "ol" {
 			bullet = fmt.Sprintf("%d. ", len(items)+1)
 		}
-		text := strings.ReplaceAll(c.blocks(item), "\n\n", "\n") // short ones
+		text := strings.ReplaceAll(c.blocks(item), "\n\n", "\n") // items are short
 		items = append(items, bullet+strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(bullet))))
 	}
 	return strings.Join(items, "\n")
 }
 
-// facts are a list of terms, each with what it is.
+// facts returns a list of terms with their explanations.
 func (c *converter) facts(e *element) string {
 	var b strings.Builder
 	for _, child := range e.children {
@@ -158,7 +158,7 @@ func (c *converter) facts(e *element) string {
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// fenced is code as it is. What can be pasted is for a shell.
+// fenced returns code unchanged. Code that readers can paste is marked as shell.
 func fenced(e *element) string {
 	code := strings.TrimSuffix(e.plain(), "\n")
 	fence := "```"
@@ -172,7 +172,7 @@ func fenced(e *element) string {
 	return fence + language + "\n" + code + "\n" + fence
 }
 
-// plain is the text of an element and all in it.
+// plain returns the text of an element and of all in it.
 func (e *element) plain() string {
 	text := e.text
 	for _, child := range e.children {
@@ -212,7 +212,7 @@ func (c *converter) rows(e *element, rows *[][]string) {
 	}
 }
 
-// all are the elements with a tag, in an element and all in it.
+// all returns the elements with a tag, at any depth.
 func (e *element) all(tag string) (found []*element) {
 	for _, child := range e.children {
 		if child.tag == tag {
@@ -223,7 +223,7 @@ func (e *element) all(tag string) (found []*element) {
 	return found
 }
 
-// inline is an element as one line of text.
+// inline returns an element as one line of text.
 func (c *converter) inline(e *element) string {
 	var b strings.Builder
 	for _, child := range e.children {
@@ -254,7 +254,7 @@ func (c *converter) span(e *element) string {
 	case "div", "p":
 		return " " + c.inline(e) + " "
 	}
-	var b strings.Builder // its spaces part it from what stands beside it
+	var b strings.Builder // its spaces separate it from its neighbours
 	for _, child := range e.children {
 		b.WriteString(c.span(child))
 	}
@@ -268,7 +268,7 @@ func codeSpan(code string) string {
 	return "`" + code + "`"
 }
 
-// slug is the anchor that renderers of Markdown give a heading.
+// slug returns the anchor that Markdown renderers give a heading.
 func slug(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// wantsMarkdown reports whether a request would rather have Markdown than HTML, as RFC
-// 9110 weighs what Accept names: the range that fits a type best tells its weight. At
-// equal weights Markdown wins only where it is named; whatever takes anything is a
-// browser, or is used to HTML.
+// wantsMarkdown reports whether a request prefers Markdown to HTML. As RFC 9110 says, the most
+// specific range in Accept gives the weight of a type. At equal weights Markdown wins only if it is
+// named: a client that accepts anything is a browser, or is used to HTML.
 func wantsMarkdown(h http.Header) bool {
 	header := strings.Join(h.Values("Accept"), ",")
 	markdown, named := weightOf(header, "text", "markdown")
@@ -17,7 +16,7 @@ func wantsMarkdown(h http.Header) bool {
 	return markdown > page || named && markdown == page && markdown > 0
 }
 
-// weightOf is the weight from 0 to 1 that Accept gives a type, and whether it names it.
+// weightOf returns the weight from 0 to 1 that Accept gives a type, and whether it names the type.
 func weightOf(accept, kind, subtype string) (weight float64, named bool) {
 	closest := 0
 	for part := range strings.SplitSeq(accept, ",") {
@@ -34,7 +33,7 @@ func weightOf(accept, kind, subtype string) (weight float64, named bool) {
 			}
 			var err error
 			if q, err = strconv.ParseFloat(strings.TrimSpace(value), 64); err != nil || !(q >= 0 && q <= 1) {
-				q = 0 // a weight that cannot be read asks for nothing
+				q = 0 // a malformed weight counts as zero
 			}
 		}
 		if fit > closest || q > weight {

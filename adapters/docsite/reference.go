@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// The reference as Markdown: calls in the order of their tags, with what each takes
-// and answers, and then every schema that is named.
+// The reference as Markdown: calls in the order of their tags, with their parameters and responses,
+// and then every named schema.
 
 type (
 	referenceDocument struct {
 		Info struct{ Version, Description string }
 		Tags []struct{ Name, Description string }
-		// A path has calls and, below "parameters", what all of them take.
+		// A path has calls and, below "parameters", the parameters of all of them.
 		Paths      map[string]map[string]json.RawMessage
 		Components struct {
 			Schemas    map[string]*schema
@@ -59,10 +59,10 @@ type (
 	}
 )
 
-// everyCall are parameters of each call, told once.
+// everyCall names parameters of each call, which are described once.
 var everyCall = []string{"RequestId", "SandboxError"}
 
-// referenceMarkdown is the description of the API after the title of its page.
+// referenceMarkdown returns the description of the API, after the title of its page.
 func referenceMarkdown(text []byte, v *view) (string, error) {
 	var doc referenceDocument
 	if err := json.Unmarshal(text, &doc); err != nil {
@@ -141,8 +141,8 @@ func (doc *referenceDocument) writeParameters(b *strings.Builder, parameters []*
 	}
 }
 
-// what is the codes of an error, of which the pages about them tell the rest, or else
-// the description and the data of a success.
+// what returns the codes of an error, whose pages explain them, or else the description and the
+// data of a success.
 func (a *referenceAnswer) what(doc *referenceDocument) string {
 	told := ": " + oneLine(a.Description)
 	body := a.Content["application/json"].Schema
@@ -160,7 +160,7 @@ func (a *referenceAnswer) what(doc *referenceDocument) string {
 	return " `" + strings.Join(slices.Sorted(maps.Keys(codes)), "`, `") + "`"
 }
 
-// codes are those that answers of a schema have by themselves.
+// codes finds the codes that whole responses of a schema have.
 func (s *schema) codes(doc *referenceDocument, found, seen map[string]bool) {
 	if s == nil || seen[s.Ref] {
 		return
@@ -194,7 +194,7 @@ func writeSchema(b *strings.Builder, name string, s *schema) {
 	}
 }
 
-// kindOf is what a value is, in words, with its bounds.
+// kindOf describes a type in words, with its limits.
 func kindOf(s *schema) string {
 	switch {
 	case s == nil:
@@ -235,7 +235,7 @@ func joined(parts []*schema, word string) string {
 	return strings.Join(slices.Compact(kinds), word)
 }
 
-// fields names those of an object.
+// fields lists the fields of an object.
 func fields(s *schema) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -255,7 +255,7 @@ func oneOf(values []any) string {
 	return strings.Join(words, ", ")
 }
 
-// bounds of a length, a number or a count.
+// bounds returns the limits of a length, a number or a count.
 func bounds(s *schema) string {
 	var told []string
 	for _, bound := range []struct {
@@ -284,10 +284,10 @@ func bounds(s *schema) string {
 
 var reLines = regexp.MustCompile(`\s+`)
 
-// oneLine is a text without line ends.
+// oneLine returns a text without line ends.
 func oneLine(text string) string { return strings.TrimSpace(reLines.ReplaceAllString(text, " ")) }
 
-// inCell is a text in a cell of a table.
+// inCell returns a text for a cell of a table.
 func inCell(text string) string { return strings.ReplaceAll(oneLine(text), "|", `\|`) }
 
 func afterSlash(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }

@@ -16,7 +16,7 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// missing is the page for paths that do not exist; no request can ask for it.
+// missing is the page for paths that do not exist. No request can have this path.
 const missing = "missing"
 
 // guide is a page that is written by hand.
@@ -28,7 +28,7 @@ type guide struct {
 	Summary string
 }
 
-// guides are in the order in which they are read.
+// guides lists the guides in reading order.
 var guides = []guide{
 	{"start", "", "Start", "Deliveries from your backend",
 		"Price, book, follow and cancel deliveries with a JSON API. A sandbox plays every ending, webhooks tell you what happens."},
@@ -53,7 +53,7 @@ var guides = []guide{
 	{"reference", "/reference", "Reference", "API reference", "Every call, field and example, with a console that calls the sandbox."},
 }
 
-// view is what a template sees.
+// view holds the data of a template.
 type view struct {
 	*facts
 	Page     guide
@@ -69,10 +69,10 @@ type view struct {
 	summary  string // as Markdown
 }
 
-// heading is one of a page's sections.
+// heading holds a heading of a page.
 type heading struct{ ID, Text string }
 
-// render makes every page, by the path that is asked for.
+// render makes every page, by request path.
 func render(o Options, root string) (map[string]*answer, error) {
 	text := o.Description()
 	d, err := readDescription(text)
@@ -128,7 +128,7 @@ func render(o Options, root string) (map[string]*answer, error) {
 	return pages, nil
 }
 
-// views are the pages: those to be read in their order, and one about each code.
+// views returns the guides in reading order, and a page about each code.
 func (f *facts) views() (read, codes []*view) {
 	for i, g := range guides {
 		v := &view{facts: f, Page: g, Here: g.Path, file: g.File}
@@ -148,7 +148,7 @@ func (f *facts) views() (read, codes []*view) {
 	return read, codes
 }
 
-// add puts the page into the layout and among the others, and its Markdown beside it.
+// add renders the page in its layout and adds it to pages, together with its Markdown.
 func (v *view) add(t *template.Template, pages map[string]*answer) error {
 	layout := "layout.html"
 	if v.file == "reference" {
@@ -166,14 +166,14 @@ func (v *view) add(t *template.Template, pages map[string]*answer) error {
 	return nil
 }
 
-// textAnswer is a text for agents.
+// textAnswer returns a text for agents.
 func textAnswer(contentType, text string) *answer {
 	a := newAnswer(contentType, []byte(text))
 	a.policy = strictPolicy
 	return a
 }
 
-// anchorsOf tells how Markdown calls the sections of a page: by page, then by ID.
+// anchorsOf returns the Markdown anchors of the sections, by page and then by ID.
 func anchorsOf(pages []*view) map[string]map[string]string {
 	anchors := map[string]map[string]string{}
 	for _, v := range pages {
@@ -185,7 +185,7 @@ func anchorsOf(pages []*view) map[string]map[string]string {
 	return anchors
 }
 
-// convert makes the page Markdown. A link to another page leads to its Markdown.
+// convert converts the page to Markdown. A link to another page leads to its Markdown.
 func (v *view) convert(body string, anchors map[string]map[string]string) error {
 	c := converter{link: func(href string) string {
 		path, id, hasID := strings.Cut(href, "#")
@@ -220,8 +220,7 @@ var (
 	reTable   = regexp.MustCompile(`<table aria-label="([^"]+)">`)
 )
 
-// finish gives sections a link to themselves, and lets the keyboard reach what
-// scrolls sideways.
+// finish adds links to the headings, and makes elements that scroll sideways reachable by keyboard.
 func finish(body string) (template.HTML, []heading) {
 	var contents []heading
 	for _, h := range reHeading.FindAllStringSubmatch(body, -1) {
@@ -239,7 +238,7 @@ var (
 	reInlineLink = regexp.MustCompile(`\[([^\]]+)\]\((/[a-z/#-]+)\)`)
 )
 
-// inline is a sentence of ours as HTML: `code`, and [a link](/below-the-site).
+// inline returns a sentence of ours as HTML: `code`, and [a link](/below-the-site).
 func inline(text, root string) template.HTML {
 	s := html.EscapeString(text)
 	s = reInlineCode.ReplaceAllString(s, "<code>$1</code>")
@@ -247,7 +246,7 @@ func inline(text, root string) template.HTML {
 	return template.HTML(s) //nolint:gosec // escaped above; the texts are ours
 }
 
-// codePage is a code with what we and the description say about it.
+// codePage holds a code with what we and the description say about it.
 type codePage struct {
 	*errorCode
 	StatusLine string // the status with its name, such as 409 Conflict

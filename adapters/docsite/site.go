@@ -15,13 +15,13 @@ import (
 	"waybill/domain"
 )
 
-// Prefix is the path that the site and all below it has on its listener.
+// Prefix is the path of the site on its listener.
 const Prefix = "/docs"
 
-// Options says what the pages are about.
+// Options holds what the pages depend on.
 type Options struct {
-	// Description is the description of the API in JSON, with the addresses that
-	// callers use. It is asked for once.
+	// Description returns the description of the API in JSON, with the addresses that callers use.
+	// It is called once.
 	Description    func() []byte
 	SandboxBaseURL string // ends in /v1
 	LiveBaseURL    string // ends in /v1
@@ -46,11 +46,11 @@ type answer struct {
 	immutable   bool   // its path changes with its content
 	tag         string
 	plain       func() []byte
-	gzipped     []byte  // nil: too small to be worth it
+	gzipped     []byte  // nil: not smaller
 	markdown    *answer // of a page: the same for agents
 }
 
-// New is the site. The pages are made when the first of them is asked for.
+// New returns the site. It makes the pages at the first request of one.
 func New(o Options) *Site {
 	root := linkRoot(o.SandboxBaseURL)
 	return &Site{
@@ -65,8 +65,7 @@ func New(o Options) *Site {
 	}
 }
 
-// linkRoot is the path that browsers know the site under, where a proxy puts
-// the API below a path of its own.
+// linkRoot returns the path of the site for browsers, if a proxy puts the API below its own path.
 func linkRoot(sandboxBaseURL string) string {
 	u, err := url.Parse(sandboxBaseURL)
 	if err != nil {
@@ -75,20 +74,19 @@ func linkRoot(sandboxBaseURL string) string {
 	return strings.TrimSuffix(u.EscapedPath(), "/v1") + Prefix
 }
 
-// The policies. Nothing comes from elsewhere, and no script or style stands in
-// a page.
+// The content security policies. Nothing is loaded from elsewhere, and pages have no inline script
+// or style.
 const (
 	strictPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-	// Scalar writes its style sheets into the page, in pieces that change as one
-	// reads: neither a hash nor an ETag can cover them. Scripts stay strict, and
-	// calls reach this origin only.
+	// Scalar writes its style sheets into the page, in pieces that change during reading. Neither a
+	// hash nor an ETag can cover them. Scripts stay strict, and calls reach only this origin.
 	referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
 		"font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-// ServeHTTP answers GET and HEAD below Prefix, and at IndexPath.
+// ServeHTTP serves GET and HEAD requests below Prefix, and at IndexPath.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -140,7 +138,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	if a.status == http.StatusOK {
 		tag := `"` + a.tag + `"`
 		if packed {
-			tag = `"` + a.tag + `-gzip"` // other bytes, another name
+			tag = `"` + a.tag + `-gzip"` // other bytes, another tag
 		}
 		header.Set("ETag", tag)
 		if holds(r.Header.Values("If-None-Match"), tag) {
@@ -157,11 +155,11 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(a.status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a reader who left is no failure
+		_, _ = w.Write(body) // a reader who left is not a failure
 	}
 }
 
-// takesGzip reads Accept-Encoding; a weight of zero is a refusal.
+// takesGzip reads Accept-Encoding. A weight of zero is a refusal.
 func takesGzip(h http.Header) bool {
 	for part := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
 		coding, weight, weighted := strings.Cut(strings.ToLower(strings.TrimSpace(part)), ";")
@@ -174,7 +172,7 @@ func takesGzip(h http.Header) bool {
 	return false
 }
 
-// holds compares weakly, as If-None-Match asks for.
+// holds reports whether If-None-Match has a tag, by weak comparison.
 func holds(headers []string, tag string) bool {
 	for part := range strings.SplitSeq(strings.Join(headers, ","), ",") {
 		if part = strings.TrimPrefix(strings.TrimSpace(part), "W/"); part == tag || part == "*" {
@@ -184,7 +182,7 @@ func holds(headers []string, tag string) bool {
 	return false
 }
 
-// newAnswer is a body as it is sent.
+// newAnswer returns a resource with a body, also compressed if that is smaller.
 func newAnswer(contentType string, body []byte) *answer {
 	a := plainAnswer(contentType, body)
 	if packed := squeeze(body); len(packed) < len(body) {
@@ -193,7 +191,7 @@ func newAnswer(contentType string, body []byte) *answer {
 	return a
 }
 
-// plainAnswer is a body that is sent as it is.
+// plainAnswer returns a resource with an uncompressed body.
 func plainAnswer(contentType string, body []byte) *answer {
 	return &answer{
 		status: http.StatusOK, contentType: contentType, tag: hashOf(body),
@@ -203,13 +201,13 @@ func plainAnswer(contentType string, body []byte) *answer {
 
 func squeeze(body []byte) []byte {
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one there is
-	_, _ = w.Write(body)                                    // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // this level exists
+	_, _ = w.Write(body)                                    // a buffer never fails
 	_ = w.Close()
 	return out.Bytes()
 }
 
-// hashOf names a content.
+// hashOf returns a short hash of a content.
 func hashOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:8])

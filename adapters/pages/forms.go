@@ -42,7 +42,7 @@ func (c *Call) VersionSent() time.Time {
 }
 
 // VersionShown returns the version for a record's form. A form that is shown again keeps its
-// version. Only after a conflict, when its author reads what changed, does it get the new one.
+// version. After a conflict it gets the new one, because its author reads what has changed.
 func (c *Call) VersionShown(updatedAt time.Time, status int) string {
 	if sent := c.Form.Get("version"); sent != "" && status != http.StatusConflict {
 		return sent

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// minSecret is how long a secret has to be: 32 characters of hex are 128 bits.
+// minSecret is the minimum length of a secret: 32 characters of hex are 128 bits.
 const minSecret = 32
 
 // builtInCurrency is the currency of the built-in prices.
@@ -24,8 +24,8 @@ var (
 	region   = regexp.MustCompile(`^[A-Z]{2}$`)
 )
 
-// checks are the rules that Config's tags name. A rule sees values that are
-// not empty and answers with a badValue.
+// checks holds the rules that Config's tags name. A rule checks a value that is not empty and
+// returns a badValue.
 var checks = map[string]func(string) error{
 	"address":     checkAddress,
 	"url":         checkURL,
@@ -86,8 +86,8 @@ func checkURL(s string) error {
 	return nil
 }
 
-// checkOrigin refuses a path: the portal and the console link to pages, assets and forms from
-// the root of their host.
+// checkOrigin refuses a path: the portal and the console link to pages, assets and forms from the
+// root of their host.
 func checkOrigin(s string) error {
 	if err := checkURL(s); err != nil {
 		return err
@@ -141,15 +141,15 @@ func checkRedis(s string) error {
 	}
 }
 
-// plainQuery is what parameters of an address look like, which the rest of a password and a host
-// behind it do not.
+// plainQuery matches parameters of an address. It does not match the rest of a password and a host
+// after it.
 var plainQuery = regexp.MustCompile(`^[a-z_]+=[^&?#@]*(@[^&?#@/]*)?(&[a-z_]+=[^&?#@]*(@[^&?#@/]*)?)*$`)
 
-// passwordWithAt is a password in a query of which an address would show the end.
+// passwordWithAt finds a password in a query that messages would show after its @.
 var passwordWithAt = regexp.MustCompile(`(password|passwd|pwd)=[^&]*@`)
 
-// checkCredentials refuses an address whose user or password holds a character that ends it: what follows would be
-// taken for a host, a path or a query, and messages would show it.
+// checkCredentials refuses an address whose user or password holds a character that ends it. The
+// rest would be read as a host, a path or a query, and messages would show it.
 func checkCredentials(s string) error {
 	scheme, rest, _ := strings.Cut(s, "://")
 	if scheme == "sqlite" {
@@ -165,7 +165,7 @@ func checkCredentials(s string) error {
 		(strings.Contains(authority, "@") || strings.HasPrefix(path, "/") && !strings.Contains(authority, ":")) {
 		behind = path // a value in the query may have an @
 	}
-	// Postgres clients take what is behind the first @ for the host.
+	// Postgres clients read the text after the first @ as the host.
 	ends := strings.HasPrefix(scheme, "postgres") && strings.Count(authority, "@") > 1
 	if err != nil || ends || strings.Contains(behind, "@") {
 		return bad("has a character in its user or password that belongs percent-encoded, or an @ behind its host",
@@ -222,14 +222,13 @@ func checkMailFrom(s string) error {
 
 func notASCII(r rune) bool { return r > unicode.MaxASCII }
 
-// plainScheme reports whether a text is a scheme for sure, and no part of a
-// secret that stands before ://.
+// plainScheme reports whether a text is certainly a scheme, and no part of a secret before "://".
 func plainScheme(s string) bool {
 	return s != "" && len(s) <= 12 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz+-") == ""
 }
 
-// kindOfURL is what an address was meant for, as far as its scheme tells: Redis,
-// database, a scheme that is neither, or "". It never holds more of the address.
+// kindOfURL returns the kind of an address by its scheme: Redis, database, a scheme that is
+// neither, or "". It never returns more of the address.
 func kindOfURL(s string) string {
 	scheme, _, _ := strings.Cut(strings.ToLower(s), "://")
 	switch scheme {
@@ -278,7 +277,7 @@ func oneOf(values ...string) func(string) error {
 	}
 }
 
-// checkTogether are the rules about more than one setting.
+// checkTogether checks the rules about more than one setting.
 func (c *Config) checkTogether() Problems {
 	var problems Problems
 	addresses := map[string]string{}

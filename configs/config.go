@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Config is every setting. The tags are its documentation: name is the key in
-// a file, and with WAYBILL_ before it and in capitals the variable; check
-// names a rule of checks.go.
+// Config holds every setting. The tags document it. name is the key in a file and, in capitals
+// after WAYBILL_, the variable. check names a rule of checks.go.
 type Config struct {
 	LiveAddr    string   `name:"live_addr" group:"Listeners" default:"127.0.0.1:8080" check:"address" doc:"where the live API listens; port 0 takes a free one"`
 	SandboxAddr string   `name:"sandbox_addr" group:"Listeners" default:"127.0.0.1:8081" check:"address" doc:"where the sandbox API listens"`
@@ -85,15 +84,15 @@ type Config struct {
 	development bool
 }
 
-// CurrentDatabaseURL is the address of the database as its file has it now, so that a password that was changed there
-// needs no restart. Where it came from no file, or that cannot be used, it is the one of the start.
+// CurrentDatabaseURL returns the address of the database as its file has it now, so that a new
+// password there needs no restart. Without a usable file it returns the address from the start.
 func (c *Config) CurrentDatabaseURL() string {
 	const name = "database_url"
 	path, fromFile := c.files[name]
 	if !fromFile {
 		return c.DatabaseURL.Reveal()
 	}
-	// A pipe was read at the start: to open it again may wait for ever.
+	// A pipe was read at the start: opening it again may block forever.
 	if about, err := os.Stat(path); err != nil || !about.Mode().IsRegular() {
 		return c.DatabaseURL.Reveal()
 	}
@@ -105,25 +104,23 @@ func (c *Config) CurrentDatabaseURL() string {
 	return now
 }
 
-// Develop makes the settings those of a development server, which shows in its log what
-// elsewhere is a secret.
+// Develop makes the settings those of a development server, which logs what is a secret elsewhere.
 func (c *Config) Develop() { c.development = true }
 
-// PortalMayMove tells whether the portal takes a free port where its own is in use, so
-// that a second development server on a machine needs no setting. Elsewhere its address
-// is what a proxy and the links in mails go to.
+// PortalMayMove reports whether the portal takes a free port if its own is in use. So a second
+// development server on a machine needs no setting. Elsewhere a proxy and the links in mails use
+// its address.
 func (c *Config) PortalMayMove() bool { return c.development && !c.IsSet("portal_addr") }
 
-// MailsAreRead tells whether mails arrive anywhere: at a mail server, or in the log of
-// a development server.
+// MailsAreRead reports whether mails arrive anywhere: at a mail server, or in the log of a
+// development server.
 func (c *Config) MailsAreRead() bool { return c.SMTPURL != "" || c.development }
 
-// Warnings are oddities that stop nothing, such as a variable that is probably
+// Warnings lists oddities that do not prevent the start, such as a variable that is probably
 // mistyped.
 func (c *Config) Warnings() []string { return c.warnings }
 
-// Source tells where a setting came from, such as "WAYBILL_LIVE_ADDR" or
-// "default".
+// Source returns where a setting came from, such as "WAYBILL_LIVE_ADDR" or "default".
 func (c *Config) Source(name string) string {
 	if s, ok := c.sources[name]; ok {
 		return s
@@ -134,8 +131,8 @@ func (c *Config) Source(name string) string {
 // IsSet reports whether the setting came from anywhere but its default.
 func (c *Config) IsSet(name string) bool { return c.Source(name) != sourceDefault }
 
-// Supply fills in a setting that came from nowhere yet, and leaves any other
-// alone: this is how a data directory offers its own.
+// Supply sets a setting that nothing has set yet, and leaves any other alone. A data directory
+// provides its own settings this way.
 func (c *Config) Supply(name, text, source string) error {
 	if c.IsSet(name) {
 		return nil

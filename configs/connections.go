@@ -1,22 +1,21 @@
 package configs
 
-// Connections are how the connections that one server process holds to Postgres
-// are shared out. No share takes from another: work that uses all connections of
-// one leaves the others free.
+// Connections divides the connections of one server process to Postgres. No share takes from
+// another: work that uses all connections of one leaves the others free.
 type Connections struct {
 	Live, LiveLists       int // requests of live; lists, searches and feeds among them
 	Sandbox, SandboxLists int
 	Background            int // operations API, web sites, tracking pages, jobs; in `waybill dev` webhooks too
-	// BackgroundLists are for lists, searches, reports and the map among these. With 0, of
-	// few connections, they take those of Background.
+	// BackgroundLists serve lists, searches, reports and the map among these. If it is 0, since
+	// there are few connections, they use those of Background.
 	BackgroundLists int
 }
 
-// RequestLogConnections come on top in each process: writing the request log and
-// answering requests do not wait for each other's connections.
+// RequestLogConnections come on top in each process. So writing the request log and handling
+// requests do not wait for each other's connections.
 const RequestLogConnections = 1
 
-// ConnectionsOf shares out database_pool_size, which is at least 8.
+// ConnectionsOf divides database_pool_size, which is at least 8.
 func ConnectionsOf(all int) Connections {
 	c := Connections{
 		LiveLists: max(1, all/8), SandboxLists: max(1, all/12),

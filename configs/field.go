@@ -16,7 +16,7 @@ const (
 	configEnv     = Prefix + "CONFIG"
 )
 
-// field is one setting as the tags of Config describe it.
+// field describes one setting, from the tags of Config.
 type field struct {
 	index    int
 	name     string
@@ -25,7 +25,7 @@ type field struct {
 	doc      string
 	check    string
 	min, max string
-	mayEmpty bool   // to be set and empty is something else than not to be set
+	mayEmpty bool   // an empty value differs from no value
 	secret   string // "", "file" (may hold a password) or "only" (is a secret)
 	kind     reflect.Type
 }
@@ -33,15 +33,15 @@ type field struct {
 func (f field) env() string  { return Prefix + strings.ToUpper(f.name) }
 func (f field) flag() string { return strings.ReplaceAll(f.name, "_", "-") }
 
-// flaggable reports whether a flag may set it: others see the flags of a
-// process, and a table does not fit into one.
+// flaggable reports whether a flag may set it: others see the flags of a process, and a table does
+// not fit into one.
 func (f field) flaggable() bool { return f.secret == "" && f.inEnvironment() }
 
 // inEnvironment reports whether a variable may set it.
 func (f field) inEnvironment() bool { return f.kind != reflect.TypeFor[Tariff]() }
 
-// isList reports whether it holds any number of secrets. A file that holds none may
-// lie where the next one goes; of a single secret an empty file is a mistake.
+// isList reports whether it holds any number of secrets. An empty file of a list may be the place
+// for the next one. An empty file of a single secret is a mistake.
 func (f field) isList() bool {
 	return f.kind == reflect.TypeFor[[]Secret]() || f.kind == reflect.TypeFor[[]URL]()
 }

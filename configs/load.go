@@ -13,14 +13,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Sources are where settings may come from.
+// Sources names where settings may come from.
 type Sources struct {
 	Flags   map[string]string // by name, the given ones only
 	Environ []string          // as of os.Environ
 	File    string            // YAML; empty: what WAYBILL_CONFIG names, or none
 }
 
-// Load reads and checks every setting. The error is Problems: all of them.
+// Load reads and checks every setting. The error is Problems, with all of them.
 func Load(s Sources) (*Config, error) {
 	l := loader{merged: layer{}, sources: map[string]string{}, files: map[string]string{}, env: variables(s.Environ)}
 	l.add(defaults(), nil)
@@ -58,10 +58,10 @@ type loader struct {
 	warnings []string
 }
 
-// layer is settings by name.
+// layer holds settings by name.
 type layer map[string]any
 
-// add puts settings over those there are; source tells where one came from.
+// add puts settings over the current ones. source returns where one came from.
 func (l *loader) add(settings layer, source func(name string) string) {
 	maps.Copy(l.merged, settings)
 	if source != nil {
@@ -93,7 +93,7 @@ func (l *loader) addFile(path string, byFlag bool) {
 	}
 	settings, err := settingsOf(content)
 	if err != nil {
-		// yaml's own text may repeat a value, and that a secret.
+		// yaml's own text may repeat a value, which may be a secret.
 		l.problem("the configuration file is not YAML of the form name: value"+yamlLine(err), path, "see waybill config --docs for the names")
 		return
 	}
@@ -113,8 +113,8 @@ func (l *loader) addFile(path string, byFlag bool) {
 	l.add(known, func(string) string { return path })
 }
 
-// settingsOf are the values of a file by name. Secrets are what stands there: what YAML makes
-// of the digits of a key is no longer that key.
+// settingsOf returns the values of a file by name. Secrets keep their exact text: YAML may turn the
+// digits of a key into a number.
 func settingsOf(file []byte) (map[string]any, error) {
 	var document yaml.Node
 	var settings map[string]any
@@ -133,8 +133,8 @@ func settingsOf(file []byte) (map[string]any, error) {
 	return settings, nil
 }
 
-// written is a scalar as it stands in the file, and a list of them as it would stand in a
-// variable. A table is none of these.
+// written returns the exact text of a scalar, and a list of them as in a variable. A table is
+// neither.
 func written(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -153,7 +153,7 @@ func written(n *yaml.Node) any {
 
 var lineOfError = regexp.MustCompile(`line \d+`)
 
-// yamlLine is the place of a YAML error, without its text.
+// yamlLine returns the line of a YAML error, without its text.
 func yamlLine(err error) string {
 	if at := lineOfError.FindString(err.Error()); at != "" {
 		return " (" + at + ")"
@@ -194,8 +194,8 @@ func (l *loader) addEnvironment() {
 	l.warnOfUnknown()
 }
 
-// DevNames are the variables that "waybill dev" writes for scripts, beyond the
-// names of settings: to have them in the environment is no mistake.
+// DevNames lists the variables that "waybill dev" writes for scripts, in addition to the names of
+// settings. Having them in the environment is not a mistake.
 func DevNames() []string {
 	return []string{
 		"WAYBILL_LIVE_URL", "WAYBILL_SANDBOX_URL", "WAYBILL_OPS_URL", "WAYBILL_PORTAL_URL", "WAYBILL_PORTAL_LINK",
@@ -231,9 +231,9 @@ func (l *loader) warnOfUnknown() {
 	slices.Sort(l.warnings)
 }
 
-// serviceLink matches the variables that Kubernetes sets in each container for a Service
-// whose name begins with waybill, such as WAYBILL_PORT=tcp://10.96.0.7:8080. A WAYBILL_PORT
-// with a number comes from a person, who meant a setting.
+// serviceLink matches the variables that Kubernetes sets in each container for a Service whose name
+// begins with waybill, such as WAYBILL_PORT=tcp://10.96.0.7:8080. A WAYBILL_PORT with a number
+// comes from a person, who meant a setting.
 var serviceLink = regexp.MustCompile(`^WAYBILL_(\w+_)?(SERVICE_HOST=.*|SERVICE_PORT(_\w+)?=\d+|PORT(_\d+_(TCP|UDP|SCTP))?=(tcp|udp|sctp)://.*|` +
 	`PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR)=.*)$`)
 
@@ -249,7 +249,7 @@ func (l *loader) problem(what, setIn, fix string) {
 	l.problems = append(l.problems, Problem{What: what, SetIn: setIn, Fix: fix})
 }
 
-// variables picks ours out of an environment.
+// variables returns the variables of an environment that begin with Prefix.
 func variables(environ []string) map[string]string {
 	ours := map[string]string{}
 	for _, entry := range environ {
@@ -264,8 +264,7 @@ func mayBeEmpty(variable string) bool {
 	return slices.ContainsFunc(fields(), func(f field) bool { return f.mayEmpty && f.env() == variable })
 }
 
-// text renders what YAML made of a value as it would stand in a variable;
-// tables stay what they are.
+// text returns a value from YAML as it would be in a variable. Tables do not change.
 func text(value any) any {
 	switch v := value.(type) {
 	case nil:

@@ -28,7 +28,7 @@ func (c *Config) assign(name string, value any, source string) error {
 	return nil
 }
 
-// problem says which setting it is in the words of where it was set.
+// problem describes a bad value, with the setting's name as its source writes it.
 func (f field) problem(value any, source string, cause error) Problem {
 	called := f.env()
 	if !f.inEnvironment() {
@@ -45,14 +45,14 @@ func (f field) problem(value any, source string, cause error) Problem {
 	return Problem{What: called + shown + bad.what, SetIn: source, Fix: bad.fix}
 }
 
-// badValue says what is wrong with a value, without repeating it.
+// badValue describes what is wrong with a value, without repeating it.
 type badValue struct{ what, fix string }
 
 func (b *badValue) Error() string { return b.what + ": " + b.fix }
 
 func bad(what, fix string) error { return &badValue{what: what, fix: fix} }
 
-// parse reads a value by the type of its field, then asks the field's rule.
+// parse reads a value by the type of its field and applies the field's rule.
 func (f field) parse(value any) (any, error) {
 	if f.kind == reflect.TypeFor[Tariff]() {
 		return parseTariff(value)
@@ -168,7 +168,7 @@ func parseSecrets(s string) ([]Secret, error) {
 	return all, nil
 }
 
-// parseReplicas reads the URLs of servers of Postgres.
+// parseReplicas reads the URLs of Postgres servers.
 func parseReplicas(s string) (all []URL, err error) {
 	const fix = "comma-separated postgres://user:password@host:5432/name, one server each" //nolint:gosec // an example
 	for _, part := range parseNames(s) {
@@ -218,8 +218,8 @@ func parsePrefixes(s string) ([]netip.Prefix, error) {
 	return all, nil
 }
 
-// tooWide reports whether a network is wider than any that proxies have: than
-// 10.0.0.0/8, and than fc00::/7, all private addresses of IPv6.
+// tooWide reports whether a network is wider than 10.0.0.0/8, or than fc00::/7, all private
+// addresses of IPv6. Proxies have no wider ones.
 func tooWide(p netip.Prefix) bool {
 	if p.Addr().Is4In6() {
 		return p.Bits() < 96+8

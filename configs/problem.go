@@ -2,15 +2,15 @@ package configs
 
 import "strings"
 
-// Problem is one setting that cannot be used.
+// Problem describes one setting that cannot be used.
 type Problem struct {
-	What  string // which setting has which value, and what is wrong with it
+	What  string // the setting, its value, and what is wrong with it
 	SetIn string // where the value came from; empty: nowhere
-	Fix   string // how to mend it
+	Fix   string // how to fix it
 }
 
-// Problems are all settings that cannot be used: they are mended together, or
-// one would be found per start.
+// Problems lists all settings that cannot be used, so that people fix them together and not one per
+// start.
 type Problems []Problem
 
 func (p Problems) Error() string {
@@ -21,7 +21,7 @@ func (p Problems) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// nearest is the candidate that is a typing error away from the word, or "".
+// nearest returns the candidate that the word probably misspells, or "".
 func nearest(word string, candidates []string) string {
 	best, bestDistance := "", 1+len(word)/4
 	for _, c := range candidates {
@@ -32,7 +32,7 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance counts the letters to add, drop or change between two words.
+// distance counts the letters to add, remove or change between two words.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

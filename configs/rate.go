@@ -27,7 +27,7 @@ func ParseRate(text string) (Rate, error) {
 	if !ok || err != nil || limit < 1 || limit > maxRate {
 		return Rate{}, errRate
 	}
-	// The window is told to clients in whole seconds.
+	// Clients get the window in whole seconds.
 	d, err := time.ParseDuration(window)
 	if err != nil || d < time.Second || d > maxRateWindow || d%time.Second != 0 {
 		return Rate{}, errRate
@@ -39,5 +39,5 @@ func (r Rate) String() string {
 	return strconv.Itoa(r.Limit) + "/" + strconv.Itoa(int(r.Window/time.Second)) + "s"
 }
 
-// MarshalText is what encoders write.
+// MarshalText returns the text for encoders.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Setting is one setting as people look it up. Secrets are redacted.
+// Setting describes one setting for people. Secrets are redacted.
 type Setting struct {
 	Name        string `json:"name"`
 	Env         string `json:"env,omitempty"`
@@ -39,7 +39,7 @@ func (c *Config) Settings() []Setting {
 	return all
 }
 
-// show renders a value; what may hold a secret has a String that hides it.
+// show returns a value as text. Types that may hold a secret have a String method that hides it.
 func show(value any) string {
 	switch v := value.(type) {
 	case []netip.Prefix:
@@ -71,7 +71,7 @@ func joined[S fmt.Stringer](all []S) string {
 	return strings.Join(parts, ",")
 }
 
-// String lists the settings in effect, secrets redacted.
+// String lists the current settings, with secrets redacted.
 func (c *Config) String() string {
 	var b strings.Builder
 	for _, s := range c.Settings() {
@@ -80,10 +80,10 @@ func (c *Config) String() string {
 	return b.String()
 }
 
-// FlagSetting is a setting that a flag may set.
+// FlagSetting describes a setting that a flag may set.
 type FlagSetting struct{ Name, Flag, Description, Default string }
 
-// FlagSettings lists what may be set by flag: all but secrets and tables.
+// FlagSettings lists the settings that a flag may set: all but secrets and tables.
 func FlagSettings() []FlagSetting {
 	var all []FlagSetting
 	for _, f := range fields() {
@@ -94,7 +94,7 @@ func FlagSettings() []FlagSetting {
 	return all
 }
 
-// Reference is the table of all settings in Markdown.
+// Reference returns the table of all settings in Markdown.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("# Settings\n\n" +
@@ -125,7 +125,7 @@ func Reference() string {
 	return b.String()
 }
 
-// ExampleEnv is a file of all variables with their defaults, commented out.
+// ExampleEnv returns a file of all variables with their defaults, commented out.
 func ExampleEnv() string {
 	var b strings.Builder
 	b.WriteString("# Every variable of waybill with its default. Uncomment what you change.\n" +

@@ -10,11 +10,11 @@ import (
 
 const redacted = "[redacted]"
 
-// Secret is a text that never shows itself: formatted, logged or marshalled
-// it is [redacted]. Reveal is the only way to read it.
+// Secret is a text that is [redacted] wherever it is formatted, logged or marshalled. Only Reveal
+// returns it.
 type Secret string
 
-// Reveal is the secret itself.
+// Reveal returns the secret itself.
 func (s Secret) Reveal() string { return string(s) }
 
 func (s Secret) String() string {
@@ -24,26 +24,26 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// Format keeps every verb from showing more than String.
+// Format makes every verb print what String returns.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
-// MarshalText is what encoders write.
+// MarshalText returns the redacted text for encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// LogValue is what slog writes.
+// LogValue returns the redacted text for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// URL is an address that may hold a password. It shows itself without one.
+// URL is an address that may hold a password. It is shown without the password.
 type URL string
 
-// Reveal is the whole address.
+// Reveal returns the complete address.
 func (u URL) Reveal() string { return string(u) }
 
 // queryPassword finds a password in a query.
 var queryPassword = regexp.MustCompile(`(?i)((?:sslpassword|password|passwd|pwd)=)[^\s&]+`)
 
-// String is the address without its password, which ends at the last @ of the text: one that
-// nobody percent-encoded may hold any character.
+// String returns the address without its password. The password ends at the last @ of the text:
+// without percent-encoding it may hold any character.
 func (u URL) String() string {
 	scheme, rest, isURL := strings.Cut(string(u), "://")
 	at := strings.LastIndex(rest, "@")
@@ -67,17 +67,17 @@ func (u URL) String() string {
 	switch {
 	case hasPassword:
 		user += ":xxxxx"
-	case user != "" && !strings.HasPrefix(scheme, "postgres"): // a password whose colon was forgotten
+	case user != "" && !strings.HasPrefix(scheme, "postgres"): // a password without its colon
 		user = "xxxxx"
 	}
 	return scheme + "://" + user + queryPassword.ReplaceAllString(rest[at:], "${1}xxxxx")
 }
 
-// Format keeps every verb from showing more than String.
+// Format makes every verb print what String returns.
 func (u URL) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(u.String())) }
 
-// MarshalText is what encoders write.
+// MarshalText returns the address without its password, for encoders.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// LogValue is what slog writes.
+// LogValue returns the address without its password, for slog.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.String()) }

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// A person may put the right value into the wrong setting. Messages about a value therefore
-// hide whatever looks like a secret in it, also where none belongs.
+// A person may put the right value into the wrong setting. So messages about a value hide
+// everything in it that looks like a secret, even in a setting without secrets.
 
 var (
-	// userInfo finds what stands before the host of an address, valid or not, and bareUserInfo
-	// the same of an address without a scheme.
+	// userInfo finds the text before the host of an address, valid or not. bareUserInfo finds the
+	// same in an address without a scheme.
 	userInfo     = regexp.MustCompile(`(?s)//.*@`)
 	bareUserInfo = regexp.MustCompile(`[^\s:/]*:\S*@`)
-	// passwordText finds a password and all that follows it: where it ends depends on quotes.
+	// passwordText finds a password and all that follows it: its end depends on quotes.
 	passwordText = regexp.MustCompile(`(?is)((?:password|passwd|pwd)\s*=).*`)
-	// longText and longWord find what may be a key of minSecret characters or more: in base64 as
-	// the whole value, in other spellings anywhere in it.
+	// longText and longWord find a possible key of minSecret characters or more: in base64 as the
+	// whole value, in other spellings anywhere in it.
 	longText = regexp.MustCompile(`^[A-Za-z0-9+/=_-]{32,}$`)
 	longWord = regexp.MustCompile(`[A-Za-z0-9+_-]{32,}`)
 	uuid     = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	// path and longName tell a path of a file from a key: names of files have separators.
+	// path and longName distinguish a file path from a key: file names have separators.
 	path     = regexp.MustCompile(`^\.{0,2}/[^:@=]*$`)
 	longName = regexp.MustCompile(`[A-Za-z0-9+]{32,}`)
 )
 
-// withoutSecrets returns a text with [redacted] in place of what looks like a secret.
+// withoutSecrets returns a text with [redacted] in place of possible secrets.
 func withoutSecrets(s string) string {
 	switch {
 	case isPath(s):
@@ -50,7 +50,7 @@ func withoutSecrets(s string) string {
 	})
 }
 
-// isPath reports whether a text is plainly the path of a file.
+// isPath reports whether a text is clearly the path of a file.
 func isPath(s string) bool { return path.MatchString(s) && !longName.MatchString(s) }
 
 // Quoted returns a text as messages show it: short, in quotes and without secrets.
@@ -63,8 +63,8 @@ func Quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// quotedPart returns a part of a list as messages show it. The parts of a list that holds a
-// secret may be those of a password with a comma.
+// quotedPart returns a part of a list as messages show it. If the list holds a secret, its parts
+// may be parts of a password with a comma.
 func quotedPart(list, part string) string {
 	if withoutSecrets(list) != list {
 		return redacted
@@ -72,8 +72,8 @@ func quotedPart(list, part string) string {
 	return Quoted(part)
 }
 
-// pathShown returns a path after a colon, or nothing where the text may be a secret that was
-// given in place of the path of its file.
+// pathShown returns a path after a colon. It returns nothing for a text that may be a secret, given
+// instead of the path of its file.
 func pathShown(path string) string {
 	if !isPath(path) {
 		return ""

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// StaffRoles give roles of the console by what an identity provider says of an account:
-// "group:dispatch" or "domain:example.com" to the role.
+// StaffRoles maps what an identity provider says of an account, "group:dispatch" or
+// "domain:example.com", to a role of the console.
 type StaffRoles map[string]string
 
 var errStaffRoles = errors.New("entries such as group:dispatch=dispatcher,domain:example.com=viewer, with the roles admin, dispatcher, " +
 	"support and viewer; a group's name may hold anything but commas, and each entry stands once")
 
-// ParseStaffRoles reads "group:dispatch=dispatcher,domain:example.com=viewer"; an empty
-// text is none.
+// ParseStaffRoles reads "group:dispatch=dispatcher,domain:example.com=viewer". An empty text means
+// none.
 func ParseStaffRoles(text string) (StaffRoles, error) {
 	roles := StaffRoles{}
 	for entry := range strings.SplitSeq(text, ",") {
@@ -51,11 +51,11 @@ func (r StaffRoles) String() string {
 	return strings.Join(parts, ",")
 }
 
-// MarshalText is what encoders write.
+// MarshalText returns the text for encoders.
 func (r StaffRoles) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// checkIssuer takes https, and http on this machine: a client secret travels to it. It is
-// compared as a text, so that a slash at its end stays.
+// checkIssuer accepts https, and http only on this machine, since a client secret is sent to it.
+// The issuer is compared as text, so a slash at its end stays.
 func checkIssuer(s string) error {
 	const fix = "https://host/path exactly as the provider calls itself, such as https://id.example.com/realms/company"
 	u, err := url.Parse(s)
@@ -72,7 +72,7 @@ func checkIssuer(s string) error {
 	return nil
 }
 
-// checkClaim refuses what is surely no name of a claim. A name may be an address.
+// checkClaim refuses what is certainly not the name of a claim. A name may be an address.
 func checkClaim(s string) error {
 	if withoutSecrets(s) != s {
 		return bad("looks like a secret and is no name of a claim", "groups, or a path such as realm_access.roles")
@@ -80,7 +80,7 @@ func checkClaim(s string) error {
 	return nil
 }
 
-// checkIdentityProvider is about the settings of sign-in at an identity provider: all or
+// checkIdentityProvider checks that all settings of sign-in at an identity provider are set, or
 // none.
 func (c *Config) checkIdentityProvider() Problems {
 	needed := []struct {

@@ -1,6 +1,6 @@
 package configs
 
-// staffDocs tells operators how staff sign in at an identity provider.
+// staffDocs explains to operators how staff sign in at an identity provider.
 const staffDocs = `
 ## Sign-in of staff at your identity provider
 

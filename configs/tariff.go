@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Tariff is the built-in price table; without vehicles, the one that comes
-// with the program. A vehicle that is not in it is priced by hand. Amounts are
-// minor units of the currency.
+// Tariff is the built-in price table. Without vehicles it is the one that comes with the program. A
+// vehicle that is not in it is priced by hand. Amounts are minor units of the currency.
 type Tariff struct {
 	Step     int64 // fees are rounded up to a multiple of it
 	Vehicles map[string]TariffRow
@@ -18,9 +17,9 @@ type Tariff struct {
 // TariffRow prices one vehicle.
 type TariffRow struct {
 	Base    int64 // of every trip
-	PerKM   int64 // and kilometre
-	Minimum int64 // the least a trip costs
-	RangeKM int64 // beyond it a trip is priced by hand
+	PerKM   int64 // for each kilometre
+	Minimum int64 // the least that a trip costs
+	RangeKM int64 // longer trips are priced by hand
 }
 
 const (
@@ -95,8 +94,8 @@ func parseTariffRow(vehicle string, columns map[string]any) (TariffRow, error) {
 	return TariffRow{Base: amounts[0], PerKM: amounts[1], Minimum: amounts[2], RangeKM: kilometres}, nil
 }
 
-// minorUnits reads an amount with at most two decimals from its digits: 2.29
-// times 100 as a float is 228.
+// minorUnits reads an amount with at most two decimals from its digits: as a float, 2.29 times 100
+// is 228.
 func minorUnits(value any) (int64, bool) {
 	written, _ := text(value).(string)
 	whole, decimals, _ := strings.Cut(written, ".")

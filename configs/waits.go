@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Waits are times to wait, one after the other.
+// Waits lists consecutive waiting times.
 type Waits []time.Duration
 
 const (
@@ -16,7 +16,7 @@ const (
 
 var errWaits = errors.New("1 to 32 waits of 1ms to 168h, separated by commas, such as 5s,30s,2m")
 
-// ParseWaits reads "5s,30s,2m"; an empty text is none.
+// ParseWaits reads "5s,30s,2m". An empty text means none.
 func ParseWaits(text string) (Waits, error) {
 	var waits Waits
 	if text == "" {
@@ -40,5 +40,5 @@ func (w Waits) String() string {
 	return strings.Join(parts, ",")
 }
 
-// MarshalText is what encoders write.
+// MarshalText returns the text for encoders.
 func (w Waits) MarshalText() ([]byte, error) { return []byte(w.String()), nil }

@@ -39,8 +39,8 @@ import (
 	"waybill/ports"
 )
 
-// This file chooses the adapter of each port: one function per port, by the settings where
-// there is a choice. Add a new adapter here.
+// This file chooses the adapter of each port, with one function per port. Where there is a choice,
+// the settings decide. Add a new adapter here.
 
 // connectTimeout limits how long a start waits for the database.
 const connectTimeout = 10 * time.Second
@@ -145,7 +145,7 @@ func newDatabase(ctx context.Context, c *configs.Config, log *slog.Logger) (port
 	return openBy(ctx, c, log, storageOf(c).open)
 }
 
-// databaseFix says what to do about a database that cannot be opened or migrated.
+// databaseFix returns the fix for a database that cannot be opened or migrated.
 func databaseFix(c *configs.Config, err error) string {
 	if hint := gormstore.HintOf(err); hint != "" {
 		return hint
@@ -206,8 +206,8 @@ func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logge
 	return store, closeStore, nil
 }
 
-// newKeyDigester requires the pepper only when a key is created or looked up. A command that
-// does neither runs without it.
+// newKeyDigester returns a digester that requires the pepper only when a key is created or looked
+// up. A command that does neither runs without it.
 func newKeyDigester(c *configs.Config) (ports.KeyDigester, error) {
 	if c.KeyPepper == "" {
 		return crypto.NoKeyDigester{}, nil
@@ -271,7 +271,7 @@ func tracedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceA
 	}
 }
 
-// newTariff prices by the table of the settings, or by the built-in one.
+// newTariff returns prices by the table of the settings, or by the built-in one.
 func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
 	table := tariff.Default()
 	if c.Tariff.Vehicles != nil {
@@ -293,8 +293,8 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 	return pricing, nil
 }
 
-// newRateLimiter counts in Redis if there is one, and in the process if there is none or it
-// fails.
+// newRateLimiter returns a limiter that counts in Redis if there is one, and in the process if
+// there is none or it fails.
 func newRateLimiter(ctx context.Context, client *redis.Client, r prometheus.Registerer, log *slog.Logger) ports.RateLimiter {
 	inProcess := memory.NewLimiter(time.Now)
 	if client == nil {
@@ -312,7 +312,7 @@ func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidation
 	return waybillredis.NewInvalidations(client, log)
 }
 
-// newFanoutNews returns nil without a Redis, which notifies other processes.
+// newFanoutNews returns the announcements to other processes, or nil without a Redis.
 func newFanoutNews(client *redis.Client, log *slog.Logger) ports.FanoutNews {
 	if client == nil {
 		return nil
@@ -338,7 +338,7 @@ func newSharedQueue(q ports.Queue) ports.SharedQueue {
 // receivers, often for slow ones.
 var webhookWorkers = map[ports.JobKind]int{ports.JobWebhook: 128, ports.JobWebhookLowPriority: 256}
 
-// newSealer requires the secret key only when a secret is created or used, like newKeyDigester.
+// newSealer returns a sealer that requires the secret key only when a secret is created or used.
 func newSealer(c *configs.Config) (ports.Sealer, error) {
 	if c.SecretKey == "" {
 		return crypto.NoSealer{}, nil
@@ -399,9 +399,9 @@ func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease)
 // bulkThrottles limits how much of a process bulk requests may use.
 type bulkThrottles struct{ live, sandbox bulk.Throttle }
 
-// newBulkThrottles lets live bulk requests run next to single creates. On SQLite all share the
-// one connection that writes: with two bulk writers one is always ready, and a single create
-// waits for no more. On Postgres they use a fraction of the pool. The pauses of the sandbox
+// newBulkThrottles returns limits that let live bulk requests run next to single creates. On SQLite
+// all share the one connection that writes: with two bulk writers one is always ready, and a single
+// create waits for no more. On Postgres they use a fraction of the pool. The pauses of the sandbox
 // leave most of the processors to live.
 func newBulkThrottles(c *configs.Config) bulkThrottles {
 	throttles := bulkThrottles{live: bulk.Throttle{Writers: 4}, sandbox: bulk.Throttle{Writers: 1, Pause: 6}}
@@ -411,9 +411,8 @@ func newBulkThrottles(c *configs.Config) bulkThrottles {
 	return throttles
 }
 
-// cursorKeys sign cursors. The first signs new ones. They are derived from the peppers, which
-// keep old values next to a new one: a reader of the feed may come back with a cursor after
-// weeks.
+// cursorKeys sign cursors. The first signs new ones. They are derived from the peppers, which keep
+// old values next to a new one. A reader of the feed may come back with a cursor after weeks.
 type cursorKeys [][32]byte
 
 func newCursorKeys(c *configs.Config) (cursorKeys, error) {
@@ -423,7 +422,7 @@ func newCursorKeys(c *configs.Config) (cursorKeys, error) {
 	return web.CursorKeys(append([]string{c.KeyPepper.Reveal()}, revealed(c.KeyPepperPrevious)...)...)
 }
 
-// newEventRenderer renders deliveries as the API does.
+// newEventRenderer returns a renderer that shows deliveries as the API does.
 func newEventRenderer(urls settings.PublicURLs) ports.EventRenderer {
 	return views.Events{TrackingBaseURL: urls.Tracking}
 }

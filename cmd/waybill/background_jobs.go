@@ -60,7 +60,7 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 
 func newLateness(r prometheus.Registerer) sandbox.Lateness { return telemetry.NewStepLateness(r) }
 
-// newNotifier notifies the queue of what this process commits.
+// newNotifier returns a notifier that tells the queue about commits of this process.
 func newNotifier(open []ports.Database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *dispatch.Notifier {
 	w := dispatch.NewNotifier(q, news, log)
 	for _, store := range open {
@@ -69,7 +69,7 @@ func newNotifier(open []ports.Database, q ports.Queue, news ports.FanoutNews, lo
 	return w
 }
 
-// newWebhookObserver counts the webhook attempts.
+// newWebhookObserver returns an observer that counts the webhook attempts.
 func newWebhookObserver(r prometheus.Registerer) dispatch.Observer {
 	return dispatch.Observer(telemetry.NewWebhookAttempts(r))
 }

@@ -9,7 +9,7 @@ import (
 	"waybill/ports"
 )
 
-// storage says how to open and migrate one kind of database. A new storage adapter adds one to
+// storage describes how to open and migrate one kind of database. A new storage adapter adds one to
 // storages. Only open is required.
 type storage struct {
 	open func(ctx context.Context, c *configs.Config, log *slog.Logger) (ports.Database, error)
@@ -55,7 +55,7 @@ func allOf(d databases) []ports.Database {
 	return []ports.Database{d.live, d.sandbox, d.requests, d.background}
 }
 
-// storageIn and the next functions return the ports that a database implements.
+// storageIn and bookingsIn return the ports that a database implements.
 func storageIn(d ports.Database) ports.Storage   { return d }
 func bookingsIn(d ports.Database) ports.Bookings { return d }
 

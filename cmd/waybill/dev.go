@@ -57,7 +57,7 @@ func (p *commands) dev() *cobra.Command {
 	return cmd
 }
 
-// devServer holds what dev serves with.
+// devServer holds the parts of a development server.
 type devServer struct {
 	service *service
 	servers *listeners

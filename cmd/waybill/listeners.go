@@ -14,7 +14,7 @@ type listeners struct {
 	live, sandbox, ops, portal net.Listener // portal: nil if there is none
 }
 
-// place says which address a listener opens, and for what.
+// place holds the address of a listener and its use.
 type place struct {
 	to               *net.Listener
 	address, usedFor string

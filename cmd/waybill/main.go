@@ -1,6 +1,6 @@
-// Command waybill is the whole product: the API servers, and the commands with which operators
-// run them. It composes: adapters.go chooses the technology behind each port, wire.go joins
-// them, serve, worker and dev run them. Other commands are in adapters/cli.
+// Command waybill is the whole product: the API servers, and the commands with which operators run
+// them. adapters.go chooses the technology behind each port, wire.go joins them, and serve, worker
+// and dev run them. Other commands are in adapters/cli.
 package main
 
 import (
@@ -22,15 +22,15 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	// The program logs with slog. Only net/http writes here, and it writes the text of a
-	// stranger: bytes that a receiver of webhooks sent unasked.
+	// The program logs with slog. Only net/http writes here, and it writes the text of a stranger:
+	// unexpected bytes from a receiver of webhooks.
 	log.SetOutput(io.Discard)
 	os.Exit(run(untilSignal(context.Background()), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
 // untilSignal returns a context that ends with the first SIGTERM, Ctrl+C or SIGHUP. The second
-// SIGTERM or Ctrl+C ends the process at once. A second SIGHUP does nothing: a terminal that is
-// closed may send several.
+// SIGTERM or Ctrl+C ends the process at once. A second SIGHUP does nothing: closing a terminal may
+// send several.
 func untilSignal(ctx context.Context) context.Context {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

@@ -23,7 +23,7 @@ import (
 	"waybill/ports"
 )
 
-// newFailedOperators limits how often an address may present no valid operator token.
+// newFailedOperators returns the limit of an address's requests without a valid operator token.
 func newFailedOperators() access.FailedOperators {
 	return access.FailedOperators{Limit: 60, Window: time.Minute}
 }

@@ -13,9 +13,9 @@ import (
 	"waybill/ports"
 )
 
-// parts holds the dependencies that the use cases of both environments share. The database is
-// not among them, nor is anything that waits for it: batches of bookings, batched look-ups,
-// cached keys. So no request of one environment waits for the other's.
+// parts holds the dependencies that the use cases of both environments share. The database is not
+// among them, nor is anything that waits for it: batches of bookings, batched lookups, cached keys.
+// So no request of one environment waits for the other's.
 type parts struct {
 	Limiter       ports.RateLimiter
 	Limits        access.Limits
@@ -55,7 +55,7 @@ func (p products) each(do func(httpapi.UseCases)) {
 	do(p.sandbox)
 }
 
-// stop lets no bulk request begin another item.
+// stop stops bulk requests before their next item.
 func (p products) stop() { p.each(func(u httpapi.UseCases) { u.Bulk.Stop() }) }
 
 // forget removes the keys of an application from the caches.

@@ -24,11 +24,11 @@ type commands struct {
 	outputs []*telemetry.LogWriter // of a server: flushed at its end
 }
 
-// flushLog limits how long the end of a process waits for whoever reads its log.
+// flushLog limits how long the end of a process waits for the reader of its log.
 const flushLog = time.Second
 
-// run does what the arguments ask for until it is done or ctx ends, and returns the exit code.
-// Data goes to stdout, everything else to stderr.
+// run executes the command of the arguments until it is done or ctx ends, and returns the exit
+// code. Data goes to stdout, everything else to stderr.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
 	p := &commands{CommandLine: &settings.CommandLine{Program: &term.Program{Environ: environ, Stdout: stdout, Stderr: stderr}}}
 	defer p.flush()
@@ -62,7 +62,7 @@ func (p *commands) root() *cobra.Command {
 	root.SetUsageFunc(term.PrintUsage)
 	root.SetHelpCommand(term.Help())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // the name of a Go function means nothing to people
+		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // people do not know the name of a Go function
 		return term.Usagef(cmd, "%s", problem)
 	})
 	flags := root.PersistentFlags()
@@ -77,8 +77,8 @@ func (p *commands) root() *cobra.Command {
 	return root
 }
 
-// log creates the logger of a server and logs warnings about its settings. In auto format a
-// program that people watch writes text.
+// log creates the logger of a server and logs warnings about its settings. In auto format, a
+// program that people watch logs text.
 func (p *commands) log(c *configs.Config, watched bool) *slog.Logger {
 	p.waitForNoReader()
 	asJSON := c.LogFormat == "json" || c.LogFormat == "auto" && !watched

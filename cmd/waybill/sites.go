@@ -19,8 +19,8 @@ func newTrackingPages(t *deliveries.Tracking, w *deliveries.Watches, c *configs.
 	return trackingpage.New(t, w, trackingpage.Options{TrustedProxies: c.TrustedProxies, Log: log, Metrics: m})
 }
 
-// newTrackingSites serves the pages at their own path and at the one of their public address,
-// so that a proxy need not change paths.
+// newTrackingSites returns the pages at their own path and at the one of their public address, so
+// that a proxy need not change paths.
 func newTrackingSites(pages *trackingpage.Pages, urls settings.PublicURLs) trackingSites {
 	var sites trackingSites
 	for _, path := range trackingpage.Paths(urls.Tracking) {

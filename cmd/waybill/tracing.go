@@ -23,9 +23,8 @@ const flushTimeout = 5 * time.Second
 type tracing telemetry.Tracing
 
 // newTracing reads the variables of OpenTelemetry, which are no settings of ours.
-// OTEL_EXPORTER_OTLP_ENDPOINT switches traces on. They are often set for all programs of a
-// cluster, so an invalid value is only logged as a warning, and the process runs without
-// traces.
+// OTEL_EXPORTER_OTLP_ENDPOINT switches traces on. They are often set for all programs of a cluster.
+// So an invalid value is only logged as a warning, and the process runs without traces.
 func newTracing(ctx context.Context, r prometheus.Registerer, log *slog.Logger) (*tracing, func(), error) {
 	if !telemetry.TracingWanted(os.Environ()) {
 		return nil, func() {}, nil

@@ -27,21 +27,21 @@ import (
 	"waybill/ports"
 )
 
-// A process that starts while its database is away waits for it. Nobody has to restart it, and
-// a service manager that counts failed starts does not give up. A failure that waiting does not
-// fix, such as a wrong password, ends it at once. So does any failure of a command that a
-// person runs.
+// A process that starts while its database is unavailable waits for it. Nobody has to restart it,
+// and a service manager that counts failed starts does not give up. A failure that waiting does not
+// fix, such as a wrong password, ends it at once. So does any failure of a command that a person
+// runs.
 
-// The pauses between two attempts.
+// These pauses separate two attempts. They double from the first to the most.
 const (
 	firstPauseOfStart = 500 * time.Millisecond
 	mostPauseOfStart  = 10 * time.Second
 )
 
-// awaitDatabase waits for the database and then opens what a process needs. It returns the
-// error of open if waiting does not help, and that of ctx if the process was told to end
-// meanwhile. While it waits the operations listener serves health checks, and the other ones
-// respond 503 with Retry-After.
+// awaitDatabase waits for the database and then opens what a process needs. It returns the error of
+// open if waiting does not help, and that of ctx if the process must end in the meantime. While it
+// waits the operations listener serves health checks, and the other ones respond 503 with
+// Retry-After.
 func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger, open func() error) error {
 	err := open()
 	if !worthAwaiting(c, err) {
@@ -66,8 +66,8 @@ func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *sl
 	return err
 }
 
-// reachable tries the database alone. Nothing else that a process opens is created, and perhaps
-// logged, at each attempt.
+// reachable tries only the database. So an attempt creates nothing else that a process opens, and
+// logs nothing about it.
 func reachable(ctx context.Context, c *configs.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -142,7 +142,7 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = ops.Shutdown(ctx) // cuts off what takes longer
+		_ = ops.Shutdown(ctx) // interrupts what takes longer
 		for _, server := range []*http.Server{notYet, people} {
 			if server.Shutdown(ctx) != nil {
 				_ = server.Close()

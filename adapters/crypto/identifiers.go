@@ -19,8 +19,8 @@ type Identifiers struct {
 	last *atomic.Int64
 }
 
-// countBits is how many bits distinguish the IDs of one millisecond. When they are used up, the
-// IDs run ahead into the next millisecond.
+// countBits is the number of bits that distinguish the IDs of one millisecond. When they are used
+// up, the IDs run ahead into the next millisecond.
 const countBits = 12
 
 // NewIdentifiers returns a source of identifiers that uses the time of the clock.
@@ -28,7 +28,7 @@ func NewIdentifiers(clock ports.Clock) Identifiers {
 	return Identifiers{clock: clock, last: new(atomic.Int64)}
 }
 
-// ID generates an ID of the kind. No library makes the UUID of version 7, since libraries use
+// ID generates an ID of the kind. It uses no library for UUIDs of version 7, since libraries use
 // the machine's time.
 func (i Identifiers) ID(p domain.Prefix) domain.ID {
 	var id [16]byte

@@ -10,7 +10,7 @@ import (
 
 var _ ports.KeyDigester = (*KeyDigester)(nil)
 
-// minPepper is the least bytes of a pepper: fewer could be found by search.
+// minPepper is the minimum length of a pepper in bytes: a search could find a shorter one.
 const minPepper = 16
 
 // KeyDigester digests keys under the server's pepper, and under previous ones during a

@@ -6,7 +6,7 @@ import (
 	"waybill/domain"
 )
 
-// NoSealer is for a process that seals nothing and has no key.
+// NoSealer serves a process that seals nothing and has no key.
 type NoSealer struct{}
 
 var errNoKey = errors.New("signing secrets need the secret key")
@@ -22,5 +22,5 @@ func (NoSealer) Derive(string) ([domain.SigningSecretBytes]byte, error) {
 // Open fails: there is no key.
 func (NoSealer) Open(string, []byte) ([]byte, error) { return nil, errNoKey }
 
-// Current returns false: nothing is sealed under no key.
+// Current returns false: without a key nothing is sealed.
 func (NoSealer) Current([]byte) bool { return false }

@@ -25,7 +25,7 @@ const (
 	hashSize = 32
 )
 
-// The limits of what a stored hash may cost: a row must not take a process down.
+// These limits apply to the cost of a stored hash: a row must not take a process down.
 const (
 	maxMemory      = 1 << 20 // KiB
 	maxPasses      = 64
@@ -43,7 +43,7 @@ type PasswordParameters struct {
 type PasswordHasher struct {
 	parameters PasswordParameters
 	patience   time.Duration
-	known      *turns.Turns // of callers who are known
+	known      *turns.Turns // of known callers
 	strangers  *turns.Turns
 }
 
@@ -52,8 +52,8 @@ func NewPasswordHasher() *PasswordHasher {
 	return newHasher(PasswordParameters{Memory: 19 * 1024, Passes: 2, Parallelism: 1}, atOnce(runtime.GOMAXPROCS(0)), 5*time.Second)
 }
 
-// atOnce returns how many hashes of strangers run at a time on so many processors, and as many of
-// callers who are known.
+// atOnce returns how many hashes of strangers run at a time with that many processors. The same
+// number runs for known callers.
 func atOnce(processors int) int { return min(2, max(1, processors/2)) }
 
 func newHasher(p PasswordParameters, places int, patience time.Duration) *PasswordHasher {
@@ -90,8 +90,8 @@ func (h *PasswordHasher) Verify(ctx context.Context, c ports.Caller, hash, passw
 	return subtle.ConstantTimeCompare(got, want) == 1, p != h.parameters || len(salt) != saltSize || len(want) != hashSize, nil
 }
 
-// derive waits for its turn and hashes the password in NFKC: keyboards write one letter in
-// several ways.
+// derive waits for its turn and hashes the password in NFKC, since keyboards write the same letter
+// in several ways.
 func (h *PasswordHasher) derive(ctx context.Context, c ports.Caller, password string, salt []byte, p PasswordParameters, size uint32) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.patience, ports.ErrPasswordsBusy)
 	defer cancel()

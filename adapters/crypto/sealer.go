@@ -22,7 +22,7 @@ const (
 	headerSize = 1 + keyIDSize
 	overhead   = 12 + 16 // nonce and tag
 
-	// minSecret is the least bytes of a secret: fewer could be found by search.
+	// minSecret is the minimum length of a secret in bytes: a search could find a shorter one.
 	minSecret = 16
 
 	derivation = "waybill/sealer/aesgcm/v1"

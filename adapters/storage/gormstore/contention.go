@@ -115,8 +115,8 @@ func (c *contention) row(name string) *heldRow {
 }
 
 // queue retries a transaction that needs a row that counts as held. A try reports whether it waited
-// for a row in vain. If no try could be made, or only one for heldWait, queue returns the error
-// from before.
+// for a row in vain. If no try could be made, or only one for heldWait, queue returns the last
+// error.
 func (c *contention) queue(ctx context.Context, row string, err error, try func(wait time.Duration) (inVain bool, err error)) error {
 	c.mu.Lock()
 	r := c.row(row)

@@ -166,7 +166,7 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 	}
 	var row webhookEndpointRow
 	found := sn.with(ctx).Raw(sn.dialect.leases(change), values...).Scan(&row)
-	if found.Error != nil || found.RowsAffected == 0 { // another process has it, or it was deleted just now
+	if found.Error != nil || found.RowsAffected == 0 { // another has it, or it was just deleted
 		return e, false, sn.dialect.failed("lease a webhook endpoint", found.Error)
 	}
 	if e = row.domain(); !e.Enabled {

@@ -306,8 +306,8 @@ func newPgConnector(url string, o Options, limit time.Duration, validate pgconn.
 	setDefault(config, "lock_timeout", milliseconds(o.LockTimeout))
 	setDefault(config, "idle_in_transaction_session_timeout", milliseconds(o.IdleInTransactionTimeout))
 	// A table of a few rows is best read as a whole. Postgres continues to do that when a long-held
-	// snapshot keeps a million versions of them. So it uses an index wherever there is one. Where
-	// there is none, the statement looks so costly that Postgres would compile it first.
+	// snapshot keeps a million versions of them. Without seqscan it uses an index wherever there is
+	// one. Where there is none, the statement looks so costly that it would be compiled first.
 	setDefault(config, "enable_seqscan", "off")
 	setDefault(config, "jit", "off")
 

@@ -18,52 +18,49 @@ import (
 	"waybill/domain"
 )
 
-// Lists and searches may be read from streaming replicas of Postgres, and show there what
-// they would show on the primary. Before each of them the primary is
-// asked for the end of its log, and a replica is read from that has replayed the log
-// up to there. So no list is older than the request for it, whichever process wrote
-// last. A replica that is further behind, or does not answer, is left
-// alone, and the primary is read.
+// Lists and searches may be read from streaming replicas of Postgres, and show there what they
+// would show on the primary. Before each of them this process asks the primary for the end of its
+// log, and reads from a replica that has replayed the log up to there. So no list is older than the
+// request for it, whichever process wrote last. A replica that is further behind, or does not
+// respond, is left out, and the primary is read.
 //
 // Rejected were
 //
-//   - a note, by API key, of the log's end at its last write: each process would need
-//     those of all others, and a customer who hears of a delivery by a webhook has
-//     written nothing,
-//   - a time for which the primary is read after a write: no time is long enough for a
-//     replica whose lag has just begun to grow,
+//   - a note, by API key, of the log's end at its last write: each process would need those of all
+//     others, and a customer who learns of a delivery from a webhook has written nothing,
+//   - a time for which the primary is read after a write: no time is long enough for a replica
+//     whose lag has just begun to grow,
 //   - the feed: its bound is computed from locks of the primary,
-//   - reports: what a replica answers is kept in memory whole, and they may be large.
+//   - reports: a response of a replica is kept in memory whole, and they may be large.
 //
-// The end of the log is a number of one timeline: a replica that still follows a former
-// primary, beyond the point at which the new one took over, has numbers of another one.
+// The end of the log is a number of one timeline. A replica that still follows a former primary,
+// beyond the point at which the new one took over, has numbers of another one.
 
-// pgLogEnd is the end of the primary's log as far as it is on its disk, with the
-// timeline. Places in the log are counted in bytes. All that was acknowledged is on the
-// disk, but for the request log, which is written without a wait for that: on a replica it
-// appears when the primary has flushed it, of its own accord within three times its
-// wal_writer_delay of 200 ms.
+// pgLogEnd returns the end of the primary's log as far as it is on its disk, with the timeline.
+// Places in the log are counted in bytes. All that was acknowledged is on the disk, except the
+// request log, which is written without a wait for that. It appears on a replica when the primary
+// has flushed it, by itself within three times its wal_writer_delay of 200 ms.
 const pgLogEnd = "SELECT pg_wal_lsn_diff(flushed, '0/0')::bigint, left(pg_walfile_name(flushed), 8)" +
 	" FROM (SELECT pg_current_wal_flush_lsn() AS flushed) AS log"
 
-// pgReplayed tells up to where a replica has replayed the log, and whether it follows
-// the timeline $1. For a while after a promotion that is not known, and it says no.
+// pgReplayed returns up to where a replica has replayed the log, and whether it follows the
+// timeline $1. For a while after a promotion that is not known, and it returns false.
 const pgReplayed = "SELECT pg_is_in_recovery(), COALESCE(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0'), 0)::bigint," +
 	" CAST($1 AS text) IN (SELECT upper(lpad(to_hex(t), 8, '0')) FROM" +
 	" (SELECT timeline_id AS t FROM pg_control_checkpoint() UNION ALL SELECT min_recovery_end_timeline FROM pg_control_recovery()) AS known)"
 
 const (
-	// endTime is how long the primary has to tell the end of its log.
+	// endTime limits how long the primary takes to return the end of its log.
 	endTime = time.Second
-	// brieflyBehind is how many bytes a replica may lack and still be well: the primary's end
-	// may be within a record, which no replica can replay until the rest is there.
+	// brieflyBehind limits how many bytes a healthy replica may lack. The primary's end may be
+	// within a record, which no replica can replay until the rest is there.
 	brieflyBehind = 64 << 10
-	// mostPositions ask for the end of the log by one statement.
+	// mostPositions limits the callers that share one statement for the end of the log.
 	mostPositions = 1000
-	// The pauses between two questions whether a replica has caught up.
+	// The pauses between two checks whether a replica has caught up.
 	firstReplayPause, longestReplayPause = time.Millisecond, 16 * time.Millisecond
-	// replicaGrace is how much later than the database itself a statement on a replica
-	// is ended, so that a replica which answers is told from one that does not.
+	// replicaGrace is how much later than the database itself this process ends a statement on a
+	// replica. So a replica that responds is distinguished from one that does not.
 	replicaGrace = 250 * time.Millisecond
 )
 
@@ -80,7 +77,7 @@ type position struct {
 	timeline string
 }
 
-// replicas are those of a process.
+// replicas holds the replicas of a process.
 type replicas struct {
 	all       []*replica
 	bound     time.Duration // of the lag
@@ -98,11 +95,11 @@ type replica struct {
 	out   atomic.Pointer[error] // why no list is read from it; nil: they are
 	lists atomic.Int64          // that were read from it
 
-	looks  *sql.DB      // one connection, to look how it does
-	lag    atomic.Int64 // in nanoseconds, when it was last looked at
+	looks  *sql.DB      // one connection, to check its health
+	lag    atomic.Int64 // in nanoseconds, at the last check
 	behind atomic.Int64 // bytes of the log that it had yet to replay then
-	// unreplayed is the oldest end of the primary's log that it was not seen to have
-	// replayed, and was the end at unreplayedAt; zero: there is none.
+	// unreplayed is the oldest end of the primary's log that it was not seen to have replayed. It
+	// was the end at unreplayedAt. Zero: there is none.
 	unreplayed   position
 	unreplayedAt time.Time
 
@@ -110,12 +107,12 @@ type replica struct {
 	pools []*sql.DB // of all Stores
 }
 
-// replicaReads are what one Store reads replicas by: connections of its own.
+// replicaReads holds the connections with which one Store reads replicas.
 type replicaReads struct {
 	*replicas
 	pools []replicaPool // in the order of all
 	ends  *batch.Batcher[*position]
-	looks bool // it has begun the looks
+	looks bool // it runs the health checks
 }
 
 type replicaPool struct {
@@ -123,7 +120,7 @@ type replicaPool struct {
 	db *sql.DB
 }
 
-// choose is a replica that lists may be read from, in turn; none: the primary is.
+// choose returns a replica that lists may be read from, in turn. If there is none, some is false.
 func (r *replicaReads) choose() (chosen replicaPool, some bool) {
 	first := r.turn.Add(1)
 	for i := range uint64(len(r.pools)) {
@@ -134,9 +131,9 @@ func (r *replicaReads) choose() (chosen replicaPool, some bool) {
 	return chosen, false
 }
 
-// reach takes a connection to a replica that has replayed all that had been
-// acknowledged when it was called. The way there takes no longer than the bound of the lag,
-// and the replica has as long to catch up.
+// reach takes a connection to a replica that has replayed all that was acknowledged before the
+// call. The way there takes no longer than the bound of the lag, and the replica has as long to
+// catch up.
 func (r *replicaReads) reach(ctx context.Context) (*sql.Conn, *replica) {
 	p, some := r.choose()
 	if !some {
@@ -146,11 +143,11 @@ func (r *replicaReads) reach(ctx context.Context) (*sql.Conn, *replica) {
 	defer cancel()
 	end, err := r.end(reaching)
 	if err != nil {
-		return nil, nil // the primary has to answer for itself
+		return nil, nil // the primary's own reads report it
 	}
 	conn, err := p.db.Conn(reaching)
 	if err != nil {
-		return nil, nil // all may be in use; whether it answers is found out by looks
+		return nil, nil // all may be in use; health checks find out whether it responds
 	}
 	within, cancel := context.WithTimeout(ctx, r.bound)
 	defer cancel()
@@ -164,7 +161,7 @@ func (r *replicaReads) reach(ctx context.Context) (*sql.Conn, *replica) {
 	return conn, p.replica
 }
 
-// end is that of the primary's log, at a moment after the call.
+// end returns the end of the primary's log, at a moment after the call.
 func (r *replicaReads) end(ctx context.Context) (position, error) {
 	at := &position{} // left to a batch that may still fill it
 	if err := r.ends.Do(ctx, at); err != nil {
@@ -173,12 +170,12 @@ func (r *replicaReads) end(ctx context.Context) (position, error) {
 	return *at, nil
 }
 
-// newEnds asks for the end of the log, by one statement for all who wait for it.
+// newEnds reads the end of the log, by one statement for all callers that wait for it.
 func newEnds(primary *sql.DB) *batch.Batcher[*position] {
 	o := batch.Options{Size: mostPositions, Parallel: 2, Slow: 20 * time.Millisecond, Budget: time.Second}
 	return batch.New(o, func(ctx context.Context, all []*position) []error {
 		var end position
-		// A caller may leave earlier; the connection, which is one of those of creates, is kept.
+		// A caller may leave earlier. The connection, which is one of those of creates, is kept.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
 		err := primary.QueryRowContext(ctx, pgLogEnd).Scan(&end.at, &end.timeline)
@@ -189,8 +186,8 @@ func newEnds(primary *sql.DB) *batch.Batcher[*position] {
 	})
 }
 
-// replayed waits until a replica has replayed its log up to a position, and tells how
-// far it is; 0: unknown.
+// replayed waits until a replica has replayed its log up to a position. It returns how far the
+// replica is; 0: unknown.
 func (p position) replayed(ctx context.Context, conn *sql.Conn) (at int64, err error) {
 	for pause := firstReplayPause; ; pause = min(2*pause, longestReplayPause) {
 		var follows, sameTimeline bool
@@ -215,27 +212,27 @@ func (p position) replayed(ctx context.Context, conn *sql.Conn) (at int64, err e
 	}
 }
 
-// brieflyAhead tells of an error of replayed whether the replica lacks next to nothing.
+// brieflyAhead reports, by the error of replayed, whether the replica lacks next to nothing.
 func (p position) brieflyAhead(at int64, err error) bool {
 	return errors.Is(err, errBehind) && at > 0 && p.at-at < brieflyBehind
 }
 
-// leaveOut reads no more lists from a replica until it is found well.
+// leaveOut stops reading lists from a replica until it is found healthy.
 func (r *replicas) leaveOut(from *replica, why error) {
 	if was := from.out.Swap(&why); was == nil || errors.Is(*was, errUnlooked) {
 		r.log.Warn("a replica of the database is left out: lists are read elsewhere", "replica", from.name, "error", why)
 	}
 }
 
-// takeIn reads lists from a replica again.
+// takeIn starts reading lists from a replica again.
 func (r *replicas) takeIn(from *replica) {
 	if from.out.Swap(nil) != nil {
 		r.log.Info("lists are read from a replica of the database", "replica", from.name)
 	}
 }
 
-// onReplica moves a session of lists onto a replica, where one may be read from. The
-// function ends that.
+// onReplica moves a session of lists to a replica, where one may be read. The returned function
+// ends that.
 func (s *session) onReplica(ctx context.Context) func() {
 	if s.replicas == nil {
 		return func() {}
@@ -251,8 +248,8 @@ func (s *session) onReplica(ctx context.Context) func() {
 	return page.end
 }
 
-// replicaPage sends the statements of a page to a replica. After one that fails
-// there, that one and all others go to the primary.
+// replicaPage sends the statements of a page to a replica. If one fails there, this one and all
+// others go to the primary.
 type replicaPage struct {
 	gorm.ConnPool // of the primary
 	*replicas
@@ -262,8 +259,8 @@ type replicaPage struct {
 	dialect *dialect
 }
 
-// QueryContext fails only as the primary does. A replica that takes too long is left out
-// like one that is gone: the primary may be quicker, and has what is left of the time.
+// QueryContext fails only as the primary does. It leaves out a replica that takes too long, like
+// one that is gone. The primary may be faster, and has the rest of the time.
 func (p *replicaPage) QueryContext(ctx context.Context, query string, values ...any) (*sql.Rows, error) {
 	if !p.failed {
 		rows, err := p.conn.QueryContext(ctx, query, values...)
@@ -286,7 +283,7 @@ func (p *replicaPage) end() {
 	}
 }
 
-// Replicas is ports.StorageState.
+// Replicas returns the state of each replica, and how many lists were read from the primary.
 func (s *Store) Replicas() (all []domain.ReplicaState, others int64) {
 	if s.pools.replicas == nil {
 		return nil, 0
@@ -301,8 +298,8 @@ func (s *Store) Replicas() (all []domain.ReplicaState, others int64) {
 	return all, s.pools.replicas.onPrimary.Load()
 }
 
-// openReplicas opens the connections of a Store to the replicas of its options. The
-// pools beside it, if any, are of the same replicas.
+// openReplicas opens the connections of a Store to the replicas of its options. The pools beside
+// it, if any, use the same replicas.
 func openReplicas(o Options, p, beside *pools) (*replicaReads, error) {
 	if len(o.ReplicaURLs) == 0 {
 		return nil, nil
@@ -352,7 +349,7 @@ func newReplica(url string, o Options) (*replica, error) {
 	return r, err
 }
 
-// standsBy refuses a server that follows no other, as one does after its promotion.
+// standsBy refuses a server that follows no other, such as a promoted one.
 func standsBy(ctx context.Context, c *pgconn.PgConn) error {
 	answer := c.ExecParams(ctx, "SELECT pg_is_in_recovery()", nil, nil, nil, nil).Read()
 	switch {
@@ -375,7 +372,7 @@ func replicaConnections(url string, o Options, size int) (*sql.DB, error) {
 	return poolOf(connector, size), nil
 }
 
-// close takes the connections of a Store from the looks, or ends them.
+// close ends the health checks if this Store runs them, and removes its pools from the replicas.
 func (r *replicaReads) close() {
 	if r == nil {
 		return

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// lookEvery is how often a replica is looked at, and lookTime how long it may take
-	// to answer, beside the bound of its lag.
+	// lookEvery is the interval of health checks, and lookTime limits how long a replica may take
+	// to respond, besides the bound of its lag.
 	lookEvery = 500 * time.Millisecond
 	lookTime  = time.Second
 )
 
-// pgCluster names the database, and is the same wherever it is copied by replication.
+// pgCluster identifies the database, and is the same wherever replication copies it.
 const pgCluster = "SELECT system_identifier::text || ' ' || current_database() FROM pg_control_system()"
 
 var errOtherDatabase = errors.New("it is a replica of another database")
 
-// watch looks at all replicas, and goes on with that until close.
+// watch checks all replicas, and repeats that until close.
 func (r *replicaReads) watch(ctx context.Context, primary *sql.DB) {
 	var first sync.WaitGroup
 	for _, one := range r.all {
@@ -45,14 +45,14 @@ func (r *replicaReads) watch(ctx context.Context, primary *sql.DB) {
 	}
 }
 
-// look does with a replica what a list does, and takes it in or leaves it out by how
-// that went.
+// look does with a replica what a list does. By the result it takes the replica in or leaves it
+// out.
 func (r *replicaReads) look(process context.Context, at *replica, primary *sql.DB) {
 	ctx, cancel := context.WithTimeout(process, lookTime+r.bound)
 	defer cancel()
 	end, err := r.end(ctx)
 	if err != nil {
-		return // nothing can be said of a replica
+		return // no replica can be judged
 	}
 	asked := time.Now()
 	replayed, err := r.ask(ctx, at, end, primary)
@@ -75,8 +75,8 @@ func (r *replicaReads) look(process context.Context, at *replica, primary *sql.D
 	at.lag.Store(int64(time.Since(at.unreplayedAt)))
 }
 
-// ask waits until a replica has replayed the log up to an end of it, within the bound
-// of the lag. The error is why no lists may be read from it.
+// ask waits until a replica has replayed the log up to an end of it, within the bound of the lag.
+// The error says why no lists may be read from it.
 func (r *replicas) ask(ctx context.Context, at *replica, end position, primary *sql.DB) (replayed int64, err error) {
 	conn, err := at.looks.Conn(ctx)
 	if errors.Is(err, errNoReplica) {

@@ -14,18 +14,17 @@ import (
 	"waybill/domain"
 )
 
-// The streams that figures of reports are counted from. There is a row of
-// report_progress for each, and they are locked together: two processes never add
-// to the same figures.
+// The streams from which figures of reports are counted. report_progress has a row for each. All
+// rows are locked together, so that two processes never add to the same figures.
 const (
 	streamLive    = string(domain.Live)
 	streamSandbox = string(domain.Sandbox)
 	streamPast    = "past"
-	// streamMonths is no stream: it keeps processes that do not count months from counting.
+	// streamMonths is no stream. It stops processes that do not count months from counting.
 	streamMonths = "months"
 )
 
-// reportBatch is how many rows of figures one statement reads or writes.
+// reportBatch limits the rows of figures that one statement reads or writes.
 const reportBatch = 100
 
 var errReportsCounted = errors.New("another process counts")
@@ -40,7 +39,7 @@ type reportProgressRow struct {
 
 func (reportProgressRow) TableName() string { return "report_progress" }
 
-// reportEventRow is an event with what reports tell apart of its delivery.
+// reportEventRow is an event with the fields of its delivery that reports distinguish.
 type reportEventRow struct {
 	ID           rowID
 	Position     int64
@@ -59,7 +58,7 @@ type reportEventRow struct {
 const reportEventColumns = `d.environment, d.business_id, d.vehicle_type AS vehicle, d.dropoff_municipality AS municipality,
 	d.created_at AS booked_at, e.previous_status AS previous, e.status, e.reason_code AS reason, e.occurred_at AS at`
 
-// CountReports is ports.ReportCounting.
+// CountReports counts the next events for reports. It implements ports.ReportCounting.
 func (s *Store) CountReports(ctx context.Context, limit int) (looked int, more bool, err error) {
 	err = s.transact(ctx, func(sn session) error {
 		looked, more = 0, false
@@ -94,8 +93,8 @@ type reportCount struct {
 	limit int
 }
 
-// lock is the progress of the three streams, those of the feed first, live before
-// the sandbox. Whatever is committed before the first call is the past.
+// lock locks the progress of the three streams and returns it: live, sandbox, past. Whatever is
+// committed before the first call is the past.
 func (s reportCount) lock(ctx context.Context) ([]reportProgressRow, error) {
 	for range 2 {
 		var rows []reportProgressRow
@@ -127,7 +126,7 @@ func (s reportCount) lock(ctx context.Context) ([]reportProgressRow, error) {
 	return nil, errReportsCounted
 }
 
-// start is the last position before which all events are there to be seen.
+// start returns the last position before which all events are visible.
 func (s reportCount) start(ctx context.Context) (start int64, err error) {
 	bound, err := s.bound(ctx)
 	if err != nil {
@@ -139,14 +138,14 @@ func (s reportCount) start(ctx context.Context) (start int64, err error) {
 	return start, s.dialect.failed("look where reports begin to be counted", err)
 }
 
-// bound is the position up to which the feed has all events that it will ever have.
-// It has to be known before events are read.
+// bound returns the position up to which the feed has all events that it will ever have. It must be
+// known before events are read.
 func (s session) bound(ctx context.Context) (bound int64, err error) {
 	err = s.with(ctx).Raw("SELECT " + s.dialect.feedBound).Scan(&bound).Error
 	return bound, s.dialect.failed("look how far the feed is complete", err)
 }
 
-// reportFeed are the next events of an environment in the feed.
+// reportFeed selects the next events of an environment in the feed.
 const reportFeed = `SELECT w.id, w.position, w.sequence, ` + reportEventColumns + `
 	FROM (SELECT id, business_id, position, sequence FROM feed_events
 		WHERE environment = ? AND delivery_id IS NOT NULL AND (position, sequence, id) > (?, ?, ?) AND position <= ?
@@ -173,8 +172,8 @@ func (s reportCount) feed(ctx context.Context, at reportProgressRow) (int, error
 	return len(rows), s.count(ctx, rows, at)
 }
 
-// reportPast are events before the feed was counted: those whose place in it is
-// before that, and those that it does not have any more.
+// reportPast selects events before the feed was counted: those whose place in it is before that,
+// and those that it no longer has.
 const reportPast = `SELECT e.id, CASE WHEN f.id IS NULL THEN 0 ELSE 1 END AS position, ` + reportEventColumns + `
 	FROM (SELECT * FROM delivery_events WHERE id < ? AND id >= ? ORDER BY id DESC LIMIT ?) AS e
 	JOIN deliveries d ON d.id = e.delivery_id AND d.business_id = e.business_id
@@ -209,7 +208,7 @@ func (s reportCount) past(ctx context.Context, at reportProgressRow) (int, error
 	return len(rows), s.count(ctx, counted, at)
 }
 
-// count adds events to the figures and keeps how far that is.
+// count adds events to the figures and stores how far the stream is counted.
 func (s reportCount) count(ctx context.Context, rows []reportEventRow, at reportProgressRow) error {
 	if err := s.add(ctx, domain.CountReport(all(rows, (*reportEventRow).domain))); err != nil {
 		return err
@@ -225,8 +224,7 @@ func (r *reportEventRow) domain() domain.ReportEvent {
 	}
 }
 
-// add adds to the figures that are kept. The lock of the progress keeps others from
-// changing them meanwhile.
+// add adds to the stored figures. The lock of the progress keeps others from changing them.
 func (s reportCount) add(ctx context.Context, cells map[domain.ReportCell]*domain.Figures) error {
 	var rows []reportRow
 	for cell, f := range cells {
@@ -274,8 +272,8 @@ func (s reportCount) add(ctx context.Context, cells map[domain.ReportCell]*domai
 	return nil
 }
 
-// purgeReports deletes figures of days that are no longer kept. Figures of a month go with
-// its last day.
+// purgeReports deletes figures of days that are no longer kept, and figures of a month with its
+// last day.
 func (s *Store) purgeReports(ctx context.Context, limit int) (int, error) {
 	var oldest *instant
 	first, _ := eachReport("SELECT min(day) AS day FROM report_figures WHERE environment = '%s' AND by_what = %d AND by_what < "+
@@ -296,12 +294,12 @@ func (s *Store) purgeReports(ctx context.Context, limit int) (int, error) {
 	return int(result.RowsAffected), s.dialect.failed("delete old figures of reports", result.Error)
 }
 
-// eachReport asks for each environment and set by themselves: days are in order only within
-// these. Its values are the days before which figures are old.
+// eachReport queries each environment and set separately: days are in order only within these. Its
+// values are the days before which figures are old.
 func eachReport(query string, before time.Time) (union string, values []any) {
 	var parts []string
 	sets := domain.ReportsKept()
-	slices.Reverse(sets) // months first: an old day that is left is what brings the next call here
+	slices.Reverse(sets) // months first: an old day that is left brings the next call here
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
 		for _, by := range sets {
 			day := domain.ReportDay(before)

@@ -9,18 +9,18 @@ import (
 	"waybill/domain"
 )
 
-// Rows of figures that are read without a rest. Beyond them it rests after each burst, for a
-// multiple of what that took, and leaves the processors to requests: neither the program
-// nor the database, which sends no more than is read, is busy for long.
+// A report reads so many rows of figures without a pause. After that it pauses after each burst,
+// for a multiple of the time that the burst took, and leaves the processors to requests. So neither
+// the program nor the database, which sends no more than is read, is busy for long.
 const (
 	reportAtOnce = 15_000
 	reportBurst  = 500
 	reportRest   = 3
-	// reportRests is for how long there are rests: a report is not refused for them.
+	// reportRests limits for how long there are pauses: a report is not refused for them.
 	reportRests = time.Second
 )
 
-// reports is ports.ReportReader.
+// reports implements ports.ReportReader.
 type reports struct{ session }
 
 func (s reports) Lines(ctx context.Context, q domain.ReportQuery) ([]domain.ReportLine, error) {
@@ -131,7 +131,7 @@ func (s reports) Progress(ctx context.Context) (p domain.ReportProgress, err err
 	return p, nil
 }
 
-// Open has the condition of the index of open deliveries, which is in the order of IDs.
+// Open uses the condition of the index of open deliveries, which is in the order of IDs.
 func (s reports) Open(ctx context.Context, e domain.Environment, limit int) ([]domain.OpenDelivery, error) {
 	ctx, cancel := s.forList(ctx, domain.Tenant{})
 	defer cancel()

@@ -19,14 +19,14 @@ const (
 	requestSuccesses = "request_successes"
 	requestFailures  = "request_failures"
 	usageMinutes     = "usage_minutes"
-	usageHours       = "usage_hours" // triggers add up there what usage_minutes gets
+	usageHours       = "usage_hours" // triggers sum up the rows of usage_minutes there
 )
 
-// usageBatch is how many rows of usage one statement stores.
+// usageBatch limits the rows of usage that one statement stores.
 const usageBatch = 500
 
-// WriteRequests is ports.RequestLog. It makes missing partitions, and leaves out
-// records of a time that gets none.
+// WriteRequests implements ports.RequestLog. It creates missing partitions, and skips records of a
+// time that gets none.
 func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord,
 	usage []domain.UsageMinute) (ports.Skipped, error) {
 	err := s.writeRequests(ctx, writer, records, usage)
@@ -97,13 +97,13 @@ func (s *Store) writeRequests(ctx context.Context, writer string, records []doma
 	})
 }
 
-// RotateRequests is ports.RequestLog.
+// RotateRequests makes room for new records and deletes old ones. It implements ports.RequestLog.
 func (s *Store) RotateRequests(ctx context.Context, keep domain.RequestLogKeeping) error {
 	return s.dialect.rotateRequests(ctx, s, keep)
 }
 
-// requestsOlder is the time before which records of a table of the request log may
-// be deleted; oldest is the time of the oldest record.
+// requestsOlder returns the time before which records of a table of the request log may be deleted;
+// oldest is the time of the oldest record.
 func (s *Store) requestsOlder(ctx context.Context, table string, keep time.Duration, oldest time.Time) (time.Time, error) {
 	var row retained
 	err := s.write.WithContext(ctx).Raw(s.retainedSQL(""), s.dialect.laterBy(0), s.dialect.laterBy(-keep), table).Scan(&row).Error
@@ -113,13 +113,13 @@ func (s *Store) requestsOlder(ctx context.Context, table string, keep time.Durat
 	return s.deletedBefore(ctx, table, row, oldest)
 }
 
-// keptFor is for how long each table of the request log is kept.
+// keptFor returns for how long each table of the request log is kept.
 func keptFor(keep domain.RequestLogKeeping) map[string]time.Duration {
 	return map[string]time.Duration{requestSuccesses: keep.Successes, requestFailures: keep.Failures, usageMinutes: keep.Usage,
 		usageHours: keep.Usage}
 }
 
-// requests is ports.RequestReader.
+// requests implements ports.RequestReader.
 type requests struct{ session }
 
 func (s requests) List(ctx context.Context, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord, error) {
@@ -137,8 +137,7 @@ func (s requests) List(ctx context.Context, f domain.RequestFilter, p domain.Pag
 	return all(rows, (*requestRow).domain), s.listFailed(ctx, "list requests", err)
 }
 
-// narrowed is a query for the records that match a filter; possible is false where
-// none can.
+// narrowed returns a query for the records that match a filter; possible is false where none can.
 func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *gorm.DB, possible bool) {
 	query, possible = s.indexed(ctx, f)
 	if !possible {
@@ -147,7 +146,7 @@ func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *
 	return filtered(query, f)
 }
 
-// indexed is a query for the records that match what an index knows of a filter.
+// indexed returns a query for the records that match the part of a filter that has an index.
 func (s requests) indexed(ctx context.Context, f domain.RequestFilter) (query *gorm.DB, possible bool) {
 	if !storable(f.ClientID, f.Route, f.Code) {
 		return nil, false
@@ -185,10 +184,10 @@ func (s requests) indexed(ctx context.Context, f domain.RequestFilter) (query *g
 	return query, true
 }
 
-// statusClass is how many statuses begin with the same digit.
+// statusClass counts the statuses that begin with the same digit.
 const statusClass = 100
 
-// filtered narrows a query by all else of a filter.
+// filtered adds all other conditions of a filter to a query.
 func filtered(query *gorm.DB, f domain.RequestFilter) (_ *gorm.DB, possible bool) {
 	query, possible = withIDs(query, map[string]domain.ID{"application_id": f.ApplicationID, "key_id": f.KeyID})
 	if !possible {
@@ -208,13 +207,13 @@ func filtered(query *gorm.DB, f domain.RequestFilter) (_ *gorm.DB, possible bool
 	return query, true
 }
 
-// requestIDs are what the IDs in columns of the request log begin with.
+// requestIDs lists the prefixes of the IDs in columns of the request log.
 var requestIDs = map[string]domain.Prefix{
 	"id": domain.PrefixRequest, "business_id": domain.PrefixBusiness, "application_id": domain.PrefixApplication,
 	"key_id": domain.PrefixAPIKey, "delivery_id": domain.PrefixDelivery,
 }
 
-// withIDs narrows a query by the IDs that are not empty.
+// withIDs adds conditions on the IDs that are not empty.
 func withIDs(query *gorm.DB, ids map[string]domain.ID) (_ *gorm.DB, possible bool) {
 	for column, id := range ids {
 		if id == "" {
@@ -267,7 +266,7 @@ func (s requests) Look(ctx context.Context, f domain.RequestFilter, p domain.Pag
 	return found, ends[0].as(domain.PrefixRequest), nil
 }
 
-// failureSum is what Failures selects.
+// failureSum is a row that Failures selects.
 type failureSum struct {
 	BusinessID *rowID
 	Route      string
@@ -310,7 +309,7 @@ func (s requests) Failures(ctx context.Context, f domain.RequestFilter, most, ki
 	return all(rows, (*failureSum).domain), since, s.listFailed(ctx, "count failures", err)
 }
 
-// cmpID is an ID to compare with; for a time before 1970 the lowest.
+// cmpID returns an ID to compare with; for a time before 1970 the lowest.
 func cmpID(id rowID) rowID {
 	if id == "" {
 		return rowID(strings.Repeat("0", 32))
@@ -382,8 +381,8 @@ func (s requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usag
 	return all(rows, (*usageSum).domain), nil
 }
 
-// usageOf selects the usage of a query's time: the sums of whole hours where there
-// are any, and the minutes before and behind them.
+// usageOf selects the usage of a query's time: the sums of whole hours where there are any, and the
+// minutes before and after them.
 func (s requests) usageOf(ctx context.Context, business rowID, q domain.UsageQuery) *gorm.DB {
 	const columns = "environment, application_id, key_id, route, status, code, calls, replayed, took_us"
 	const minutes = "SELECT minute, minute AS last, " + columns + " FROM " + usageMinutes +
@@ -397,7 +396,7 @@ func (s requests) usageOf(ctx context.Context, business rowID, q domain.UsageQue
 		business, boundary(first), boundary(end), business, boundary(q.From), boundary(first), business, boundary(end), boundary(q.Until))
 }
 
-// sums is the columns that a query selects, and those that it groups by.
+// sums returns the columns that a query selects, and those that it groups by.
 func (s requests) sums(q domain.UsageQuery) (columns string, by []string, err error) {
 	columns = "sum(calls) AS calls, sum(replayed) AS replayed, sum(took_us) AS took_us, max(last) AS last"
 	if q.Step != "" {

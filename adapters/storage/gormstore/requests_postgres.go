@@ -20,7 +20,7 @@ const (
 	daysAhead = 7
 	day       = 24 * time.Hour
 	dayFormat = "20060102"
-	// pgRotateLock keeps processes from rotating at once.
+	// pgRotateLock stops processes from rotating at the same time.
 	pgRotateLock = "2002937445"
 )
 
@@ -49,11 +49,11 @@ func copyRequests(ctx context.Context, sn session, table string, rows []requestR
 	})
 }
 
-// requestTables are the tables of the request log, which have partitions.
+// requestTables lists the tables of the request log, which have partitions.
 var requestTables = []string{requestSuccesses, requestFailures, usageMinutes, usageHours}
 
-// makeRequestPartitions makes the partitions from daysBack, since a process may have waited
-// to write, until so many days ahead.
+// makeRequestPartitions makes the partitions from daysBack, since a process may have waited to
+// write, until so many days ahead. It returns their period.
 func makeRequestPartitions(ctx context.Context, s *Store, ahead int) (from, until time.Time, err error) {
 	var now instant
 	if err := s.write.WithContext(ctx).Raw("SELECT " + s.dialect.now).Row().Scan(&now); err != nil {
@@ -83,8 +83,8 @@ func makeRequestPartitions(ctx context.Context, s *Store, ahead int) (from, unti
 	})
 }
 
-// addPartition makes a table and attaches it: unlike a table that is made as a
-// partition, that does not wait for readers of the others.
+// addPartition creates a table and attaches it. Unlike a table that is created as a partition, that
+// does not wait for readers of the others.
 func addPartition(ctx context.Context, sn session, table string, of time.Time) error {
 	bound := func(t time.Time) string {
 		if table == usageMinutes || table == usageHours {
@@ -111,7 +111,7 @@ type partition struct {
 	bytes int64
 }
 
-// partitionsOf are those of a table, the oldest first.
+// partitionsOf lists the partitions of a table, the oldest first.
 func partitionsOf(ctx context.Context, sn session, table string) ([]partition, error) {
 	var rows []struct {
 		Name  string
@@ -132,8 +132,8 @@ func partitionsOf(ctx context.Context, sn session, table string) ([]partition, e
 	return found, nil
 }
 
-// rotateRequestsOnPostgres makes partitions ahead and drops those that are old. What is old
-// goes also where none can be made.
+// rotateRequestsOnPostgres makes partitions ahead and drops old ones. It drops old ones even where
+// it can make none.
 func rotateRequestsOnPostgres(ctx context.Context, s *Store, keep domain.RequestLogKeeping) error {
 	_, _, err := makeRequestPartitions(ctx, s, daysAhead)
 	if LacksPrivilege(err) {
@@ -169,8 +169,8 @@ func dropOldRequests(ctx context.Context, s *Store, keep domain.RequestLogKeepin
 	return s.boundRequests(ctx, sn, keep.MaxBytes)
 }
 
-// boundRequests drops the oldest days until what is left is no larger than allowed,
-// those of successes first, and never today's.
+// boundRequests drops the oldest days until the rest is no larger than allowed, those of successes
+// first, and never today's.
 func (s *Store) boundRequests(ctx context.Context, sn session, most int64) error {
 	if most == 0 {
 		return nil
@@ -206,8 +206,8 @@ func (s *Store) boundRequests(ctx context.Context, sn session, most int64) error
 	return nil
 }
 
-// dropPartition waits for readers no longer than a lock may take: meanwhile nothing
-// else is read or written there. A role that does not own it empties it.
+// dropPartition waits for readers no longer than a lock may take: meanwhile nothing else is read or
+// written there. If the role does not own the partition, it empties it.
 func (s *Store) dropPartition(ctx context.Context, p partition) error {
 	err := s.transact(ctx, func(sn session) error {
 		for _, statement := range []string{"SET LOCAL lock_timeout = '500ms'", "DROP TABLE IF EXISTS " + p.name} {

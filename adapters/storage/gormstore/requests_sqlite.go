@@ -9,8 +9,8 @@ import (
 
 const (
 	requestBatch = 200 // rows of one statement, which may have 32,766 parameters
-	// A rotation deletes rotateBatches batches of rotateBatch rows at most; the rest is
-	// left to the next one.
+	// A rotation deletes at most rotateBatches batches of rotateBatch rows. The next one deletes
+	// the rest.
 	rotateBatch   = 500
 	rotateBatches = 100
 )
@@ -19,8 +19,8 @@ func insertRequestsOnSQLite(ctx context.Context, sn session, table string, rows 
 	return sn.with(ctx).Table(table).CreateInBatches(rows, requestBatch).Error
 }
 
-// rotateRequestsOnSQLite deletes what is old. There is no bound of bytes: a file does
-// not become smaller.
+// rotateRequestsOnSQLite deletes old records. It has no limit of bytes: a file does not become
+// smaller.
 func rotateRequestsOnSQLite(ctx context.Context, s *Store, keep domain.RequestLogKeeping) error {
 	for table, kept := range keptFor(keep) {
 		var condition string

@@ -7,24 +7,24 @@ import (
 	"waybill/domain"
 )
 
-// Retention goes by the database's clock, and trusts even that no further than a
-// day: where more than a day's worth of a table has become old since the last
-// cleaning, because no cleaning ran or because the clock jumped, one day's worth
-// goes an hour. That leaves time to set a clock right, and the log tells. The window
-// is kept in the database: any number of processes and restarts share it.
+// Retention uses the database's clock, and trusts even that by no more than a day. More than a
+// day's worth of a table may have become old since the last cleaning, because no cleaning ran or
+// the clock jumped. Then one day's worth is deleted an hour, and the log says so, which leaves time
+// to correct a clock. The window is stored in the database: any number of processes and restarts
+// share it.
 const (
 	mostAtOnce  = 24 * time.Hour
 	windowPause = time.Hour
 )
 
-// window is a day's worth of a table that may be deleted. The zero value is none.
+// window is a day's worth of a table that may be deleted. The zero value is no window.
 type window struct {
-	until  time.Time // what is older may go
+	until  time.Time // older records may be deleted
 	opened time.Time
 }
 
-// allows returns up to which time records of a table may be deleted. Where that
-// opens another window, opens is true.
+// allows returns up to which time records of a table may be deleted. opens is true if that opens
+// another window.
 func (w window) allows(oldest, cutoff, now time.Time) (until time.Time, opens bool) {
 	from := later(oldest, w.until)
 	switch since := now.Sub(w.opened); {
@@ -36,8 +36,8 @@ func (w window) allows(oldest, cutoff, now time.Time) (until time.Time, opens bo
 	return from.Add(mostAtOnce), true
 }
 
-// expired is an ID below those of all records of the table that stay, by the time
-// in them: records younger than keep, and those beyond a day's worth.
+// expired returns an ID below those of all records of the table that stay, by the time in them:
+// records younger than keep, and those beyond a day's worth.
 func (s *Store) expired(ctx context.Context, table string, keep time.Duration) (rowID, error) {
 	var row retained
 	err := s.write.WithContext(ctx).Raw(s.retainedSQL(", (SELECT id FROM "+table+" ORDER BY id LIMIT 1) AS oldest"),
@@ -55,22 +55,22 @@ func (s *Store) expired(ctx context.Context, table string, keep time.Duration) (
 	return firstIDAt(until), nil
 }
 
-// retained is the state that bounds the deletion of old records of a table.
+// retained holds the state that limits the deletion of old records of a table.
 type retained struct {
 	Now, Cutoff   instant
 	Until, Opened *instant // of the last window; nil: there was none
 	Oldest        *rowID   // where it is asked for; nil: there is none
 }
 
-// retainedSQL selects a retained and more. Its parameters are no time, that of
-// keeping, and the table.
+// retainedSQL selects a retained and more. Its parameters are laterBy(0), laterBy(-keep) and the
+// table.
 func (s *Store) retainedSQL(more string) string {
 	return "SELECT " + s.dialect.later + " AS now, " + s.dialect.later + " AS cutoff, w.until, w.opened_at AS opened" + more +
 		" FROM (SELECT 1 AS one) AS one LEFT JOIN retention_windows w ON w.table_name = ?"
 }
 
-// deletedBefore is the time before which records may be deleted; oldest is the
-// time of the oldest record.
+// deletedBefore returns the time before which records may be deleted; oldest is the time of the
+// oldest record.
 func (s *Store) deletedBefore(ctx context.Context, table string, row retained, oldest time.Time) (time.Time, error) {
 	var w window
 	if row.Opened != nil {
@@ -83,7 +83,7 @@ func (s *Store) deletedBefore(ctx context.Context, table string, row retained, o
 	return s.openWindow(ctx, table, w, window{until: until, opened: row.Now.time}, oldest)
 }
 
-// openWindow puts a window in the place of another, unless another process did.
+// openWindow replaces a window by another one, unless another process did.
 func (s *Store) openWindow(ctx context.Context, table string, old, next window, oldest time.Time) (until time.Time, err error) {
 	result := s.write.WithContext(ctx).Exec("INSERT INTO retention_windows (table_name, until, opened_at) VALUES (?, ?, ?)"+
 		" ON CONFLICT (table_name) DO UPDATE SET until = excluded.until, opened_at = excluded.opened_at WHERE retention_windows.opened_at = ?",

@@ -43,7 +43,7 @@ type deliveryRow struct {
 	CreatedAt           instant
 	UpdatedAt           instant
 
-	// Null where no simulation was ever started; the last two also where none runs.
+	// Null where no simulation was ever started. The last two are also null where none runs.
 	SimulationScenario    *string
 	SimulationStatus      *string
 	SimulationStep        *int
@@ -54,7 +54,7 @@ type deliveryRow struct {
 
 func (deliveryRow) TableName() string { return "deliveries" }
 
-// errCurrencies refuses what one currency column would silently change.
+// errCurrencies refuses amounts that one currency column would silently change.
 var errCurrencies = errors.New("all amounts of a delivery must be in the currency of its quote")
 
 func newDeliveryRow(d *domain.Delivery) (deliveryRow, error) {

@@ -10,12 +10,12 @@ import (
 	"waybill/domain"
 )
 
-// fold brings text into the form that is searched. The program does it, since
-// SQLite's lower() knows ASCII only and the engines would find different rows.
+// fold brings text into the form that is searched. The program does it: SQLite's lower() knows
+// ASCII only, and the engines would find different rows.
 func fold(s string) string { return cases.Fold().String(norm.NFC.String(s)) }
 
-// searchText joins what a search looks into. The line break between the parts
-// keeps a search from matching across them.
+// searchText joins the texts that a search looks into. The line break between them keeps a search
+// from matching across them.
 func searchText(parts ...string) string { return fold(strings.Join(parts, "\n")) }
 
 type recipientRow struct {

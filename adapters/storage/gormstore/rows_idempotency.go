@@ -6,8 +6,8 @@ import (
 	"waybill/domain"
 )
 
-// keyRow is a record as it is read. It is written by statements of its own,
-// since expires_at and leased_until are the database's to compute.
+// keyRow is a record as it is read. Other statements write it, since the database computes
+// expires_at and leased_until.
 type keyRow struct {
 	Key         string
 	Fingerprint []byte
@@ -26,9 +26,9 @@ const keyColumns = "key, fingerprint, claim_id, status, location, body, created_
 
 func (e *dialect) keyColumns() string { return e.clocked(keyColumns) }
 
-// clocked puts the database's clock into a statement: $now, and $later for the clock
-// plus a parameter. No lease and no circuit lasts until $far: one that does is from
-// before the clock was set back, and counts as over.
+// clocked fills the database's clock into a statement: $now, and $later for the clock plus a
+// parameter. No lease and no circuit lasts until $far. One that does is from before the clock was
+// set back, and counts as over.
 func (e *dialect) clocked(statement string) string {
 	return strings.NewReplacer("$later", e.later, "$now", e.now, "$far", e.far).Replace(statement)
 }
@@ -45,7 +45,7 @@ func (r *keyRow) domain() domain.KeyRecord {
 	return record
 }
 
-// bulkItemRow is the recorded outcome of an item as it is read.
+// bulkItemRow is the recorded result of an item as it is read.
 type bulkItemRow struct {
 	ItemIndex int
 	Created   bool

@@ -6,8 +6,8 @@ import (
 	"waybill/domain"
 )
 
-// moveRunRow is a run as it is read. It is written by statements of its own, since
-// leased_until is the database's to compute.
+// moveRunRow is a run as it is read. Other statements write it, since the database computes
+// leased_until.
 type moveRunRow struct {
 	ID          rowID
 	Key         string

@@ -28,7 +28,7 @@ type reportRow struct {
 
 func (reportRow) TableName() string { return "report_figures" }
 
-// reportCellColumns are those of the primary key, reportSumColumns the others.
+// reportCellColumns lists the columns of the primary key, reportSumColumns the others.
 var (
 	reportCellColumns = []string{"environment", "by_what", "day", "business_id", "vehicle", "municipality"}
 	reportSumColumns  = []string{"booked", "delivered", "cancelled", "failed", "to_assign", "to_deliver"}

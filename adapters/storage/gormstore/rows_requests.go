@@ -79,7 +79,7 @@ func newUsageRow(writer string, u *domain.UsageMinute) usageRow {
 	}
 }
 
-// usageSum is what a query of usage selects.
+// usageSum is a row that a query of usage selects.
 type usageSum struct {
 	At       *instant
 	KeyID    *rowID

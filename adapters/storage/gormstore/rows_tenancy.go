@@ -114,7 +114,7 @@ func (r *credentialRow) domain() domain.Credential {
 	return domain.Credential{Key: r.Key.domain(), Application: r.Application.domain(), Business: r.Business.domain()}
 }
 
-// optionalMark is the mark of a pepper as a column holds it.
+// optionalMark returns the mark of a pepper as a column stores it.
 func optionalMark(mark [32]byte) []byte {
 	if mark == [32]byte{} {
 		return nil

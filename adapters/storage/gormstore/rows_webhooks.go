@@ -62,7 +62,7 @@ func (r *webhookEndpointRow) setHealth(h domain.WebhookHealth) {
 	r.FailingSince, r.OpenUntil, r.SlowUntil = optionalInstant(h.FailingSince), optionalInstant(h.OpenUntil), optionalInstant(h.SlowUntil)
 }
 
-// health is the columns that attempts change.
+// health returns the columns that attempts change.
 func (r *webhookEndpointRow) health() map[string]any {
 	return map[string]any{
 		"failures": r.Failures, "failing_since": r.FailingSince,
@@ -124,7 +124,7 @@ func (r *webhookDeliveryRow) domain() domain.WebhookDelivery {
 	}
 }
 
-// changes is the columns that an attempt or a request for one change.
+// webhookDeliveryChanges returns the columns that an attempt, or a request for one, changes.
 func webhookDeliveryChanges(d domain.WebhookDelivery) map[string]any {
 	return map[string]any{
 		"status": string(d.Status), "attempts": d.Attempts, "used": d.Used,

@@ -13,27 +13,25 @@ import (
 	"waybill/ports"
 )
 
-// A search costs no more than its page where many rows match, nor than its matches
-// where few do: the first rows of the list are looked through, and when they do not
-// fill the page, an index of trigrams finds the rest.
+// A search costs no more than its page where many rows match, nor than its matches where few do. It
+// looks through the first rows of the list. If they do not fill the page, an index of trigrams
+// finds the rest.
 //
-// The database compares with parts of a few characters only. A pattern that is
-// compared at each character of a row costs the product of both lengths at worst,
-// and folding makes some characters three. The program compares the whole, which it
-// does in time linear in the row.
+// The database compares only with parts of a few characters. A pattern that is compared at each
+// character of a row costs the product of both lengths at worst, and folding turns some characters
+// into three. The program compares the whole, in time linear in the row.
 
 const (
-	// searchWindow is how many rows of a list are looked through without an index.
+	// searchWindow limits how many rows of a list are looked through without an index.
 	searchWindow = 250
-	// anchorLength is how many characters the parts have that the database compares with.
+	// anchorLength is the length of the parts, in characters, that the database compares with.
 	anchorLength = 16
 	// trigram is the length of an entry of the indexes: they find no shorter text.
 	trigram = 3
-	// mostCandidates bounds the rows that are read at a time where the database may
-	// find more than the program admits.
+	// mostCandidates limits the rows that are read at a time where the database may find more than
+	// the program admits.
 	mostCandidates = 1000
-	// searchTime and searchReads are after how long, and how many candidates, no
-	// further ones are read.
+	// searchTime and searchReads limit the time, and the candidates, after which no more are read.
 	searchTime  = 500 * time.Millisecond
 	searchReads = 20_000
 )
@@ -41,7 +39,7 @@ const (
 // search admits rows whose search_text contains one of its texts.
 type search []string
 
-// newSearch folds texts as search_text is. Empty ones are left out.
+// newSearch folds texts as search_text is folded. It leaves out empty ones.
 func newSearch(texts ...string) search {
 	var s search
 	for _, text := range texts {
@@ -56,8 +54,8 @@ func (s search) admits(searchText string) bool {
 	return slices.ContainsFunc(s, func(text string) bool { return strings.Contains(searchText, text) })
 }
 
-// anchors are, of each text, parts of anchorLength characters that cover it: a row
-// that contains the text contains them all.
+// anchors returns, for each text, parts of anchorLength characters that cover it. A row that
+// contains the text contains all of them.
 func (s search) anchors() [][]string {
 	anchors := make([][]string, len(s))
 	for i, text := range s {
@@ -71,7 +69,7 @@ func (s search) anchors() [][]string {
 	return anchors
 }
 
-// condition is, of one text at least, one of the dialect's for each anchor.
+// condition requires, of at least one text, one of the dialect's conditions for each anchor.
 func (s search) condition(db *gorm.DB, one func(anchor string) (string, any)) *gorm.DB {
 	var texts []string
 	var values []any
@@ -86,12 +84,12 @@ func (s search) condition(db *gorm.DB, one func(anchor string) (string, any)) *g
 	return db.Where("("+strings.Join(texts, " OR ")+")", values...)
 }
 
-// near narrows a query of a table to rows that contain the anchors, by comparing.
+// near limits a query of a table to rows that contain the anchors, by comparing.
 func (s search) near(db *gorm.DB, e *dialect) *gorm.DB {
 	return s.condition(db, func(anchor string) (string, any) { return e.contains, anchor })
 }
 
-// indexed is near by the index of the table, where all anchors have a trigram.
+// indexed is near with the index of the table, if each text has an anchor with a trigram.
 func (s search) indexed(db *gorm.DB, e *dialect, table string) *gorm.DB {
 	for _, anchors := range s.anchors() {
 		if !slices.ContainsFunc(anchors, e.indexable) {
@@ -112,7 +110,7 @@ type searchable[R any] interface {
 // would: up to Limit+1 of them.
 func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *dialect, s search, p domain.PageRequest, newestFirst bool) ([]R, error) {
 	table := P(new(R)).TableName()
-	// some reads the first rows of a subquery, and what the search admits of them.
+	// some reads the first rows of a subquery, and also returns those that the search admits.
 	some := func(limit int, from string, subquery *gorm.DB, narrow func(*gorm.DB) *gorm.DB) (rows, admitted []R, err error) {
 		db := narrow(subquery.Session(&gorm.Session{NewDB: true}).Table("("+from+") AS "+table, subquery))
 		err = inOrder(db, newestFirst).Limit(limit).Find(&rows).Error
@@ -130,7 +128,7 @@ func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *dialect, s sea
 		return found, err
 	}
 	found = nil
-	// One statement may take as long as a page; all of them together little more.
+	// One statement may take as long as a page; all of them together take little more.
 	began, read := time.Now(), 0
 	for limit := p.Limit + 1; ; limit = min(4*limit, mostCandidates) {
 		matches := s.indexed(behind(query().Model(new(R)), p, newestFirst), e, table)
@@ -149,8 +147,8 @@ func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *dialect, s sea
 	}
 }
 
-// hasWord tells whether letters or digits stand side by side, as many as make a
-// trigram: others are no part of those of Postgres.
+// hasWord reports whether letters or digits are side by side, as many as make a trigram. Other
+// characters are in no trigram of Postgres.
 func hasWord(text string) bool {
 	run := 0
 	for _, r := range text {
@@ -163,7 +161,7 @@ func hasWord(text string) bool {
 	return false
 }
 
-// trigrams are all of a text, as a query of FTS5 that asks for each of them.
+// trigrams returns a query of FTS5 for each trigram of a text.
 func trigrams(text string) string {
 	runes, all := []rune(text), []string{}
 	for i := range max(0, len(runes)-trigram+1) {
@@ -175,9 +173,9 @@ func trigrams(text string) string {
 	return strings.Join(all, " AND ")
 }
 
-// storable reports whether a text can be in the database at all. Postgres takes
-// neither NUL nor invalid UTF-8, not even to compare with: a search for such a
-// text finds nothing, and does not fail.
+// storable reports whether a text can be in the database at all. Postgres accepts neither NUL nor
+// invalid UTF-8, not even to compare with. A search for such a text finds nothing, and does not
+// fail.
 func storable(texts ...string) bool {
 	for _, s := range texts {
 		if strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s) {

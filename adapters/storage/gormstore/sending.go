@@ -7,7 +7,7 @@ import (
 	"waybill/domain"
 )
 
-// sending is ports.SendingStore.
+// sending implements ports.SendingStore.
 type sending struct{ session }
 
 // unpaused is the condition that webhooks are sent in the environment of an endpoint e.
@@ -30,7 +30,7 @@ func (s sending) Pauses(ctx context.Context) ([]domain.SendingPause, error) {
 	return all(rows, (*pauseRow).domain), s.dialect.failed("read where the sending of webhooks is paused", err)
 }
 
-// Pauses is of what is committed.
+// Pauses returns the pauses that are committed.
 func (o outbox) Pauses(ctx context.Context) ([]domain.SendingPause, error) {
 	return sending{o.read()}.Pauses(ctx)
 }

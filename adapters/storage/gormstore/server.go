@@ -11,8 +11,8 @@ import (
 	"waybill/ports"
 )
 
-// Server is the product behind this store, its version as it tells it itself,
-// such as "16.4 (Debian 16.4-1)", and its clock. SQLite's is this machine's.
+// Server returns the product behind this store, its version as the product writes it, such as "16.4
+// (Debian 16.4-1)", and its clock. The clock of SQLite is this machine's.
 func (s *Store) Server(ctx context.Context) (product, version string, clock time.Time, err error) {
 	product, query := "SQLite", "SELECT sqlite_version()"
 	into := []any{&version}
@@ -29,7 +29,7 @@ func (s *Store) Server(ctx context.Context) (product, version string, clock time
 	return product, version, clock, nil
 }
 
-// Time is the time by the database's clock, the machine's where that is SQLite.
+// Time returns the time by the database's clock, or by the machine's on SQLite.
 func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 	if s.dialect.dialect != goose.DialectPostgres {
 		return time.Now(), nil
@@ -40,8 +40,7 @@ func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 	return now, nil
 }
 
-// ReadClock reads the database's clock, and the reading that KeepClock stored
-// last.
+// ReadClock returns the database's clock, and the reading that KeepClock stored last.
 func (s *Store) ReadClock(ctx context.Context) (read ports.ClockReading, err error) {
 	var kept struct {
 		Now   *time.Time // not cut to milliseconds
@@ -70,9 +69,8 @@ func (s *Store) ReadClock(ctx context.Context) (read ports.ClockReading, err err
 	return read, nil
 }
 
-// KeepClock keeps that the database's clock showed this moment, and how far another
-// time was ahead of it, in the place of what was seen before. Where another process
-// has kept something since, it does nothing.
+// KeepClock stores what the database's clock showed at this moment, and how far another time was
+// ahead of it. It replaces the reading from before, unless another process has stored one since.
 func (s *Store) KeepClock(ctx context.Context, read ports.ClockReading, ahead time.Duration) error {
 	query, values := "clock_seen IS NULL", []any{instantOf(read.Clock), ahead.Milliseconds()}
 	if !read.Seen.IsZero() {
@@ -82,8 +80,8 @@ func (s *Store) KeepClock(ctx context.Context, read ports.ClockReading, ahead ti
 		s.write.WithContext(ctx).Exec("UPDATE installation SET clock_seen = ?, clock_ahead_ms = ? WHERE "+query, values...).Error)
 }
 
-// SchemaVersions are the newest step that the schema has, 0 where it has none,
-// and the newest one that this program was built with.
+// SchemaVersions returns the newest step that the schema has, 0 where it has none, and the newest
+// one that this program was built with.
 func (s *Store) SchemaVersions(ctx context.Context) (applied, known int64, err error) {
 	known = newestMigration(s.dialect.migrations)
 	var newest sql.NullInt64
@@ -94,7 +92,7 @@ func (s *Store) SchemaVersions(ctx context.Context) (applied, known int64, err e
 	return newest.Int64, known, nil
 }
 
-// Installation is a name that was drawn at random with the database.
+// Installation returns the name that was generated at random with the database.
 func (s *Store) Installation(ctx context.Context) (name string, err error) {
 	if err := s.pools.read.QueryRowContext(ctx, "SELECT name FROM installation").Scan(&name); err != nil {
 		return "", fmt.Errorf("read the name of the installation: %w", err)

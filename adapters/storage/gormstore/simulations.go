@@ -8,8 +8,8 @@ import (
 	"waybill/ports"
 )
 
-// simulations is ports.SimulationStore. What runs is in the rows of the
-// deliveries; the count is a row per application.
+// simulations implements ports.SimulationStore. The rows of deliveries hold what runs; the count
+// has a row per application.
 type simulations struct{ session }
 
 const running = "simulation_status = 'running'"
@@ -43,7 +43,7 @@ func (s simulations) Running(ctx context.Context) (int, error) {
 	return int(n), s.dialect.failed("count simulations", err)
 }
 
-// lockCount makes the row where there is none, and locks it either way.
+// lockCount inserts the row where there is none, and locks it either way.
 const lockCount = `INSERT INTO simulation_counts (business_id, application_id, running) VALUES (?, ?, 0)
 ON CONFLICT ON CONSTRAINT simulation_counts_pkey DO UPDATE SET running = simulation_counts.running`
 

@@ -37,8 +37,7 @@ const (
 	sqliteUniqueViolated = "UNIQUE constraint failed: "
 )
 
-// sqliteConstraints names, as Postgres does, the constraints of which SQLite
-// tells only the columns.
+// sqliteConstraints names constraints as Postgres does. SQLite reports only their columns.
 var sqliteConstraints = map[string]string{
 	"deliveries.reference":                      referenceKey,
 	"applications.id":                           "applications_pkey",
@@ -118,11 +117,11 @@ var sqliteDialect = dialect{
 		return ok && e.Code() == sqliteForeignKey
 	},
 	transient: func(err error) bool { return isSQLite(err, sqliteBusy) },
-	// There is no lock on a row: a transaction that begins waits for the one before.
+	// There is no row lock: a transaction that begins waits for the one before.
 	lockTimedOut: func(error) bool { return false },
 	tookTooLong:  func(error) bool { return false },
-	// The disk is full, read-only or broken, or another process writes for longer
-	// than one waits for that.
+	// The disk is full, read-only or broken, or another process writes for longer than a
+	// transaction waits for that.
 	gone: func(err error) bool {
 		return isSQLite(err, sqliteFull, sqliteDiskFailed, sqliteCannotOpen, sqliteReadOnly, sqliteBusy)
 	},
@@ -135,11 +134,10 @@ var sqliteDialect = dialect{
 	},
 }
 
-// refusedBySQLite asks whether the transaction is still open: then COMMIT did
-// nothing, as with SQLITE_BUSY. Otherwise SQLite rolled back by itself after a
-// failure of the disk, and the log may hold a whole commit that a crash would
-// bring back: the outcome is unknown. A disk that was full is the exception: the
-// page that makes a commit whole is the last one, and did not fit.
+// refusedBySQLite checks whether the transaction is still open. Then COMMIT did nothing, as with
+// SQLITE_BUSY. Otherwise SQLite rolled back by itself after a failure of the disk. The log may hold
+// a whole commit that a crash would bring back, so the outcome is unknown. A full disk is the
+// exception: the page that completes a commit is the last one, and did not fit.
 func refusedBySQLite(ctx context.Context, conn *sql.Conn, err error) bool {
 	if isSQLite(err, sqliteFull) {
 		return true
@@ -201,12 +199,11 @@ func openSQLiteForMigrations(address string) (*sql.DB, error) {
 	return openSQLiteWriter(path)
 }
 
-// openSQLiteWriter has one connection: two would only wait for each other. It
-// takes the write lock when a transaction begins, since one that starts as a
-// reader fails where it has to become a writer.
+// openSQLiteWriter opens one connection: two would only wait for each other. It takes the write
+// lock when a transaction begins. One that starts as a reader fails when it has to become a writer.
 func openSQLiteWriter(path string) (*sql.DB, error) {
-	// SQLite would make a file that all users of the machine can read; it
-	// contains people's addresses. Its side files get the same mode.
+	// SQLite would create a file that all users of the machine can read, and it contains people's
+	// addresses. Its side files get the same mode.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the file that the settings name
 	if err != nil {
 		return nil, fmt.Errorf("open the file of the database: %w", err)
@@ -215,7 +212,7 @@ func openSQLiteWriter(path string) (*sql.DB, error) {
 		return nil, fmt.Errorf("open the file of the database: %w", err)
 	}
 	// Pages that many commits change are written into the file less often than by default, and are
-	// at hand more often: 16 MB of them, and 8 MB of log.
+	// in memory more often: 16 MB of them, and 8 MB of log.
 	db, err := sqlitePool(sqliteDSN(path, "_pragma=cache_size(-16000)", "_pragma=wal_autocheckpoint(2000)"), "BEGIN IMMEDIATE", 1)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -223,7 +220,7 @@ func openSQLiteWriter(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// sqliteDSN sets on every connection what SQLite does not keep in the file.
+// sqliteDSN sets on every connection what SQLite does not store in the file.
 func sqliteDSN(path string, more ...string) string {
 	u := url.URL{Path: path}
 	return "file:" + u.EscapedPath() + "?" + strings.Join(append([]string{
@@ -234,7 +231,7 @@ func sqliteDSN(path string, more ...string) string {
 	}, more...), "&")
 }
 
-// sqlitePath reads sqlite://PATH, relative or absolute.
+// sqlitePath returns the path of sqlite://PATH, relative or absolute.
 func sqlitePath(address string) (string, error) {
 	path := strings.TrimPrefix(address, "sqlite://")
 	switch {

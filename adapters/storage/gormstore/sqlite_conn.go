@@ -9,14 +9,13 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Preparing a statement costs SQLite as much as running it, and the driver prepares
-// anew each time. So a connection keeps what it has prepared, by the text.
+// Preparing a statement costs SQLite as much as running it, and the driver prepares it again each
+// time. So a connection caches its prepared statements by their text.
 
-// statementsKept is how many statements a connection keeps; each takes about 10 KB.
+// statementsKept limits the statements that a connection caches; each takes about 10 KB.
 const statementsKept = 128
 
-// sqlitePool opens connections as the address says; begin is the statement with which
-// their transactions begin.
+// sqlitePool opens connections to the address. Their transactions begin with the statement begin.
 func sqlitePool(address, begin string, size int) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(address)
 	if err != nil {
@@ -45,7 +44,7 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &sqliteConn{sqliteDriverConn: conn.(sqliteDriverConn), begin: c.begin, kept: kept}, nil //nolint:forcetypeassert // the driver's
 }
 
-// sqliteDriverConn is what a connection of the driver does.
+// sqliteDriverConn lists the methods of a connection of the driver.
 type sqliteDriverConn interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -59,7 +58,7 @@ type sqliteConn struct {
 	kept  *simplelru.LRU[string, *keptStatement]
 }
 
-// keptStatement is given out to one at a time.
+// keptStatement is a cached statement with one user at a time.
 type keptStatement struct {
 	sqliteStatement
 	busy, dropped bool
@@ -74,7 +73,7 @@ type sqliteStatement interface {
 // drop closes the statement, once it is not in use.
 func (k *keptStatement) drop() {
 	if k.dropped = true; !k.busy {
-		_ = k.Close() // tells the error of its last run once more
+		_ = k.Close() // returns the error of its last run once more
 	}
 }
 
@@ -84,7 +83,7 @@ func (k *keptStatement) release() {
 	}
 }
 
-// take returns a statement that is released after use.
+// take returns a statement. The caller releases it after use.
 func (c *sqliteConn) take(ctx context.Context, query string) (*keptStatement, error) {
 	known, ok := c.kept.Get(query)
 	if ok && !known.busy {
@@ -102,7 +101,7 @@ func (c *sqliteConn) take(ctx context.Context, query string) (*keptStatement, er
 	return k, nil
 }
 
-// ExecContext is of driver.ExecerContext.
+// ExecContext implements driver.ExecerContext.
 func (c *sqliteConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	k, err := c.take(ctx, query)
 	if err != nil {
@@ -112,7 +111,7 @@ func (c *sqliteConn) ExecContext(ctx context.Context, query string, args []drive
 	return k.ExecContext(ctx, args)
 }
 
-// QueryContext is of driver.QueryerContext.
+// QueryContext implements driver.QueryerContext.
 func (c *sqliteConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	k, err := c.take(ctx, query)
 	if err != nil {
@@ -131,20 +130,20 @@ type keptRows struct {
 	of *keptStatement
 }
 
-// Close is called once.
+// Close releases the statement. It is called once.
 func (r *keptRows) Close() error {
 	defer r.of.release()
 	return r.Rows.Close()
 }
 
-// Close is of driver.Conn.
+// Close implements driver.Conn.
 func (c *sqliteConn) Close() error {
 	c.kept.Purge()
 	return c.sqliteDriverConn.Close()
 }
 
-// BeginTx is of driver.ConnBeginTx. The driver's own transactions are not used: they roll
-// back when COMMIT fails, which is a sign that nothing was stored (refusedBySQLite).
+// BeginTx implements driver.ConnBeginTx. It does not use the driver's own transactions. They roll
+// back when COMMIT fails, but an open one is a sign that nothing was stored (refusedBySQLite).
 func (c *sqliteConn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	_, err := c.ExecContext(ctx, c.begin, nil)
 	return sqliteTx{c}, err

@@ -12,9 +12,9 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// sqliteDialector is how gorm writes statements for SQLite. Those of the module proxy
-// bring a driver of their own, which prepares each statement anew and cannot be
-// replaced. It makes no tables: migrations do.
+// sqliteDialector writes gorm's statements for SQLite. Dialectors in the module proxy bring a
+// driver of their own, which prepares each statement anew and cannot be replaced. It creates no
+// tables: migrations do.
 type sqliteDialector struct{ db *sql.DB }
 
 func (sqliteDialector) Name() string { return "sqlite" }
@@ -27,10 +27,10 @@ func (d sqliteDialector) Initialize(db *gorm.DB) error {
 		DeleteClauses:        []string{"DELETE", "FROM", "WHERE", "RETURNING"},
 		LastInsertIDReversed: true,
 	})
-	// One connection writes, so there are no locks on rows, and no words for them.
+	// One connection writes, so there are no row locks, and no words for them.
 	db.ClauseBuilders["FOR"] = func(clause.Clause, clause.Builder) {}
-	// SQLite plans by the value of a LIMIT, so it would prepare a statement again for
-	// each value that is bound to one.
+	// SQLite plans by the value of a LIMIT. So it would prepare a statement again for each value
+	// that is bound to one.
 	db.ClauseBuilders["LIMIT"] = func(c clause.Clause, b clause.Builder) {
 		limit, ok := c.Expression.(clause.Limit)
 		if !ok || limit.Limit == nil {

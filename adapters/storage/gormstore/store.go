@@ -33,28 +33,27 @@ type Store struct {
 	contention  *contention // nil: no transaction waits for a row but for the whole database
 	log         *slog.Logger
 
-	// commitTx is (*sql.Tx).Commit; tests lose its answer.
+	// commitTx is (*sql.Tx).Commit; tests replace it to lose the response.
 	commitTx func(*sql.Tx) error
-	// watch, if any, is called with each statement sent past gorm and its values;
-	// tests set it.
+	// watch, if set, is called with each statement sent past gorm and its values. Tests set it.
 	watch func(statement string, values []any)
 
 	onFanout ports.FanoutListener
-	// busySince is when this process began to change what it now does, 0 where it does not, and looked
-	// when it last looked for tables that grow; as sinceStart.
+	// busySince is when this process began its current changes, 0 where it makes none. looked is
+	// when it last looked for tables that grow. Both are as sinceStart.
 	busySince, looked atomic.Int64
 
 	skipFrom atomic.Int64  // until then, in Unix nanoseconds, Waiting looks at each endpoint
-	skipSlow time.Duration // a look through the index that takes longer is given up for a while
+	skipSlow time.Duration // a walk of the index that takes longer is skipped for a while
 
-	full *atomic.Pointer[time.Time] // shared; when a write last found no room; nil: one has found some since
+	full *atomic.Pointer[time.Time] // shared; when the disk was last full; nil: it has had space since
 }
 
 // Close waits for running statements and closes all connections.
 func (s *Store) Close() error { return s.pools.close() }
 
-// Ping tells whether the database can be worked with: it answers, may be written,
-// and had room on its disk when it was last written to.
+// Ping reports whether the database is usable: it responds, accepts writes, and had space on its
+// disk at the last write.
 func (s *Store) Ping(ctx context.Context) error {
 	for dead := 0; ; dead++ {
 		err := s.pingOnce(ctx)
@@ -79,16 +78,15 @@ func (s *Store) pingOnce(ctx context.Context) error {
 		return s.dialect.failed("the database does not answer", err)
 	}
 	if readOnly {
-		_ = onPgConn(conn, (*pgConn).turned) // says that the connection is given up
+		_ = onPgConn(conn, (*pgConn).turned) // reports that the connection is dropped
 		return fmt.Errorf("the database may only be read: %w", ports.ErrStorageGone)
 	}
 	return nil
 }
 
 const (
-	// fullFor is how long the store counts as full after a write that found no room.
-	// It then ends by itself: while the process is not ready, no write comes that
-	// could show that there is room again.
+	// fullFor is how long the store counts as full after a write that found no space. Then that
+	// ends by itself: while the process is not ready, no write comes that could show space.
 	fullFor = 10 * time.Second
 	// diskSpaceAgain is how long after a full disk a write that succeeds counts as proof
 	// of space: on a full disk, writes that fit into an existing page still succeed.
@@ -102,7 +100,7 @@ func (s *Store) fullLately() error {
 	return nil
 }
 
-// noteDiskSpace learns from the end of a transaction whether the disk is full.
+// noteDiskSpace records from the end of a transaction whether the disk is full.
 func (s *Store) noteDiskSpace(err error) {
 	switch {
 	case err == nil:
@@ -115,10 +113,10 @@ func (s *Store) noteDiskSpace(err error) {
 	}
 }
 
-// Read gives access without a transaction.
+// Read returns stores that work without a transaction.
 func (s *Store) Read() ports.Readers { return s.readers }
 
-// readers work without a transaction.
+// readers returns stores that work without a transaction.
 func (s session) readers() ports.Readers {
 	return ports.Readers{
 		Idempotency:     idempotency{s},
@@ -150,7 +148,7 @@ func (s session) readers() ports.Readers {
 	}
 }
 
-// stores work in one transaction.
+// stores returns stores that work in one transaction.
 func (s session) stores() ports.Stores {
 	return ports.Stores{
 		Idempotency:     idempotency{s},
@@ -200,23 +198,23 @@ type session struct {
 
 func (s session) with(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }
 
-// ofBusiness begins a query on what belongs to a business in an environment.
+// ofBusiness begins a query on the records of a business in an environment.
 func (s session) ofBusiness(ctx context.Context, t domain.Tenant) *gorm.DB {
 	return s.with(ctx).Where("business_id = ? AND environment = ?", rowIDOf(t.BusinessID), string(t.Environment))
 }
 
-// ofApplication begins a query on what belongs to an application in an environment.
+// ofApplication begins a query on the records of an application in an environment.
 func (s session) ofApplication(ctx context.Context, t domain.Tenant) *gorm.DB {
 	return s.with(ctx).Where("business_id = ? AND application_id = ? AND environment = ?",
 		rowIDOf(t.BusinessID), rowIDOf(t.ApplicationID), string(t.Environment))
 }
 
-// page cuts a query to one page of it, and one record more.
+// page limits a query to one page, and one record more.
 func page(db *gorm.DB, p domain.PageRequest, newestFirst bool) *gorm.DB {
 	return inOrder(behind(db, p, newestFirst), newestFirst).Limit(p.Limit + 1)
 }
 
-// behind narrows a list to the rows behind the position that a page begins at.
+// behind limits a list to the rows behind the position at which a page begins.
 func behind(db *gorm.DB, p domain.PageRequest, newestFirst bool) *gorm.DB {
 	if p.After == nil {
 		return db

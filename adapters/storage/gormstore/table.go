@@ -10,7 +10,7 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// Tables for which statements are written by hand.
+// The tables whose statements are written by hand.
 var (
 	businessTable    = newTable(businessRow{})
 	applicationTable = newTable(applicationRow{})
@@ -27,8 +27,8 @@ var (
 	webhookDeliveryTable = newTable(webhookDeliveryRow{})
 )
 
-// table knows the columns of a row type, from the same declaration that gorm
-// reads, so that a statement written by hand cannot forget one.
+// table knows the columns of a row type, from the same declaration that gorm reads. So a statement
+// written by hand cannot forget one.
 type table struct {
 	name    string
 	fields  []*schema.Field
@@ -64,8 +64,8 @@ func (t table) selectAs(alias, prefix string) string {
 // list names the columns.
 func (t table) list() string { return strings.Join(t.columns, ", ") }
 
-// insertInto stores the row: a third of the cost of Create, which builds its
-// statement anew each time. suffix may say what to do on a conflict.
+// insertInto stores the row. It costs a third of Create, which builds its statement anew each time.
+// suffix may say what to do on a conflict.
 func (t table) insertInto(ctx context.Context, db *gorm.DB, row any, suffix string) *gorm.DB {
 	value := reflect.ValueOf(row)
 	values := make([]any, len(t.fields))
@@ -75,7 +75,7 @@ func (t table) insertInto(ctx context.Context, db *gorm.DB, row any, suffix stri
 	return db.Exec(t.insert+suffix, values...)
 }
 
-// all maps rows to what they stand for.
+// all converts rows into records.
 func all[Row, Record any](rows []Row, one func(*Row) Record) []Record {
 	records := make([]Record, len(rows))
 	for i := range rows {

@@ -10,11 +10,11 @@ import (
 	"waybill/domain"
 )
 
-// tenancy is ports.TenancyStore.
+// tenancy implements ports.TenancyStore.
 type tenancy struct{ session }
 
-// credentialJoin reads a key with its application and business in one statement:
-// it is on the path of every request that no cache answers.
+// credentialJoin reads a key with its application and business in one statement. Every request that
+// no cache answers runs it.
 var credentialJoin = "SELECT " +
 	apiKeyTable.selectAs("k", "key_") + ", " +
 	applicationTable.selectAs("a", "application_") + ", " +
@@ -54,8 +54,8 @@ func (s tenancy) Known(ctx context.Context, digests [][32]byte) ([][32]byte, err
 	return known, s.dialect.failed("look for API keys", err)
 }
 
-// padded repeats a value until there are 2, 4, 8, and so on: a statement for each
-// number of values would push all others out of the cache of prepared statements.
+// padded repeats a value until there are 2, 4, 8, and so on. A statement for each number of values
+// would push all others out of the cache of prepared statements.
 func padded[T any](values []T) []T {
 	for n := len(values); n&(n-1) != 0; n++ {
 		values = append(values, values[0])

@@ -7,7 +7,7 @@ import (
 	"waybill/domain"
 )
 
-// tracking is ports.TrackingReader.
+// tracking implements ports.TrackingReader.
 type tracking struct{ session }
 
 // trackingRow is an event with what the public may see of its delivery. No
@@ -24,15 +24,14 @@ type trackingRow struct {
 	OccurredAt   instant
 }
 
-// trackingJoin is one statement, so that the status and the events are of one
-// moment.
+// trackingJoin reads in one statement, so that the status and the events are of one moment.
 const trackingJoin = "SELECT d.id, b.name AS sender, d.dropoff_municipality AS municipality, d.environment, d.status, d.last_sequence," +
 	" e.status AS event_status, e.reason_code, e.occurred_at" +
 	" FROM deliveries d JOIN businesses b ON b.id = d.business_id" +
 	" JOIN delivery_events e ON e.delivery_id = d.id AND e.business_id = d.business_id" +
 	" WHERE d.reference = ? ORDER BY e.sequence DESC LIMIT ?"
 
-// unknownReference is looked up in place of a text that is no reference.
+// unknownReference replaces a text that is no reference in a look-up.
 const unknownReference = "----.----.----"
 
 func (s tracking) Find(ctx context.Context, r domain.Reference) (domain.Tracking, error) {

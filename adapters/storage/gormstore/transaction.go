@@ -16,15 +16,14 @@ import (
 
 const (
 	maxRetries = 3
-	// retryPause is the longest pause before the first retry; it doubles.
+	// retryPause is the longest pause before the first retry. It doubles with each retry.
 	retryPause = 10 * time.Millisecond
-	// endTimeout bounds COMMIT, which ignores that the caller's context ends but
-	// not its deadline: past that, the outcome is unknown. leastToEnd is what one
-	// that was begun in time has in any case.
+	// endTimeout limits COMMIT, which ignores the end of the caller's context but not its deadline.
+	// After that the outcome is unknown. leastToEnd is what a COMMIT has that began in time.
 	endTimeout = 5 * time.Second
 	leastToEnd = 500 * time.Millisecond
-	// rollbackTimeout is short: a connection that does not answer is thrown away,
-	// and Postgres rolls back by itself.
+	// rollbackTimeout is short: a connection that does not respond is dropped, and Postgres rolls
+	// back by itself.
 	rollbackTimeout = time.Second
 )
 
@@ -33,14 +32,14 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 	return s.transact(ctx, func(sn session) error { return fn(ctx, sn.stores()) })
 }
 
-// transact runs fn in a transaction, and again when the database asks for it. Where a
-// row is held it queues for that.
+// transact runs fn in a transaction, and retries it when the database asks for that. If a row is
+// held, it queues for the row.
 func (s *Store) transact(ctx context.Context, fn func(session) error) error {
 	return s.transactOn(ctx, "", fn)
 }
 
-// transactOn is transact for a transaction that needs a row which counts as held;
-// empty: it needs none that is known.
+// transactOn is transact for a transaction that needs a row that counts as held; empty: no such row
+// is known.
 func (s *Store) transactOn(ctx context.Context, row string, fn func(session) error) error {
 	if s.contention == nil {
 		return s.repeat(ctx, nil, fn)
@@ -61,7 +60,7 @@ func (s *Store) transactOn(ctx context.Context, row string, fn func(session) err
 	})
 }
 
-// repeat runs fn in a transaction, and again when the database asks for it.
+// repeat runs fn in a transaction, and retries it when the database asks for that.
 func (s *Store) repeat(ctx context.Context, n *need, fn func(session) error) error {
 	for retry := 0; ; retry++ {
 		err := endedBy(ctx, s.attempt(ctx, n, fn))
@@ -80,9 +79,8 @@ func (s *Store) repeat(ctx context.Context, n *need, fn func(session) error) err
 	}
 }
 
-// endedBy adds the cause to a failure that came with the end of a context. A
-// transaction that ran into its deadline says only `canceled`, or that it is over,
-// as for a caller that has gone.
+// endedBy adds the cause to a failure that came with the end of a context. A transaction that ran
+// into its deadline reports only `canceled`, or that it is over, as for a caller that has gone.
 func endedBy(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) || ports.StorageUnavailable(err) {
 		return err
@@ -95,8 +93,8 @@ func endedBy(ctx context.Context, err error) error {
 	return err
 }
 
-// whyEnded is the reason why a context ended: a deadline counts as one whatever
-// its cause says.
+// whyEnded returns the reason why a context ended. A deadline counts as one, whatever its cause
+// says.
 func whyEnded(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)
@@ -112,9 +110,8 @@ func (s *Store) worthRetrying(err error) bool {
 }
 
 func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) error {
-	// The transaction has a context of its own, which ends with the caller's
-	// until fn is through. A COMMIT must not be cancelled half-way: one that was
-	// sent counts, even without a caller.
+	// The transaction has a context of its own, which ends with the caller's until fn has returned.
+	// A COMMIT must not be cancelled half-way. Once sent it counts, even without a caller.
 	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	release := context.AfterFunc(ctx, cancel)
@@ -153,7 +150,7 @@ func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) er
 	return err
 }
 
-// timeToEnd is how long the caller of a transaction waits for its COMMIT.
+// timeToEnd returns how long the caller of a transaction waits for its COMMIT.
 func timeToEnd(ctx context.Context) time.Duration {
 	if end, ok := ctx.Deadline(); ok {
 		return min(endTimeout, max(leastToEnd, time.Until(end)))
@@ -161,8 +158,8 @@ func timeToEnd(ctx context.Context) time.Duration {
 	return endTimeout
 }
 
-// begin takes a connection and begins a transaction on it. It passes over dead
-// ones: after a restart of the server, all that wait in the pool may be.
+// begin takes a connection and begins a transaction on it. It skips dead ones: after a restart of
+// the server, all in the pool may be dead.
 func (s *Store) begin(ctx, txCtx context.Context, n *need) (*sql.Conn, *sql.Tx, error) {
 	for dead := 0; ; dead++ {
 		conn, err := s.pools.write.Conn(ctx)
@@ -190,14 +187,14 @@ func (s *Store) begin(ctx, txCtx context.Context, n *need) (*sql.Conn, *sql.Tx, 
 	}
 }
 
-// beginOn begins a transaction on a connection, which it gives back after a failure.
-// SQLite waits for another process that writes, and does not notice that a context
-// ends. Its wait then goes on without the caller.
+// beginOn begins a transaction on a connection, which it returns to the pool after a failure.
+// SQLite waits for another process that writes, and does not notice the end of a context. Its wait
+// then continues without the caller.
 func (s *Store) beginOn(ctx, txCtx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	begin := func() (*sql.Tx, error) {
 		tx, err := conn.BeginTx(txCtx, nil)
 		if err != nil {
-			_ = conn.Close() // its error is told by the one of BEGIN
+			_ = conn.Close() // the error of BEGIN says the same
 		}
 		return tx, err
 	}
@@ -227,23 +224,22 @@ func (s *Store) beginOn(ctx, txCtx context.Context, conn *sql.Conn) (*sql.Tx, er
 	}
 }
 
-// in is gorm on the transaction.
+// in returns gorm on the transaction.
 func (s *Store) in(ctx context.Context, tx *sql.Tx) *gorm.DB {
 	db := s.write.Session(&gorm.Session{NewDB: true, Context: ctx})
 	db.Statement.ConnPool = tx
 	return db
 }
 
-// commit tells three outcomes apart: committed, not committed, and
-// ports.ErrOutcomeUnknown.
+// commit distinguishes three outcomes: committed, not committed, and ports.ErrOutcomeUnknown.
 func (s *Store) commit(ctx context.Context, conn *sql.Conn, tx *sql.Tx) error {
 	err := s.commitTx(tx)
 	if err == nil {
 		return nil
 	}
 	refused := s.dialect.refused(ctx, conn, err)
-	// database/sql takes the transaction for finished, whatever state the session
-	// is in. It must not be used again.
+	// database/sql takes the transaction for finished, whatever the state of the session. It must
+	// not be used again.
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	if refused {
 		return s.dialect.failed("commit", err)

@@ -9,7 +9,7 @@ import (
 	"waybill/domain"
 )
 
-// views is ports.ViewStore.
+// views implements ports.ViewStore.
 type views struct{ session }
 
 func (s views) FindByLink(ctx context.Context, digest [32]byte) (domain.CustomerView, error) {

@@ -37,8 +37,8 @@ func (s webhooks) Unhealthy(ctx context.Context, business domain.ID, since time.
 	return all(rows, (*webhookEndpointRow).domain), s.dialect.failed("look for webhook endpoints that fail", err)
 }
 
-// failuresSought is in how many of what waits, the first ones, the last failure of an
-// endpoint is looked for: where much waits, the last events were not tried at all.
+// failuresSought limits the waiting webhooks, the first ones, that are searched for the last
+// failure of an endpoint. Where many wait, the last events were not attempted at all.
 const failuresSought = 50
 
 func (s webhooks) Summary(ctx context.Context, t domain.Tenant, endpoint domain.ID) (domain.WebhookSummary, error) {
@@ -103,7 +103,7 @@ func (s webhooks) sumWaiting(ctx context.Context, endpoint rowID, sum *domain.We
 	return s.listFailed(ctx, "count webhooks that wait", err)
 }
 
-// toRecover begins a query on what a recovery names.
+// toRecover begins a query on the webhooks that a recovery names.
 func (s webhooks) toRecover(ctx context.Context, endpoint rowID, r domain.Recovery) *gorm.DB {
 	statuses := make([]string, 0, 2)
 	for _, status := range r.Statuses() {
@@ -112,7 +112,7 @@ func (s webhooks) toRecover(ctx context.Context, endpoint rowID, r domain.Recove
 	return s.at(ctx, s.with(ctx), endpoint).Model(&webhookDeliveryRow{}).
 		Where("endpoint_id = ?"+recoverable+" AND status IN ? AND created_at >= ? AND created_at < ?", endpoint, statuses, boundary(r.Since),
 			boundary(r.Until)).
-		// Without its event, which may have been purged meanwhile, a webhook cannot be sent again.
+		// Without its event, which may have been purged meanwhile, a webhook cannot be resent.
 		Where("event_id IN (?)", s.with(ctx).Model(&feedEventRow{}).Select("id").
 			Where(s.dialect.placed("feed_events.id = webhook_deliveries.event_id$with(feed_events,webhook_deliveries)")))
 }

@@ -14,7 +14,7 @@ import (
 	"waybill/ports"
 )
 
-// webhooks is ports.WebhookStore.
+// webhooks implements ports.WebhookStore.
 type webhooks struct{ session }
 
 // endpoints begins a query on the endpoints that are not deleted.
@@ -170,13 +170,13 @@ func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint doma
 	return all(rows, (*webhookDeliveryRow).domain), s.listFailed(ctx, "list webhook deliveries", err)
 }
 
-// recoverable is the condition of the index of recoverable rows, word for word:
-// with a parameter the planner would not use the index.
+// recoverable repeats the condition of the index of recoverable rows. With a parameter the planner
+// would not use the index.
 const recoverable = " AND status IN ('failed', 'held')"
 
-// idsFor begins a query for the IDs of webhook deliveries that a delivery's
-// events have in a slot: by way of the timeline, which has an index of the
-// delivery. It is nil where there is no such delivery or endpoint.
+// idsFor begins a query for the IDs of webhook deliveries that a delivery's events have in a slot.
+// It uses the timeline, which has an index of the delivery. It returns nil where there is no such
+// delivery or endpoint.
 func (s webhooks) idsFor(ctx context.Context, t domain.Tenant, endpoint, delivery domain.ID) (*gorm.DB, error) {
 	e, err := s.Endpoint(ctx, t, endpoint)
 	if domain.HasCode(err, domain.CodeNotFound) {
@@ -215,7 +215,7 @@ func (s webhooks) Tests(ctx context.Context, endpoint domain.ID, since time.Time
 	return int(n), s.dialect.failed("count test events", err)
 }
 
-// InsertEndpoint takes the first slot that is free.
+// InsertEndpoint inserts an endpoint in the first free slot.
 func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) (domain.WebhookEndpoint, error) {
 	if err := s.dropListeners(ctx, s.ofApplication(ctx, e.Tenant)); err != nil {
 		return domain.WebhookEndpoint{}, err
@@ -255,7 +255,7 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 		return domain.WebhookEndpoint{}, err
 	}
 	if e.Listener {
-		// It is its own owner, by its ID, for as long as it fetches.
+		// It holds its own lease, by its ID, for as long as it fetches.
 		if _, err := s.changeLease(ctx, "begin the life of a listener", row.ID, "token = ?, leased_until = $later",
 			[]any{row.ID, s.dialect.laterBy(domain.ListenerLife)}, "token IS NULL"); err != nil {
 			return domain.WebhookEndpoint{}, err
@@ -280,7 +280,7 @@ func (s webhooks) dropListeners(ctx context.Context, of *gorm.DB) error {
 	return nil
 }
 
-// dead is the condition on a listener whose program has stopped fetching.
+// dead returns the condition on a listener whose program has stopped fetching.
 func (e *dialect) dead() string {
 	return e.leases("listener AND (SELECT l.leased_until FROM $lease(webhook_endpoints.id) l) <= $now")
 }
@@ -312,27 +312,27 @@ func (s webhooks) pendingFor(ctx context.Context, endpoint rowID) *gorm.DB {
 	query := s.with(ctx).Model(&webhookDeliveryRow{}).
 		Where(s.dialect.leases("endpoint_id = ?$node AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(?) l)"),
 			slices.Concat(key, key)...)
-	_ = query.AddError(err) // its result tells
+	_ = query.AddError(err) // the query returns it
 	return query
 }
 
-// heldAtOnce is how many pending webhooks are held, or deleted, together with the
-// change of an endpoint: all those of a long outage would take longer than a
-// statement may. The cleaning does the rest, none of which is sent meanwhile.
+// heldAtOnce limits the pending webhooks that are held, or deleted, together with the change of an
+// endpoint. All those of a long outage would take longer than a statement may. The cleaning does
+// the rest, none of which is sent meanwhile.
 const heldAtOnce = 10_000
 
-// firstPending is pendingFor, limited to the first ones.
+// firstPending is pendingFor, limited to the first webhooks.
 func (s webhooks) firstPending(ctx context.Context, endpoint rowID, most int) (*gorm.DB, error) {
 	var last webhookDeliveryRow
 	result := s.pendingFor(ctx, endpoint).Select("due_at", "id").Order("due_at, id").Offset(most - 1).Limit(1).Find(&last)
 	if result.Error != nil || result.RowsAffected == 0 {
 		return s.pendingFor(ctx, endpoint), s.dialect.failed("look for what is pending", result.Error)
 	}
-	// A range of the index: by their IDs Postgres might compare each with all.
+	// A range of the index: with their IDs Postgres might compare each with all.
 	return s.pendingFor(ctx, endpoint).Where("(due_at, id) <= (?, ?)", *last.DueAt, last.ID), nil
 }
 
-// hold holds the pending webhooks of a disabled endpoint, at most so many.
+// hold changes pending webhooks of a disabled endpoint to held, at most so many.
 func (s webhooks) hold(ctx context.Context, endpoint rowID, most int) (held int, err error) {
 	first, err := s.firstPending(ctx, endpoint, most)
 	if err != nil {
@@ -343,7 +343,7 @@ func (s webhooks) hold(ctx context.Context, endpoint rowID, most int) (held int,
 	return int(result.RowsAffected), s.dialect.failed("hold what is pending", result.Error)
 }
 
-// holding is the columns that change when a webhook delivery is held.
+// holding lists the columns that change when a webhook delivery is held.
 var holding = map[string]any{"status": string(domain.WebhookHeld), "due_at": nil, "trigger": string(domain.TriggerSchedule), "back": ""}
 
 func (s webhooks) DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) error {
@@ -354,7 +354,7 @@ func (s webhooks) DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain
 	return s.drop(ctx, s.with(ctx).Where("id = ? AND business_id = ?", rowIDOf(e.ID), rowIDOf(t.BusinessID)), rowIDOf(e.ID))
 }
 
-// drop deletes an endpoint where the query still finds it.
+// drop deletes an endpoint if the query still finds it.
 func (s webhooks) drop(ctx context.Context, query *gorm.DB, endpoint rowID) error {
 	result := query.Model(&webhookEndpointRow{}).Updates(map[string]any{
 		"slot": nil, "updated_at": gorm.Expr(s.dialect.now),

@@ -10,13 +10,13 @@ import (
 	"waybill/domain"
 )
 
-// The conditions of deliveries_open_idx and deliveries_failed_idx, as these say them.
+// These repeat the conditions of deliveries_open_idx and deliveries_failed_idx.
 const (
 	isOpen   = "d.status IN ('booked', 'assigned', 'picked_up', 'in_transit', 'outsourced')"
 	isFailed = "d.status = 'failed'"
 )
 
-// namesAtOnce is how many names one statement reads.
+// namesAtOnce limits the names that one statement reads.
 const namesAtOnce = 512
 
 func (s platform) BusinessNames(ctx context.Context, of []domain.ID) (map[domain.ID]string, error) {
@@ -42,7 +42,7 @@ func (s platform) BusinessNames(ctx context.Context, of []domain.ID) (map[domain
 	return names, nil
 }
 
-// Work reads nothing but the two indexes.
+// Work counts open and failed deliveries from their two indexes alone.
 func (s platform) Work(ctx context.Context, e domain.Environment, at time.Time) (domain.WorkTallies, error) {
 	if !storable(string(e)) {
 		return nil, nil

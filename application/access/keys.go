@@ -17,8 +17,8 @@ type IssuedKey struct {
 }
 
 // IssueKey makes a key for an application. The secret is not stored: it is shown once. A nil
-// lifetime means that the key does not expire. It makes no key with a pepper that ConfirmPepper
-// refuses, since the key would not work. API_KEY_LIMIT.
+// lifetime means that the key does not expire. With a pepper that ConfirmPepper refuses it makes no
+// key, which would not work. Beyond the limit it returns API_KEY_LIMIT.
 func (t *Tenants) IssueKey(ctx context.Context, by domain.AuditActor, applicationID domain.ID, e domain.Environment, scopes []domain.Scope,
 	lifetime *time.Duration) (IssuedKey, error) {
 	return t.issue(ctx, by, "", applicationID, e, scopes, lifetime)
@@ -67,8 +67,8 @@ func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applica
 
 // RotateKey makes a successor with the same scopes. The old key works until it is revoked, so that
 // an integrator can switch without a gap. The successor of an expiring key gets the same lifetime.
-// A revoked key is refused: a thief must not get a new key by rotating a revoked one.
-// API_KEY_LIMIT.
+// A revoked key is refused: a thief must not get a new key by rotating a revoked one. Beyond the
+// limit it returns API_KEY_LIMIT.
 func (t *Tenants) RotateKey(ctx context.Context, by domain.AuditActor, id domain.ID) (successor IssuedKey, err error) {
 	return t.rotate(ctx, by, id, "")
 }

@@ -15,15 +15,15 @@ import (
 // sign-in sets the role that the rules derive from it, or none.
 //
 // Issuer and subject identify an account there. Its email address counts once, at the first
-// sign-in. It makes a new person, or takes over an account whose address nobody has proved, no
-// matter who opened it. What was set there before ends. A proved address is not taken over. Its
+// sign-in. It makes a new person, or takes over an account whose address nobody has proved, whoever
+// invited or opened it. What was set there before ends. A proved address is not taken over. Its
 // person connects the account in a session opened in another way.
 //
 // When an account to which the rules give no role is used, its person leaves the staff. Neither
-// password nor passkey signs them in after that. They, and a person who was removed by hand, come
-// back with the next sign-in to which the rules give a role. To keep one out for good, remove the
-// group at the provider or disable the account here. The last admin stays admin, whatever the rules
-// say, so that a mistake in them does not lock everybody out of the console.
+// password nor passkey opens the console for them after that. They, and a person who was removed by
+// hand, come back with the next sign-in to which the rules give a role. To keep one out for good,
+// remove the group at the provider or disable the account here. The last admin stays admin,
+// whatever the rules say, so that a mistake in them does not lock everybody out of the console.
 type Company struct {
 	access   *Access
 	provider ports.IdentityProvider // nil: there is none
@@ -69,8 +69,8 @@ func (c *Company) BeginSignIn(ctx context.Context, b Browser) (Departure, error)
 	if !allowance.Admitted {
 		return Departure{}, tooManySignIns(allowance)
 	}
-	// With a maximum age, providers report when the person proved who they are. One as long as a
-	// session does not make them ask a person who is signed in there again.
+	// With a maximum age, providers report when the person proved who they are. If it is as long as
+	// a session, they do not ask a person who is signed in there.
 	return c.begin(ctx, domain.CeremonyOIDCSignIn, "", domain.SessionLifetime)
 }
 

@@ -237,7 +237,7 @@ func (s *MailSender) withLink(ctx context.Context, m domain.Mail) (l ports.Lette
 		}
 		now := s.clock.Now()
 		if invited = m.Email != "" && member.Membership.AcceptedAt == nil; invited {
-			// Anyone may request it. Whoever invited strangers could fill their mailboxes this way.
+			// Anyone may request it. Inviting strangers could fill their mailboxes this way.
 			made, err := tx.Links.Invitations(ctx, person, member.Membership.BusinessID, now.Add(-time.Hour))
 			if err != nil || made >= domain.MailsAnHourToOne {
 				return cmp.Or(err, errNoRecipient)

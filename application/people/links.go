@@ -298,7 +298,7 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 
 // mailLink queues a mail with a link to a site, which anybody may request.
 func (a *Access) mailLink(ctx context.Context, b Browser, site domain.Site, person domain.ID, to domain.Email, n domain.Notice) error {
-	// This is not given back: any request may fill a mailbox. It counts the exact address. Another
+	// The charge is not given back: any request may fill a mailbox. It is by exact address. Another
 	// one of the same mailbox is another person, or nobody, and must not delay this one.
 	known, err := a.known(ctx, b, person)
 	if err != nil {

@@ -206,7 +206,7 @@ func (k *Passkeys) change(ctx context.Context, p domain.Principal, requestID str
 
 // AskToSignIn starts a sign-in without naming a person: the device names one.
 func (k *Passkeys) AskToSignIn() (Prompt, error) {
-	// The clock that checks the answer also sets the time in the ID, maybe in another process.
+	// The time in the ID is that of the clock that checks the answer, maybe in another process.
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:], uint64(k.access.clock.Now().UnixMilli())<<16) //nolint:gosec // after 1970
 	random := k.access.ids.SigningSecret()

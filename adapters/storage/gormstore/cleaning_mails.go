@@ -42,7 +42,7 @@ func (s *Store) purgeOld(ctx context.Context, name, column string, row any, key 
 	return int(result.RowsAffected), s.dialect.failed("delete old records of "+name, result.Error)
 }
 
-// retainedTime is a retained of a table whose age a column of times tells.
+// retainedTime holds the fields of retained for a table whose age a column of times shows.
 type retainedTime struct {
 	Now, Cutoff   instant
 	Until, Opened *instant

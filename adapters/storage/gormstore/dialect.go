@@ -178,7 +178,7 @@ func (e *dialect) failed(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// inserted is failed for an INSERT of a row with an ID that was generated before.
+// inserted returns the error of an INSERT of a row with an ID that was generated before.
 func (e *dialect) inserted(table, what string, err error) error {
 	if err == nil {
 		return nil
@@ -205,7 +205,7 @@ func (e *dialect) waitedInVain(err error) bool {
 	return errors.Is(err, errRowHeld) || e.lockTimedOut(err)
 }
 
-// changed is failed for an UPDATE of one row that must exist.
+// changed returns the error of an UPDATE of one row that must exist.
 func (e *dialect) changed(what string, result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return domain.ErrNotFound

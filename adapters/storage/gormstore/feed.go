@@ -338,8 +338,8 @@ func fanOutBy(values map[string]string) string {
 	return strings.NewReplacer(all...).Replace(fanOutInto)
 }
 
-// fanOut is one statement for any number of endpoints. It makes the ID of a row as
-// domain.WebhookDeliveryID does.
+// fanOut adds the webhooks of an event by one statement for any number of endpoints. It makes the
+// ID of a row as domain.WebhookDeliveryID does.
 var fanOut = fanOutBy(map[string]string{
 	"$from": "FROM webhook_endpoints w", "$event": "?", "$type": "?", "$delivery": "?", "$sequence": "?", "$at": "$instant", "$created": "?",
 	"$webhook_id": "$webhook_id", "$business": "?", "$application": "?", "$environment": "?", "$mask": "?", "$but": " AND w.id <> ?",

@@ -25,8 +25,8 @@ func (s pickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID)
 	return s.take(s.oneOfBusiness(ctx, t), id)
 }
 
-// oneOfBusiness is ofBusiness for a known ID. It writes the tenant as a condition that no index
-// serves. Otherwise Postgres without statistics, as on a fresh database, would search all locations
+// oneOfBusiness does what ofBusiness does, for a known ID. It writes the tenant as a condition that
+// no index serves. Otherwise Postgres without statistics, as on a fresh database, would search all locations
 // of the business for the ID.
 func (s pickupLocations) oneOfBusiness(ctx context.Context, t domain.Tenant) *gorm.DB {
 	if s.dialect.sharded {

@@ -17,8 +17,8 @@ func (s platform) Businesses(ctx context.Context, p domain.PageRequest) ([]domai
 	return all(rows, (*businessRow).domain), s.dialect.failed("list businesses", err)
 }
 
-// idMargin is more than the time in an ID ever differs from created_at: one process sets both while
-// it books.
+// idMargin exceeds any difference between the time in an ID and created_at: one process sets both
+// while it books.
 const idMargin = time.Minute
 
 // Deliveries walks the primary key, which is in the order of time, where no index finds the rows.

@@ -68,7 +68,7 @@ func (s *session) forList(ctx context.Context, of domain.Tenant) (context.Contex
 	return ctx, func() { end(); cancel() }
 }
 
-// forPrimaryList is forList for a page that is read from the primary only.
+// forPrimaryList does what forList does, for a page that is read from the primary only.
 func (s *session) forPrimaryList(ctx context.Context, of domain.Tenant) (context.Context, context.CancelFunc) {
 	if s.lists == nil {
 		return ctx, func() {}
@@ -88,7 +88,7 @@ func newListTurns(connections, servers int) *turns.Turns {
 	return turns.New(connections*servers, (connections+1)/2)
 }
 
-// listFailed is failed for a page that was read with the context of forList.
+// listFailed returns the error of a page that was read with the context of forList.
 func (s session) listFailed(ctx context.Context, what string, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errListTime) {
 		return fmt.Errorf("%s: %w: %w", what, ports.ErrTookTooLong, err)

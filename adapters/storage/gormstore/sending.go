@@ -10,7 +10,7 @@ import (
 // sending implements ports.SendingStore.
 type sending struct{ session }
 
-// unpaused is the condition that webhooks are sent in the environment of an endpoint e.
+// unpaused requires that webhooks are sent in the environment of an endpoint e.
 const unpaused = "NOT EXISTS (SELECT 1 FROM webhook_pauses p WHERE p.environment = e.environment)"
 
 type pauseRow struct {

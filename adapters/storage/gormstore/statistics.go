@@ -14,8 +14,8 @@ const recentTables = `SELECT format('%I.%I', t.schemaname, t.relname)
 	WHERE pg_table_is_visible(t.relid) AND t.last_autoanalyze IS NULL AND pg_relation_size(t.relid) < 64 * 1024 * 1024
 		AND t.n_mod_since_analyze >= greatest(100, t.n_live_tup / 2) AND pg_has_role(c.relowner, 'USAGE')`
 
-// quietFor is how long ago the last transaction of this process began if there is nothing to look
-// for. Sessions report within seconds how many rows they changed.
+// quietFor is the time after which a process without transactions has nothing to look for: sessions
+// report within seconds how many rows they changed.
 const quietFor = 15 * time.Second
 
 // A process that has been busy for eagerFor looks once in restFor: tables that began to grow by

@@ -28,7 +28,7 @@ type Store struct {
 	write, read *gorm.DB
 	url         string
 	bookings    *batch.Batcher[*entry]
-	lookups     *lookups // nil: each row is looked for by itself
+	lookups     *lookups // nil: each row is looked up alone
 	readers     ports.Readers
 	contention  *contention // nil: no transaction waits for a row but for the whole database
 	log         *slog.Logger

@@ -99,10 +99,10 @@ func (s tenancy) APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error
 	return row.domain(), nil
 }
 
-// keysOfApplication reads the usable keys and, backwards in the index, the last of the past ones of
-// each environment. Indexes serve each part, so that neither thousands of revoked keys nor those of
-// the other environment are read. It takes the application twice, the time, and for each
-// environment the application, the time, the environment and a limit.
+// keysOfApplication reads the active keys and, backwards in the index, the last inactive ones of
+// each environment. Indexes serve each part, so it reads neither thousands of revoked keys nor those
+// of the other environment. It takes the application twice, the time, and for each environment the
+// application, the time, the environment and a limit.
 func keysOfApplication(e *dialect) string {
 	const of = " SELECT * FROM (SELECT * FROM api_keys WHERE application_id = ? AND "
 	return "SELECT " + apiKeyTable.list() + " FROM (" +

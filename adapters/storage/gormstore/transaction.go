@@ -16,7 +16,7 @@ import (
 
 const (
 	maxRetries = 3
-	// retryPause is the longest pause before the first retry. It doubles with each retry.
+	// retryPause limits the pause before the first retry. The limit doubles with each retry.
 	retryPause = 10 * time.Millisecond
 	// endTimeout limits COMMIT, which ignores the end of the caller's context but not its deadline.
 	// After that the outcome is unknown. leastToEnd is what a COMMIT has that began in time.
@@ -38,8 +38,8 @@ func (s *Store) transact(ctx context.Context, fn func(session) error) error {
 	return s.transactOn(ctx, "", fn)
 }
 
-// transactOn is transact for a transaction that needs a row that counts as held; empty: no such row
-// is known.
+// transactOn does what transact does, for a transaction that needs a row that counts as held;
+// empty: no such row is known.
 func (s *Store) transactOn(ctx context.Context, row string, fn func(session) error) error {
 	if s.contention == nil {
 		return s.repeat(ctx, nil, fn)
@@ -133,7 +133,7 @@ func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) er
 
 	sn := session{db: s.in(ctx, tx), dialect: s.dialect, fanned: &fanned{}, conn: conn, need: n, watch: s.watch}
 	if err := fn(sn); err != nil {
-		if statementGone(err) { // another connection prepares it anew
+		if statementGone(err) { // another connection prepares it again
 			_ = onPgConn(conn, func(c *pgConn) error { return c.pgx().Close(txCtx) })
 		}
 		return err

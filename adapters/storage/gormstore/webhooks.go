@@ -321,7 +321,7 @@ func (s webhooks) pendingFor(ctx context.Context, endpoint rowID) *gorm.DB {
 // the rest, none of which is sent meanwhile.
 const heldAtOnce = 10_000
 
-// firstPending is pendingFor, limited to the first webhooks.
+// firstPending begins a query on the first pending webhooks of an endpoint.
 func (s webhooks) firstPending(ctx context.Context, endpoint rowID, most int) (*gorm.DB, error) {
 	var last webhookDeliveryRow
 	result := s.pendingFor(ctx, endpoint).Select("due_at", "id").Order("due_at, id").Offset(most - 1).Limit(1).Find(&last)

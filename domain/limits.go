@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -15,31 +14,32 @@ import (
 type TextRule struct {
 	Least, Most int                      // characters: code points, not bytes
 	Multiline   bool                     // may have line ends and tabs
-	Fault       func(text string) string // describes forbidden characters; nil: all but controls are allowed
+	Fault       func(text string) string // describes forbidden characters; nil: TextFault, but for line ends and tabs of a multiline text
 }
 
 // The kinds of texts.
 var (
 	// NameRule applies to names of businesses, applications, pickup locations and operator
 	// tokens. Other people see them.
-	NameRule = TextRule{Least: 1, Most: 128, Fault: TextFault}
+	NameRule = TextRule{Least: 1, Most: 128}
 	// PersonNameRule applies to the name of a person, who must not pass for the delivery company.
 	PersonNameRule = TextRule{Least: 1, Most: 128, Fault: PersonNameFault}
 	// AddressRule applies to an address as people write it.
 	AddressRule = TextRule{Least: 2, Most: 500, Multiline: true}
-	// MunicipalityRule is narrow, because the public tracking page shows it.
-	MunicipalityRule = TextRule{Most: 64, Fault: MunicipalityFault}
+	// MunicipalityRule applies to the town or district of an address. The public tracking page
+	// shows it, shortened.
+	MunicipalityRule = TextRule{Most: 128}
 	// LabelRule applies to a recipient's name for an address, such as Home.
-	LabelRule = TextRule{Most: 64, Fault: TextFault}
+	LabelRule = TextRule{Most: 64}
 	// NotesRule applies to notes for the rider, of an address or of a delivery.
 	NotesRule = TextRule{Most: 500, Multiline: true}
 	// ExternalIDRule applies to the caller's own name of a delivery.
 	ExternalIDRule = TextRule{Least: 1, Most: 128, Fault: printableFault}
 	// DescriptionRule applies to a caller's notes about a webhook endpoint.
-	DescriptionRule = TextRule{Most: 256, Fault: TextFault}
+	DescriptionRule = TextRule{Most: 256}
 	// ViewReasonRule applies to the reason of staff for seeing the portal as a customer. The
 	// customer reads it.
-	ViewReasonRule = TextRule{Least: 10, Most: 500, Fault: TextFault}
+	ViewReasonRule = TextRule{Least: 10, Most: 500}
 )
 
 // Judge returns one of the Field codes and its message, or two empty strings where the trimmed text
@@ -52,7 +52,7 @@ func (r TextRule) Judge(text string) (code, message string) {
 	case n > r.Most:
 		return FieldTooLong, fmt.Sprintf("must have %s; it has %d", r, n)
 	}
-	if fault := r.fault(text); fault != "" {
+	if fault := r.FaultIn(text); fault != "" {
 		return FieldInvalidFormat, fault
 	}
 	if fault := SecretFault(text); fault != "" {
@@ -69,18 +69,12 @@ func (r TextRule) String() string {
 	return strconv.Itoa(r.Least) + " to " + strconv.Itoa(r.Most) + " characters"
 }
 
-func (r TextRule) fault(text string) string {
+// FaultIn describes the first forbidden character of a text, or returns an empty text.
+func (r TextRule) FaultIn(text string) string {
 	if r.Fault != nil {
 		return r.Fault(text)
 	}
-	n := 0
-	for _, c := range text {
-		n++
-		if unicode.IsControl(c) && !(r.Multiline && (c == '\n' || c == '\r' || c == '\t')) {
-			return fmt.Sprintf("must not have control characters; character %d is %U", n, c)
-		}
-	}
-	return ""
+	return textFault(text, r.Multiline)
 }
 
 // Degrees is the maximum distance of a coordinate from zero, on either side.

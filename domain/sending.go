@@ -6,7 +6,7 @@ import "time"
 const CodeSendingUnchanged = "SENDING_UNCHANGED"
 
 // PauseReasonRule applies to the reason for pausing webhooks. All staff read it.
-var PauseReasonRule = TextRule{Least: 3, Most: 200, Fault: TextFault}
+var PauseReasonRule = TextRule{Least: 3, Most: 200}
 
 // SendingPause stops the sending of webhooks of an environment, to all endpoints of all customers.
 // Everything that becomes due waits: first attempts, retries, tests and resent webhooks. Waiting

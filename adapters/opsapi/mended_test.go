@@ -105,7 +105,7 @@ func TestABodyThatIsEncodedIsRefusedWithOrWithoutItsType(t *testing.T) {
 func TestNamesThatLookLikeOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	d := newScene(t)
-	for _, name := range []string{`Adom\u202efdp.exe`, `Adom\u2066`, `Ad\u001b[31mom`, `Ad\nom`, `Ad\u2028om`, `Ad\u200fom`, `Ad\u0085om`} {
+	for _, name := range []string{`Adom\u202efdp.exe`, `Adom\u2066`, `Ad\u001b[31mom`, `Ad\nom`, `Ad\u0085om`} {
 		got := d.send(t, "POST", "/businesses", `{"name":"`+name+`"}`).is(422)
 		if got.fields() != "name invalid_format" {
 			t.Errorf("%s: %s", name, got.body)

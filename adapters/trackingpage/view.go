@@ -36,10 +36,21 @@ type step struct {
 // time zone.
 const shownTime = "2 January 2006, 15:04 UTC"
 
+// mostShown is how many characters of a municipality strangers see.
+const mostShown = 64
+
+// shortened cuts a text that strangers see to mostShown characters.
+func shortened(text string) string {
+	if letters := []rune(text); len(letters) > mostShown {
+		return string(letters[:mostShown-1]) + "…"
+	}
+	return text
+}
+
 func show(r domain.Reference, t *domain.Tracking) parcel {
 	w, sender := textOf[t.Status], t.Sender
 	p := parcel{
-		Reference: string(r), Sender: sender, Municipality: t.Municipality, Test: t.Test,
+		Reference: string(r), Sender: sender, Municipality: shortened(t.Municipality), Test: t.Test,
 		Status: string(t.Status), Tone: w.tone, Headline: w.headline, Detail: w.detail(sender),
 		Sequence: t.Sequence, Earlier: t.Sequence > len(t.Events), Over: t.Over(),
 	}

@@ -7,7 +7,7 @@ import (
 
 // Text reads a text by the rule of its kind.
 func Text(r *strictjson.Reader, field string, need strictjson.Need, rule domain.TextRule) (string, bool) {
-	rules := []strictjson.TextRule{strictjson.Length(rule.Least, rule.Most), strictjson.Fit(rule.Fault), strictjson.Fit(domain.SecretFault)}
+	rules := []strictjson.TextRule{strictjson.Length(rule.Least, rule.Most), strictjson.Fit(rule.FaultIn), strictjson.Fit(domain.SecretFault)}
 	if rule.Multiline {
 		rules = append(rules, strictjson.Multiline())
 	}

@@ -141,7 +141,7 @@ func brokenItems(c *client, foreign *client) []itemCase {
 		bad(anOrder(inner("recipient", set("address", []any{}))), wrong("recipient.address")...),
 		bad(anOrder(inner("recipient", inner("address", drop("address"), set("latitude", 91), set("longitude", "x")))),
 			wrong("recipient.address.address", "recipient.address.latitude", "recipient.address.longitude")...),
-		bad(anOrder(inner("recipient", inner("address", set("label", long(65)), set("municipality", long(65)),
+		bad(anOrder(inner("recipient", inner("address", set("label", long(65)), set("municipality", long(129)),
 			set("delivery_notes", long(501))))),
 			wrong("recipient.address.label", "recipient.address.municipality", "recipient.address.delivery_notes")...),
 		bad(anOrder(set("pickup", 5)), wrong("pickup")...),

@@ -15,7 +15,7 @@ type hostileText struct {
 }
 
 var hostileTexts = []hostileText{
-	{name: "a right-to-left override", text: "Ama \u202egnp.exe", lines: true},
+	{name: "a right-to-left override", text: "Ama \u202egnp.exe"},
 	{name: "a family of joiners", text: "👩‍👩‍👧‍👦 and 🏳️‍🌈", line: true, lines: true},
 	{name: "128 characters that combine", text: "e" + strings.Repeat("\u0301", 127), line: true, lines: true},
 	{name: "500 emoji", text: strings.Repeat("🛵", 500), lines: true, long: true},
@@ -24,7 +24,7 @@ var hostileTexts = []hostileText{
 	{name: "500 different ideographs", text: ideographs(500), lines: true, long: true},
 	{name: "plane 16", text: "\U0010fffd\U0010ffff", line: true, lines: true},
 	{name: "full width", text: "ＡＭＡ　１２", line: true, lines: true},
-	{name: "a line separator", text: "Ama\u2028Dede\u2029x", lines: true},
+	{name: "a line separator", text: "Ama\u2028Dede\u2029x", line: true, lines: true},
 
 	{name: "line feeds", text: "Ama\nDede", lines: true},
 	{name: "carriage returns", text: "Ama\r\nSet-Cookie: a=b", lines: true},

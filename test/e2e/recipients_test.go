@@ -89,7 +89,7 @@ func TestAnAddressesFieldsAreChecked(t *testing.T) {
 		path := "/recipients/" + c.post("/recipients", m{"phone_number": newPhone()}).is(201).id() + "/addresses"
 		c.post(path, m{}).invalid("address required", "latitude required", "longitude required")
 		c.post(path, m{"label": strings.Repeat("l", 65), "address": "x", "latitude": -90.0001, "longitude": "0",
-			"municipality": strings.Repeat("m", 65), "delivery_notes": strings.Repeat("d", 501)}).
+			"municipality": strings.Repeat("m", 129), "delivery_notes": strings.Repeat("d", 501)}).
 			invalid("label too_long", "address too_short", "latitude out_of_range", "longitude invalid_type",
 				"municipality too_long", "delivery_notes too_long")
 		c.post(path, anAddress(set("address", strings.Repeat("a", 501)))).invalid("address too_long")

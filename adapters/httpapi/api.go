@@ -138,7 +138,7 @@ func (a *API) router() *gin.Engine {
 		if r.sandboxOnly && a.Environment != domain.Sandbox {
 			continue
 		}
-		router.Handle(r.method, "/v1"+r.ginPath(), a.pipeline(r))
+		web.Handle(router, r.method, "/v1"+r.ginPath(), a.pipeline(r))
 	}
 	router.NoRoute(a.unknownRoute(a.noRoute))
 	router.NoMethod(a.unknownRoute(noMethod))

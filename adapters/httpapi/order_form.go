@@ -142,7 +142,7 @@ func (a *API) readPayment(parent *strictjson.Reader) domain.Payment {
 	case p.Type == domain.DeliveryOnly:
 		r.Reject("goods_value", strictjson.CodeNotAllowed, "goes with payment type cod only; leave it out, or send type cod")
 	default:
-		minor, err := value.MinorUnits(2, domain.MaxGoodsValueMinor)
+		minor, err := value.AsDouble().MinorUnits(2, domain.MaxGoodsValueMinor)
 		sent := strictjson.Shown(value.String())
 		switch {
 		case err != nil && value.Sign() <= 0:

@@ -119,7 +119,7 @@ func TestABrowserIsLedToTheDocsAndAProgramIsNot(t *testing.T) {
 				t.Errorf("home %v: %+v: %d to %q", home, c, w.Code, w.Header().Get("Location"))
 			}
 		}
-		if message := a.noRoute(nil).Message; strings.Contains(message, "/docs explains it") != home {
+		if message := a.nothingAt("/v1/nothing").Message; strings.Contains(message, "/docs explains it") != home {
 			t.Errorf("home %v: %s", home, message)
 		}
 	}

@@ -139,16 +139,13 @@ func (a *API) router() *gin.Engine {
 			"/debug/pprof/."
 	}
 	router.Use(a.recover)
-	health := map[string]gin.HandlerFunc{"/healthz": a.alive, "/readyz": a.ready}
-	for path, handler := range health {
-		router.GET(path, handler)
-		router.HEAD(path, handler)
-	}
-	router.GET("/metrics", a.ownHost, gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
+	web.Handle(router, http.MethodGet, "/healthz", a.alive)
+	web.Handle(router, http.MethodGet, "/readyz", a.ready)
+	web.Handle(router, http.MethodGet, "/metrics", a.ownHost, gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
 	router.GET("/debug/pprof/*profile", a.ownHost, a.mayProfile, profile)
 	if a.options.Management != nil {
 		for _, r := range routes {
-			router.Handle(r.method, r.ginPath(), a.pipeline(r))
+			web.Handle(router, r.method, r.ginPath(), a.pipeline(r))
 		}
 	}
 	router.NoRoute(func(c *gin.Context) {

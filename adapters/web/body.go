@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -21,7 +22,7 @@ const MaxBody = 64 << 10
 
 // Body says what body a request takes.
 type Body struct {
-	Shape      strictjson.Shape // nil: none, so an empty body and {} are fine
+	Shape      strictjson.Shape // nil: none, so an empty body, {} and [] are fine
 	MayBeEmpty bool             // an empty body counts as {}
 	Most       int64            // bytes
 }
@@ -41,6 +42,9 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (*strictjson.Value, e
 	}
 	shape := b.Shape
 	if shape == nil {
+		if isEmptyArray(raw) {
+			return nil, nil
+		}
 		shape = strictjson.Object{}
 	}
 	root, bad := strictjson.Parse(raw, shape)
@@ -58,6 +62,12 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (*strictjson.Value, e
 		details["suggestion"] = bad.Suggestion
 	}
 	return nil, malformed(bad.Message, details)
+}
+
+// isEmptyArray reports whether a body is [], which PHP writes for an object without members.
+func isEmptyArray(raw []byte) bool {
+	inner, array := bytes.CutPrefix(bytes.TrimSpace(raw), []byte("["))
+	return array && bytes.Equal(bytes.TrimSpace(inner), []byte("]"))
 }
 
 // ReadText reads a text body of the media type unchanged, such as a CSV table.
@@ -117,8 +127,7 @@ func checkMediaType(h http.Header) error {
 	if len(declared) == 0 || len(declared) == 1 && declared[0] == "application/json" {
 		return nil
 	}
-	mediaType, params, err := mime.ParseMediaType(declared[0])
-	charset := params["charset"]
+	mediaType, _, err := mime.ParseMediaType(declared[0]) // JSON is UTF-8, whatever the parameters say
 	switch {
 	case mediaType == "application/x-www-form-urlencoded":
 		return unsupported("Send Content-Type: application/json. The request has a form's type, which curl -d sends by itself.")
@@ -126,8 +135,6 @@ func checkMediaType(h http.Header) error {
 		return unsupported("Content-Type was sent " + strconv.Itoa(len(declared)) + " times. Send it once: application/json.")
 	case err != nil, mediaType != "application/json":
 		return unsupported("Send Content-Type: application/json" + ItIs(declared[0]) + ".")
-	case charset != "" && !strings.EqualFold(charset, "utf-8"):
-		return unsupported("JSON is UTF-8; send Content-Type: application/json without charset " + Shown(charset) + ".")
 	}
 	return nil
 }

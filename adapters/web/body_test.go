@@ -50,11 +50,15 @@ func TestABodyIsJSONOfItsShapeAndSize(t *testing.T) {
 		{Body{Shape: shape, Most: 64, MayBeEmpty: true}, ``, nil, "", true},
 		{Body{Most: 64}, ``, nil, "", true},
 		{Body{Most: 64}, `{}`, nil, "", false},
+		{Body{Most: 64}, " [ ]\n", nil, "", true},
+		{Body{Most: 64}, `[1]`, nil, domain.CodeInvalidRequest, true},
+		{Body{Shape: shape, Most: 64, MayBeEmpty: true}, `[]`, nil, domain.CodeInvalidRequest, true},
 		{Body{Most: 64}, `{"name":"A"}`, nil, domain.CodeInvalidRequest, true},
 		{Body{Shape: shape, Most: 11}, `{"name":"A"}`, nil, CodePayloadTooLarge, true},
 		{Body{Shape: shape, Most: 64}, `{"name":"A"}`, []string{"Content-Type", "text/plain"}, CodeUnsupportedMediaType, true},
 		{Body{Shape: shape, Most: 64}, `{"name":"A"}`, []string{"Content-Type", ofJSON, "Content-Type", ofJSON}, CodeUnsupportedMediaType, true},
-		{Body{Shape: shape, Most: 64}, `{"name":"A"}`, []string{"Content-Type", ofJSON + "; charset=latin1"}, CodeUnsupportedMediaType, true},
+		{Body{Shape: shape, Most: 64}, `{"name":"A"}`, []string{"Content-Type", ofJSON + "; charset=latin1; v=1"}, "", false},
+		{Body{Shape: shape, Most: 64}, `{"name":"A"}`, []string{"Content-Type", ofJSON + "; charset"}, CodeUnsupportedMediaType, true},
 		{Body{Shape: shape, Most: 64}, `{"name":"A"}`, []string{"Content-Encoding", "gzip"}, CodeUnsupportedMediaType, true},
 	} {
 		for _, announced := range []bool{true, false} {

@@ -27,8 +27,8 @@ func ParseQuery(raw string, known []string) (Query, error) {
 		return q, nil
 	}
 	var err error
-	if q.values, err = url.ParseQuery(raw); err != nil {
-		return q, malformed("The query string cannot be read: "+queryFault(err)+".", nil)
+	if q.values, err = url.ParseQuery(withSemicolons(raw)); err != nil {
+		return q, malformed("The query string cannot be read: it has a % that is no escape.", nil)
 	}
 	names := make([]string, 0, len(q.values))
 	for name := range q.values {
@@ -56,12 +56,9 @@ func ParseQuery(raw string, known []string) (Query, error) {
 	return q, nil
 }
 
-func queryFault(err error) string {
-	if strings.Contains(err.Error(), "semicolon") {
-		return "it has a semicolon; separate parameters with &"
-	}
-	return "it has a % that is no escape"
-}
+// withSemicolons escapes the semicolons of a query. Package net/url refuses them, because some
+// servers take one for a separator; to us it is an ordinary character.
+func withSemicolons(raw string) string { return strings.ReplaceAll(raw, ";", "%3B") }
 
 func unknownParameter(name string, known []string) error {
 	takes := "This call takes none."

@@ -89,6 +89,14 @@ func NewRouter(trustedProxies []netip.Prefix) *gin.Engine {
 	if err := router.SetTrustedProxies(proxies); err != nil {
 		panic(err) // parsed prefixes are valid
 	}
-	router.Use(readForwardedFor)
+	router.Use(readForwardedFor, func(c *gin.Context) { c.Request.URL.RawQuery = withSemicolons(c.Request.URL.RawQuery) })
 	return router
+}
+
+// Handle registers a route. Wherever GET answers, HEAD does, with the same headers and no body.
+func Handle(router gin.IRoutes, method, path string, handlers ...gin.HandlerFunc) {
+	router.Handle(method, path, handlers...)
+	if method == http.MethodGet {
+		router.Handle(http.MethodHead, path, handlers...)
+	}
 }

@@ -220,11 +220,15 @@ func (d *Document) check(req *http.Request, res *http.Response, body []byte) err
 // expected finds the response the document has for a request and a status, or
 // nil; and the methods documented for the address.
 func (d *Document) expected(req *http.Request, status int) (*response, []string) {
-	p, found := d.match(req.Method, req.URL.EscapedPath()) // an escaped slash divides nothing
+	method := req.Method
+	if method == http.MethodHead { // answered wherever GET is, and not described apart
+		method = http.MethodGet
+	}
+	p, found := d.match(method, req.URL.EscapedPath()) // an escaped slash divides nothing
 	if !found {
 		return d.outside(status, http.StatusNotFound, "NotFound"), nil
 	}
-	op, found := p.operations[req.Method]
+	op, found := p.operations[method]
 	switch {
 	case found:
 	case status == http.StatusNotFound && p.sandboxOnly():

@@ -94,16 +94,20 @@ func TestCashOnDeliveryNeedsAnAmount(t *testing.T) {
 		}
 		for sent, shown := range map[string]string{
 			"0.01": "0.01", "1": "1", "1.000": "1", "1e2": "100", "12.50": "12.5", "1000000": "1000000", "1000000.00": "1000000",
-			"0.1e1": "1", "19.99": "19.99", "0.29": "0.29", "1234.567e1": "12345.67",
+			"21.899999999999999": "21.9", "130.63999999999999": "130.64", "0.1e1": "1", "19.99": "19.99", "0.29": "0.29", "1234.567e1": "12345.67",
 		} {
 			c.post("/deliveries", pay(`,"goods_value":`+sent)).is(201).has("data.payment.goods_value", shown, "data.payment.type", "cod")
 		}
+		key := newKeyText()
+		order := pay(`,"goods_value":21.9`)
+		c.post("/deliveries", order, idem(key)).is(201).replayed(false)
+		c.post("/deliveries", strings.Replace(order, "21.9", "21.899999999999999", 1), idem(key)).is(201).replayed(true)
 		for _, sent := range []string{``, `,"goods_value":null`, `,"goods_value":0`, `,"goods_value":0.00`, `,"goods_value":-0`,
 			`,"goods_value":-5`, `,"goods_value":-0.001`, `,"goods_value":0e5`} {
 			c.post("/deliveries", pay(sent)).refused(422, "COD_GOODS_VALUE_REQUIRED")
 		}
 		for sent, code := range map[string]string{
-			`"5"`: "invalid_type", `true`: "invalid_type", `[5]`: "invalid_type", `1.005`: "invalid_format", `0.001`: "invalid_format",
+			`"5"`: "invalid_type", `true`: "invalid_type", `[5]`: "invalid_type", `1.005`: "invalid_format", `21.89999999999999`: "invalid_format", `0.001`: "invalid_format",
 			`1000000.01`: "out_of_range", `1e7`: "out_of_range", `1e999999999`: "out_of_range", `1e-999999999`: "invalid_format",
 		} {
 			c.post("/deliveries", pay(`,"goods_value":`+sent)).invalid("payment.goods_value " + code)

@@ -65,6 +65,9 @@ func TestEveryAddressAndMethodAnswersInTheEnvelope(t *testing.T) {
 				continue
 			}
 			known[r.Path] = append(known[r.Path], r.Method)
+			if r.Method == "GET" {
+				known[r.Path] = append(known[r.Path], "HEAD")
+			}
 		}
 		// To a GET this is an ID, and one that names nothing.
 		known["/deliveries/bulk"] = append(known["/deliveries/bulk"], known["/deliveries/{delivery_id}"]...)
@@ -76,7 +79,7 @@ func TestEveryAddressAndMethodAnswersInTheEnvelope(t *testing.T) {
 				}
 				for _, caller := range []*client{c, c.withKey("")} {
 					a := caller.send(method, strings.NewReplacer("{", "", "}", "").Replace(path), nil).is(405)
-					if method != "HEAD" {
+					if method != "HEAD" { // of a path that has no GET
 						a.refused(405, "METHOD_NOT_ALLOWED")
 					}
 					allowed := strings.Split(strings.ReplaceAll(a.header.Get("Allow"), " ", ""), ",")
@@ -95,6 +98,49 @@ func TestEveryAddressAndMethodAnswersInTheEnvelope(t *testing.T) {
 				c.send(method, path, nil).refused(404, "NOT_FOUND")
 			}
 		}
+	})
+}
+
+func TestHEADAnswersAsGETWithoutTheBody(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		c := s.caller(t, env)
+		id := c.post("/deliveries", anOrder()).is(201).id()
+		for path, status := range map[string]int{"/api-key": 200, "/openapi.yaml": 200, "/deliveries": 200, "/deliveries/" + id: 200,
+			"/deliveries/" + id + "/events": 200, "/deliveries/dlv_x": 404, "/deliveries?nothing=1": 400} {
+			get, head := c.send("GET", path, nil).is(status), c.send("HEAD", path, nil).is(status)
+			if len(head.body) > 0 {
+				t.Errorf("HEAD %s has a body", path)
+			}
+			for name := range get.header {
+				if head.header.Get(name) == "" {
+					t.Errorf("HEAD %s has no %s", path, name)
+				}
+			}
+			if tag := get.header.Get("ETag"); tag != head.header.Get("ETag") {
+				t.Errorf("HEAD %s: ETag %s, want %s", path, head.header.Get("ETag"), tag)
+			}
+		}
+	})
+}
+
+func TestAnUnknownAddressNamesTheOneThatWasMeant(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		for _, c := range []*client{s.caller(t, env), s.caller(t, env).withKey("")} {
+			for path, meant := range map[string]string{"//deliveries": "trailing slash. Use /v1/deliveries.", "/deliveries/": "Use /v1/deliveries.",
+				"/v1/deliveries": "/v1 twice. Use /v1/deliveries.", "/delivery": "Use /v1/deliveries."} {
+				if message := c.get(path).refused(404, "NOT_FOUND").text("message"); !strings.Contains(message, meant) {
+					t.Errorf("%s: %s", path, message)
+				}
+			}
+		}
+	})
+}
+
+func TestASemicolonInAQueryIsACharacter(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		c := s.caller(t, env)
+		id := c.post("/deliveries", anOrder(set("external_id", "a;b"))).is(201).id()
+		c.get("/deliveries?external_id=a;b").is(200).has("data.0.id", id)
 	})
 }
 

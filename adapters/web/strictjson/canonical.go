@@ -7,8 +7,8 @@ import (
 
 // AppendCanonical appends the canonical form of the value. All documents with the same meaning
 // share it, and no others. Names are sorted by their bytes, there is no white space, each
-// character is escaped in one way or not at all, and numbers are exact decimals. So 1, 1.0 and
-// 10e-1 are equal while 0.1 and 0.10000000000000001 are not. The order of arrays stays. Text is
+// character is escaped in one way or not at all, and numbers are those of Decimal.AsDouble. So 1,
+// 1.0 and 10e-1 are equal, and so are 21.9 and 21.899999999999999. The order of arrays stays. Text is
 // compared by code points, without Unicode normalization. A null member differs from a missing
 // one.
 //
@@ -30,7 +30,7 @@ func appendCanonical(dst []byte, v Value) []byte {
 	case kindTrue:
 		return append(dst, "true"...)
 	case kindNumber:
-		return splitNumber(v.text()).append(dst)
+		return splitNumber(asDouble(v.text())).append(dst)
 	case kindString:
 		return appendQuoted(dst, v.text())
 	case kindObject:

@@ -41,6 +41,26 @@ func (d Decimal) String() string {
 	return d.text
 }
 
+// AsDouble returns the shortest number that denotes the same double. Some clients write 21.9 as
+// 21.899999999999999, and most readers of JSON do not distinguish the two. A number of at most 15
+// digits, or beyond all doubles, stays as it is.
+func (d Decimal) AsDouble() Decimal { return Decimal{asDouble(d.text)} }
+
+func asDouble(text string) string {
+	const exact = 15 // two numbers of so many digits are never one double
+	if len(text) <= exact {
+		return text
+	}
+	if n := splitNumber(text); len(n.whole)+len(n.frac) <= exact {
+		return text
+	}
+	double, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatFloat(double, 'g', -1, 64)
+}
+
 // Sign returns -1, 0 or +1. -0 has sign 0.
 func (d Decimal) Sign() int {
 	var x apd.Decimal

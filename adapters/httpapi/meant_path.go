@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// meantPath returns the path of the route that an unknown path was probably meant for, with names
+// in place of IDs, and the slip in it: a doubled or trailing slash, a doubled /v1 or a singular noun.
+// It returns empty texts where no route fits.
+func meantPath(path string) (meant, slip string) {
+	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	if len(segments) == 0 || len(segments) > 12 {
+		return "", ""
+	}
+	if "/"+strings.Join(segments, "/") != path {
+		slip = "a doubled or trailing slash"
+	}
+	for len(segments) > 1 && segments[0] == "v1" && segments[1] == "v1" {
+		segments, slip = segments[1:], "/v1 twice"
+	}
+	for i, noun := range segments {
+		if plural, singular := plurals()[noun]; singular {
+			segments[i], slip = plural, "a singular noun"
+		}
+	}
+	if slip == "" || segments[0] != "v1" {
+		return "", ""
+	}
+	for _, r := range routes {
+		if parts := strings.Split(r.path[1:], "/"); slices.EqualFunc(parts, segments[1:], func(part, sent string) bool {
+			return part == sent || strings.HasPrefix(part, "{")
+		}) {
+			return "/v1" + r.path, slip
+		}
+	}
+	return "", ""
+}
+
+// plurals maps the singular of the nouns in the paths to their plural.
+var plurals = sync.OnceValue(func() map[string]string {
+	of := map[string]string{}
+	for _, r := range routes {
+		for part := range strings.SplitSeq(r.path[1:], "/") {
+			switch {
+			case strings.HasPrefix(part, "{"):
+			case strings.HasSuffix(part, "ies"):
+				of[strings.TrimSuffix(part, "ies")+"y"] = part
+			case strings.HasSuffix(part, "sses"):
+				of[strings.TrimSuffix(part, "es")] = part
+			case strings.HasSuffix(part, "s"):
+				of[strings.TrimSuffix(part, "s")] = part
+			}
+		}
+	}
+	return of
+})

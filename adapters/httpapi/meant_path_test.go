@@ -1,0 +1,24 @@
+package httpapi
+
+import "testing"
+
+func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string][2]string{
+		"/v1//deliveries":                         {"/v1/deliveries", "a doubled or trailing slash"},
+		"/v1/deliveries/":                         {"/v1/deliveries", "a doubled or trailing slash"},
+		"//v1/deliveries":                         {"/v1/deliveries", "a doubled or trailing slash"},
+		"/v1/v1/deliveries":                       {"/v1/deliveries", "/v1 twice"},
+		"/v1/delivery":                            {"/v1/deliveries", "a singular noun"},
+		"/v1/delivery/dlv_1/cancel":               {"/v1/deliveries/{delivery_id}/cancel", "a singular noun"},
+		"/v1/recipient-address/x":                 {"/v1/recipient-addresses/{address_id}", "a singular noun"},
+		"/v1/pickup-location/":                    {"/v1/pickup-locations", "a singular noun"},
+		"/v1/test-helper/deliveries/x/simulation": {"/v1/test-helpers/deliveries/{delivery_id}/simulation", "a singular noun"},
+		"/v1/deliveries/x/":                       {"/v1/deliveries/{delivery_id}", "a doubled or trailing slash"},
+		"/v1/nothing/":                            {}, "/v1/nothing": {}, "/": {}, "": {}, "/deliveries/": {}, "/v1/v1": {}, "/v2//deliveries": {},
+	} {
+		if meant, slip := meantPath(path); meant != want[0] || slip != want[1] {
+			t.Errorf("%s: %q, %q, want %q", path, meant, slip, want)
+		}
+	}
+}

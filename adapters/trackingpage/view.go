@@ -6,7 +6,7 @@ import (
 	"waybill/domain"
 )
 
-// parcel is the part of a page that changes: what its template shows.
+// parcel holds the part of a page that changes, for its template.
 type parcel struct {
 	Reference    string
 	Sender       string
@@ -32,7 +32,7 @@ type step struct {
 	Current bool
 }
 
-// shownTime is the format of times in the page before the script converts them to the reader's
+// shownTime holds the format of times in the page before the script converts them to the reader's
 // time zone.
 const shownTime = "2 January 2006, 15:04 UTC"
 

@@ -206,7 +206,7 @@ func (q Query) Duration(name string) time.Duration {
 	return d
 }
 
-// No record is older or younger. Databases differ on what lies beyond.
+// No record is outside these times. Databases differ on what lies beyond.
 var (
 	earliest = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)

@@ -36,7 +36,7 @@ type step struct {
 // time zone.
 const shownTime = "2 January 2006, 15:04 UTC"
 
-// mostShown is how many characters of a municipality strangers see.
+// mostShown limits the characters of a municipality that strangers see.
 const mostShown = 64
 
 // shortened cuts a text that strangers see to mostShown characters.

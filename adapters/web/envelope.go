@@ -27,7 +27,7 @@ type Meta struct {
 	Limit      int     `json:"limit"`
 	HasMore    bool    `json:"has_more"`
 	NextCursor *string `json:"next_cursor"`
-	// CreatedAfter is the start of the search period, when the search sets one itself.
+	// CreatedAfter holds the start of the search period, when the search sets one itself.
 	CreatedAfter *string `json:"created_after,omitempty"`
 }
 

@@ -19,7 +19,7 @@ const (
 	// command reads it.
 	UntrustedForwardedMetric = "waybill_untrusted_forwarded_for_total"
 	forwardedFor             = "X-Forwarded-For"
-	// forwardedPause is the pause after a warning: any client can send the header.
+	// forwardedPause sets the pause after a warning: any client can send the header.
 	forwardedPause = 5 * time.Minute
 )
 

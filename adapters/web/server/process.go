@@ -17,7 +17,7 @@ const (
 	tasksTimeout = 28 * time.Second // the last uses of keys take up to recordTimeout
 	endTimeout   = 30 * time.Second
 
-	// finishTime is how long long requests may continue before Leaving cuts them short.
+	// finishTime limits how long requests may continue before Leaving cuts them short.
 	finishTime = 5 * time.Second
 )
 
@@ -29,7 +29,7 @@ type Process struct {
 	// Tasks run until the servers have shut down: a key may be revoked meanwhile, and its use
 	// is to be recorded.
 	Tasks []Task
-	// Delay is how long requests are still accepted after /readyz reports the shutdown, so that
+	// Delay sets how long requests are still accepted after /readyz reports the shutdown, so that
 	// load balancers notice before a connection is refused. The time limits begin after it.
 	Delay time.Duration
 	// Leaving cuts short the requests that are still in flight finishTime after the last new

@@ -94,9 +94,9 @@ func (d Decimal) MinorUnits(scale int, maxMinor int64) (int64, error) {
 const (
 	// plainLength limits the characters of a number that is computed directly.
 	plainLength = 64
-	// enoughDigits is more than the digits of two int64.
+	// enoughDigits exceeds the digits of two int64.
 	enoughDigits = 40
-	// enoughExponent is beyond the exponent of every int64 at every scale.
+	// enoughExponent exceeds the exponent of every int64 at every scale.
 	enoughExponent = 100
 )
 

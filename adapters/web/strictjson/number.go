@@ -20,8 +20,8 @@ type number struct {
 	hugeNegative bool
 }
 
-// smallExponent is how many digits of an exponent are counted in an int64. The size of the body
-// limits the shift far below 10^18, so that it can never change the sign of a huge exponent.
+// smallExponent limits the digits of an exponent that fits an int64. The size of the body limits
+// the shift far below 10^18, so that it can never change the sign of a huge exponent.
 const smallExponent = 18
 
 // splitNumber splits a valid JSON number. The empty string is 0.

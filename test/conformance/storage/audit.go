@@ -83,7 +83,7 @@ func testAudit(t *testing.T, b ports.Database) {
 	}
 	full := auditEntry()
 	wantFilled(t, full, "AuditEntry.Actor.BusinessID", // of persons, see testAuditOfBusiness
-		"AuditEntry.Actor.OneBusiness") // not kept
+		"AuditEntry.Actor.OneBusiness", "AuditEntry.Actor.Session", "AuditEntry.Actor.Role") // not stored
 	bare := auditEntry(func(e *domain.AuditEntry) {
 		e.Actor = domain.AuditActor{Name: "command:ama"}
 		e.BusinessID, e.Details, e.Action, e.At = "", nil, domain.ActionOperatorRevoke, full.At.Add(time.Hour)

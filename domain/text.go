@@ -37,25 +37,62 @@ func turnsDirection(r rune) bool {
 // CompanyName is the name of the delivery company on pages that show who did something.
 const CompanyName = "Delivery company"
 
-// lookalikes replaces letters of other scripts that look like those of CompanyName.
-var lookalikes = strings.NewReplacer("а", "a", "с", "c", "ԁ", "d", "е", "e", "і", "i", "ӏ", "l", "м", "m", "о", "o", "ο", "o", "р", "p",
-	"ν", "v", "ѵ", "v", "у", "y")
+// lookalikes lists, for letters of CompanyName, what looks like them: with marks, of other scripts
+// and in other styles, all in small letters. An I, an l and a 1 look alike in many fonts.
+var lookalikes = map[rune]string{
+	'a': "ªàáâãäåāăąǎǟǡǻȁȃȧᴬᵃḁạảấầẩẫậắằẳẵặₐⓐ🄰ᴀɑαа@4🅐🅰",
+	'c': "çćĉċčᶜḉℂℭⅽⓒꟲ🄫🄲©ᴄϲсƈȼ🅒🅲",
+	'd': "ďᴰᵈḋḍḏḑḓⅅⅆⅾⓓ🄳ᴅđɖɗԁ🅓🅳",
+	'e': "èéêëēĕėęěȅȇȩᴱᵉḕḗḙḛḝẹẻẽếềểễệₑℯℰⅇⓔ🄴ᴇɛєеѐёҽ3🅔🅴",
+	'l': "iìíîïĩīĭįǐȉȋᴵᵢḭḯỉịⁱℐℑℹⅈⅰⓘ🄸ıɩɪιіїӏ1|ĺļľˡᴸḷḹḻḽₗℒℓⅼⓛ🄻łʟ🅘🅸🅛🅻",
+	'm': "ᴹᵐḿṁṃₘℳⅿⓜ🄼ᴍмϻ🅜🅼",
+	'n': "ñńņňǹᴺṅṇṉṋⁿₙℕⓝ🄽ɴηпո🅝🅽",
+	'o': "ºòóôõöōŏőơǒǫǭȍȏȫȭȯȱᴼᵒṍṏṑṓọỏốồổỗộớờởỡợₒℴⓞ🄾øᴏοσоӧօ0🅞🅾",
+	'p': "ᴾᵖṕṗₚℙⓟ🄿ᴘρрƿ🅟🅿",
+	'r': "ŕŗřȑȓʳᴿᵣṙṛṝṟℛℜℝⓡ🄬🅁ʀг®🅡🆁",
+	'v': "ᵛᵥṽṿⅴⓥⱽ🅅ᴠνѵʋ🅥🆅",
+	'y': "ýÿŷȳʸẏẙỳỵỷỹⓨ🅈ʏγуүўӯ🅨🆈",
+}
+
+// plainLetter maps each of lookalikes to the letter that it looks like.
+var plainLetter = func() map[rune]rune {
+	plain := map[rune]rune{}
+	for letter, all := range lookalikes {
+		for _, r := range all {
+			plain[r] = letter
+		}
+	}
+	return plain
+}()
+
+// plainLetters returns the letters of a text in a form that is the same for texts that look alike.
+func plainLetters(text string) string {
+	letters := strings.Map(func(r rune) rune {
+		switch {
+		case r >= '\uff01' && r <= '\uff5e': // of full width
+			r -= '\uff01' - '!'
+		case r >= '\U0001d400' && r <= '\U0001d6a3': // mathematical alphabets, each of 26 letters
+			r = 'a' + (r-'\U0001d400')%26
+		}
+		r = unicode.ToLower(r)
+		if plain, alike := plainLetter[r]; alike {
+			return plain
+		}
+		if !unicode.IsLetter(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.NewReplacer("rn", "m", "cl", "d").Replace(letters)
+}
 
 // PersonNameFault checks the name of a person, as TextFault does. It also refuses what passes for
-// CompanyName, in any case and with anything between its letters.
+// CompanyName, in any case, in letters that look like its own and with anything between them.
 func PersonNameFault(text string) string {
 	if fault := TextFault(text); fault != "" {
 		return fault
 	}
-	letters := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if !unicode.IsLetter(r) {
-				return -1
-			}
-			return r
-		}, lookalikes.Replace(strings.ToLower(s)))
-	}
-	if strings.Contains(letters(text), letters(CompanyName)) {
+	if strings.Contains(plainLetters(text), plainLetters(CompanyName)) {
 		return "must not be that of the delivery company, which pages and emails name so"
 	}
 	return ""

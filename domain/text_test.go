@@ -66,12 +66,14 @@ func TestAMunicipalityHas128Characters(t *testing.T) {
 
 func TestNobodyPassesForTheDeliveryCompany(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"Delivery company", "the DELIVERY  COMPANY", "Support of the delivery company", "Delivery-company.", "Dеlivery соmpany"} {
+	for _, name := range []string{"Delivery company", "the DELIVERY  COMPANY", "Support of the delivery company", "Delivery-company.", "Dеlivery соmpany",
+		"Ｄｅｌｉｖｅｒｙ Ｃｏｍｐａｎｙ", "Delıvery company", "Délivery Çompany", "De\u0301livery company", "Delivery ϲompany", "𝓓𝓮𝓵𝓲𝓿𝓮𝓻𝔂 𝐂𝐨𝐦𝐩𝐚𝐧𝐲",
+		"DeIivery c0rnpany", "ⒹⒺⓁⒾⓋⒺⓇⓎ company", "ᴅᴇʟɪᴠᴇʀʏ ᴄᴏᴍᴘᴀɴʏ", "Deli\u3164very company"} {
 		if code, _ := domain.PersonNameRule.Judge(name); code != domain.FieldInvalidFormat {
 			t.Errorf("%q: %q", name, code)
 		}
 	}
-	for _, name := range []string{"Ama Mensah", "Kofi, deliveries", "Ама"} {
+	for _, name := range []string{"Ama Mensah", "Kofi, deliveries", "Ама", "Éloïse Ñandú"} {
 		if code, fault := domain.PersonNameRule.Judge(name); code != "" {
 			t.Errorf("%q: %s", name, fault)
 		}

@@ -1,9 +1,27 @@
 package domain
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
+
+// MaxPickupLocations limits the pickup locations that a business adds in an environment, including
+// those that are switched off.
+const MaxPickupLocations = 1000
+
+// CodePickupLocationLimit is the code of PickupLocationLimit.
+const CodePickupLocationLimit = "PICKUP_LOCATION_LIMIT"
+
+// PickupLocationLimit returns the 409 for one pickup location too many.
+func PickupLocationLimit() *Error {
+	return &Error{
+		Kind: KindConflict, Code: CodePickupLocationLimit,
+		Message: fmt.Sprintf("A business may have %d pickup locations in each environment, and none can be deleted. "+
+			"Change one that is no longer used.", MaxPickupLocations),
+		Details: map[string]any{"limit": MaxPickupLocations},
+	}
+}
 
 // Pickup is the place where a delivery is collected.
 type Pickup struct {

@@ -165,6 +165,13 @@ var requestErrors = []explanation{
 		todo:   []string{"List them with `GET /pickup-locations` and the same key."},
 	},
 	{
+		code: "PICKUP_LOCATION_LIMIT", retry: never,
+		what:   "Your business has as many pickup locations in this environment as it may have.",
+		causes: []string{"A program that saves a location for each order, instead of sending `pickup`."},
+		todo: []string{"Send `pickup` for places that are used once. Change a location that is no longer used with " +
+			"`PATCH /pickup-locations/{id}`; none can be deleted."},
+	},
+	{
 		code: "PICKUP_LOCATION_INACTIVE", retry: mendFirst,
 		what:   "The pickup location is switched off.",
 		causes: []string{"Your business closed it, for good or for a while."},

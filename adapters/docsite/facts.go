@@ -187,6 +187,7 @@ func limitRows(o Options, d *description) []limitRow {
 		{"Running simulations of one application", strconv.Itoa(domain.MaxRunningSimulations)},
 		{"Applications of one business", strconv.Itoa(domain.MaxApplications)},
 		{"Usable keys of one application, in each environment", strconv.Itoa(domain.MaxUsableKeys)},
+		{"Pickup locations of one business, in each environment", strconv.Itoa(domain.MaxPickupLocations)},
 		{"Webhook endpoints of one application, in each environment", strconv.Itoa(domain.MaxWebhookEndpoints)},
 		{"Addresses of one recipient", strconv.Itoa(domain.MaxAddressesPerRecipient)},
 		{"How long an Idempotency-Key is remembered", duration(o.IdempotencyRetention)},

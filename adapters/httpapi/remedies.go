@@ -14,6 +14,7 @@ var remedies = map[string]string{
 	domain.CodeExternalIDConflict:       "Read it with GET /deliveries/{id}, or send another external_id.",
 	domain.CodeSimulationRunning:        "Stop it first: DELETE /test-helpers/deliveries/{id}/simulation.",
 	domain.CodePickupLocationNotFound:   "GET /pickup-locations lists those there are.",
+	domain.CodePickupLocationLimit:      "GET /pickup-locations?active=false lists those that are switched off; PATCH /pickup-locations/{id} changes one.",
 	domain.CodePickupLocationInactive:   "Switch it on with PATCH /pickup-locations/{id} or send another one.",
 	domain.CodePickupLocationIncomplete: "Complete it with PATCH /pickup-locations/{id}.",
 	domain.CodeWebhookEndpointLimit:     "Each running waybill listen counts as one. Delete one, or end a waybill listen, first.",

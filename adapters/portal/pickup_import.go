@@ -173,6 +173,9 @@ func (p *Portal) previewImport(c *call) error {
 		return p.importPage(c, http.StatusUnprocessableEntity, nil, wrong, nil)
 	}
 	told, err := p.PickupLocations.Import(c.Ctx(), c.Actor(), t, rows, true, nil)
+	if domain.HasCode(err, domain.CodePickupLocationLimit) {
+		return p.importPage(c, http.StatusConflict, nil, pages.MessageOf(err), nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -191,6 +194,9 @@ func (p *Portal) importPickups(c *call) error {
 	}
 	marks := strings.FieldsFunc(c.Form.Get("preview"), func(r rune) bool { return r == ',' })
 	done, err := p.PickupLocations.ImportPreviewed(c.Ctx(), c.Actor(), t, rows, marks)
+	if domain.HasCode(err, domain.CodePickupLocationLimit) {
+		return p.importPage(c, http.StatusConflict, nil, pages.MessageOf(err), nil)
+	}
 	if errors.Is(err, directory.ErrPreviewOutdated) {
 		return p.importPage(c, http.StatusConflict, previewOf(text, done.Fates, refused, marks), "", &pages.Notice{Tone: "warn",
 			Title: "Nothing was imported: the pickup locations have changed since the preview",

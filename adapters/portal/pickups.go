@@ -190,6 +190,10 @@ func (p *Portal) createPickup(c *call) error {
 	made, err := p.PickupLocations.AddOnce(c.Ctx(), c.Actor(), p.OnceSent(c, domain.PrefixPickupLocation), t, directory.PickupLocationForm{
 		Name: row.Name, Contact: row.Contact, Address: row.Address, Coordinates: row.Coordinates, Active: row.Active == nil || *row.Active,
 	})
+	if domain.HasCode(err, domain.CodePickupLocationLimit) {
+		return p.pickupsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No pickup location was made",
+			Lines: []string{pages.MessageOf(err)}})
+	}
 	if domain.HasCode(err, domain.CodeFormAlreadySent) {
 		return p.pickupsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second pickup location was made",
 			Lines: []string{pages.MessageOf(err)}})

@@ -85,7 +85,7 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 	check func([]Fate) error, each func()) (Imported, error) {
 	var done Imported
 	if dryRun {
-		err := p.preview(ctx, t, rows, &done, each)
+		err := p.preview(ctx, by, t, rows, &done, each)
 		return done, err
 	}
 	end, err := p.turns.begin(ctx, t)
@@ -94,7 +94,7 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 	}
 	defer end()
 	if check != nil { // on SQLite a transaction blocks all writers
-		if err := p.preview(ctx, t, rows, &done, nil); err != nil {
+		if err := p.preview(ctx, by, t, rows, &done, nil); err != nil {
 			return done, err
 		}
 		if err := check(done.Fates); err != nil {
@@ -106,6 +106,11 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 		there, err := existing(ctx, tx.Tenancy.LockBusiness, tx.PickupLocations, t)
 		if err != nil {
 			return domain.AuditRecord{}, err
+		}
+		if by.BusinessID != "" {
+			if err := room(ctx, tx.PickupLocations, t, added(rows, there)); err != nil {
+				return domain.AuditRecord{}, err
+			}
 		}
 		if err := p.merge(ctx, rows, there, tx.PickupLocations, t, &done, check, each); err != nil {
 			return domain.AuditRecord{}, err
@@ -122,10 +127,16 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 }
 
 // preview finds out what would happen to each row.
-func (p *PickupLocations) preview(ctx context.Context, t domain.Tenant, rows []domain.PickupLocationRow, done *Imported, each func()) error {
+func (p *PickupLocations) preview(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow,
+	done *Imported, each func()) error {
 	there, err := existing(ctx, p.storage.Read().Tenancy.Business, p.storage.Read().PickupLocations, t)
 	if err != nil {
 		return err
+	}
+	if by.BusinessID != "" {
+		if err := room(ctx, p.storage.Read().PickupLocations, t, added(rows, there)); err != nil {
+			return err
+		}
 	}
 	return p.merge(ctx, rows, there, nil, t, done, nil, each)
 }
@@ -160,6 +171,16 @@ func existing(ctx context.Context, business func(context.Context, domain.ID) (do
 		last := found[batch-1]
 		page.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 	}
+}
+
+// added returns how many rows are locations that the business does not have.
+func added(rows []domain.PickupLocationRow, there map[string]domain.PickupLocation) (n int) {
+	for _, row := range rows {
+		if _, known := there[row.Identity()]; !known {
+			n++
+		}
+	}
+	return n
 }
 
 // merge finds out what happens to each row and, unless to is nil, stores it where the fates pass

@@ -10,7 +10,8 @@ import (
 )
 
 // Add stores a location for the platform's operators. Their calls carry no Idempotency-Key, and the
-// location may be incomplete.
+// location may be incomplete. Only people of the business get PICKUP_LOCATION_LIMIT, here and from
+// an import: operators store as many as was agreed.
 func (p *PickupLocations) Add(ctx context.Context, by domain.AuditActor, t domain.Tenant, f PickupLocationForm) (domain.PickupLocation, error) {
 	return p.add(ctx, by, t, p.build(f))
 }
@@ -35,6 +36,14 @@ func (p *PickupLocations) add(ctx context.Context, by domain.AuditActor, t domai
 		// Lock the business as an import does, which must not create the same location.
 		if _, err := tx.Tenancy.LockBusiness(ctx, t.BusinessID); err != nil {
 			return domain.AuditRecord{}, err
+		}
+		if by.BusinessID != "" {
+			if err := room(ctx, tx.PickupLocations, t, 1); err != nil {
+				if _, gone := tx.PickupLocations.Get(ctx, t, location.ID); gone == nil {
+					err = ports.ErrIDTaken // by the same form
+				}
+				return domain.AuditRecord{}, err
+			}
 		}
 		return record(domain.ActionPickupCreate, t, location.ID), tx.PickupLocations.Insert(ctx, t, location)
 	})

@@ -45,7 +45,7 @@ type PickupLocationForm struct {
 	Active      bool
 }
 
-// Create adds a location on behalf of the business.
+// Create adds a location on behalf of the business. PICKUP_LOCATION_LIMIT.
 func (p *PickupLocations) Create(ctx context.Context, req idempotency.Request,
 	form func() (PickupLocationForm, error), answer func(domain.PickupLocation) domain.Answer,
 ) (idempotency.Result, error) {
@@ -56,6 +56,11 @@ func (p *PickupLocations) Create(ctx context.Context, req idempotency.Request,
 		}
 		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
 			return p.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
+				// Requests at the same time may exceed the limit by their number: a create locks nothing
+				// that others of its business wait for.
+				if err := room(ctx, tx.PickupLocations, req.Tenant, 1); err != nil {
+					return domain.Answer{}, err
+				}
 				location := p.build(f)
 				if err := tx.PickupLocations.Insert(ctx, req.Tenant, location); err != nil {
 					return domain.Answer{}, err
@@ -64,6 +69,18 @@ func (p *PickupLocations) Create(ctx context.Context, req idempotency.Request,
 			})
 		}, nil
 	})
+}
+
+// room returns PICKUP_LOCATION_LIMIT where the business has no room for so many more locations.
+func room(ctx context.Context, locations ports.PickupLocationReader, t domain.Tenant, more int) error {
+	if more == 0 {
+		return nil
+	}
+	there, err := locations.List(ctx, t, domain.PickupLocationFilter{}, domain.PageRequest{Limit: domain.MaxPickupLocations - 1})
+	if err == nil && len(there)+more > domain.MaxPickupLocations {
+		err = domain.PickupLocationLimit()
+	}
+	return err
 }
 
 func (p *PickupLocations) build(f PickupLocationForm) domain.PickupLocation {

@@ -1,9 +1,11 @@
 package directory_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/golang/mock/gomock"
@@ -127,6 +129,36 @@ func TestAChangeThatChangesNothingLeavesTheTimeAlone(t *testing.T) {
 	if after := s.stored(t, id); err != nil || !after.UpdatedAt.Equal(before.UpdatedAt) ||
 		string(pickuplocationsRender(before).Body) != string(got.Answer.Body) {
 		t.Errorf("%+v, answered %s, %v", after, got.Answer.Body, err)
+	}
+}
+
+func TestABusinessHasAThousandPickupLocationsInAnEnvironmentAndOperatorsAddMore(t *testing.T) {
+	t.Parallel()
+	s := pickuplocationsNewScene(t)
+	rows := make([]domain.PickupLocationRow, domain.MaxPickupLocations+1)
+	for i := range rows {
+		rows[i] = domain.PickupLocationRow{Line: i + 2, Name: fmt.Sprint("Shop ", i), Address: "1 Ring Road"}
+	}
+	owner := domain.AuditActor{Name: "Ama", BusinessID: s.tenant.BusinessID}
+	load := func(by domain.AuditActor, dryRun bool, rows []domain.PickupLocationRow) error {
+		_, err := s.Import(t.Context(), by, s.tenant, rows, dryRun, nil)
+		return err
+	}
+	if err := load(owner, false, rows[:domain.MaxPickupLocations]); err != nil {
+		t.Fatal(err)
+	}
+	_, byAPI := s.create(t.Context(), stage.Key(s.tenant, "one-more-1", 1), osu)
+	_, byForm := s.Add(t.Context(), owner, s.tenant, osu)
+	for way, err := range map[string]error{"API": byAPI, "form": byForm, "preview": load(owner, true, rows), "import": load(owner, false, rows)} {
+		if !domain.HasCode(err, "PICKUP_LOCATION_LIMIT") {
+			t.Errorf("%s: %v", way, err)
+		}
+	}
+	if err := cmp.Or(load(owner, false, rows[:1]), load(by, false, rows)); err != nil {
+		t.Errorf("one that is there, and by an operator: %v", err)
+	}
+	if _, err := s.Add(t.Context(), owner, domain.Tenant{BusinessID: s.tenant.BusinessID, Environment: domain.Live}, osu); err != nil {
+		t.Errorf("in the other environment: %v", err)
 	}
 }
 

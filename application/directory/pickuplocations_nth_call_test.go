@@ -11,8 +11,8 @@ import (
 
 var pickuplocationsUseCases = []stage.UseCase[*pickuplocationsScene]{
 	{
-		// key, transaction: claim, insert, complete
-		Name: "create", Keyed: true, Calls: 5,
+		// key, transaction: claim, count, insert, complete
+		Name: "create", Keyed: true, Calls: 6,
 		Ready: func(_ *testing.T, s *pickuplocationsScene) stage.Send {
 			form := osu
 			form.Name = "Ridge"

@@ -189,6 +189,9 @@ func (c *Client) AllPickupLocations(ctx context.Context, params ListPickupLocati
 // Saves a place riders collect from, so that deliveries can name it by its ID. An addition to the
 // original contract.
 //
+// A business may have 1,000 pickup locations in each environment, those that are switched off
+// included; none can be deleted. One more is `409 PICKUP_LOCATION_LIMIT`.
+//
 // Scope: `deliveries:write`.
 func (c *Client) CreatePickupLocation(ctx context.Context, idempotencyKey string, body PickupLocationRequest, options ...CallOption) (*PickupLocation, error) {
 	return one[PickupLocation](ctx, c, call{name: "CreatePickupLocation", method: http.MethodPost, path: []string{"pickup-locations"}, key: idempotencyKey, keyed: required, body: body}, options)

@@ -1155,6 +1155,16 @@ type ErrorWebhookURLNotAllowedDetails struct {
 	DocURL DocURL       `json:"doc_url"`
 }
 
+type ErrorPickupLocationLimit struct {
+	Code    string                          `json:"code"`
+	Details ErrorPickupLocationLimitDetails `json:"details"`
+}
+
+type ErrorPickupLocationLimitDetails struct {
+	Limit  int    `json:"limit"`
+	DocURL DocURL `json:"doc_url"`
+}
+
 type ErrorWebhookEndpointLimit struct {
 	Code    string                           `json:"code"`
 	Details ErrorWebhookEndpointLimitDetails `json:"details"`
@@ -1390,6 +1400,7 @@ const (
 	CodeSimulationNotApplicable  ErrorCode = "SIMULATION_NOT_APPLICABLE"
 	CodeSimulationLimit          ErrorCode = "SIMULATION_LIMIT"
 	CodeWebhookURLNotAllowed     ErrorCode = "WEBHOOK_URL_NOT_ALLOWED"
+	CodePickupLocationLimit      ErrorCode = "PICKUP_LOCATION_LIMIT"
 	CodeWebhookEndpointLimit     ErrorCode = "WEBHOOK_ENDPOINT_LIMIT"
 	CodeWebhookEndpointDisabled  ErrorCode = "WEBHOOK_ENDPOINT_DISABLED"
 	CodeRecoveryRunning          ErrorCode = "RECOVERY_RUNNING"

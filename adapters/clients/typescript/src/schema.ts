@@ -320,6 +320,9 @@ export interface paths {
          * @description Saves a place riders collect from, so that deliveries can name it by its ID. An addition to the
          *     original contract.
          *
+         *     A business may have 1,000 pickup locations in each environment, those that are switched off
+         *     included; none can be deleted. One more is `409 PICKUP_LOCATION_LIMIT`.
+         *
          *     Scope: `deliveries:write`.
          */
         post: operations["createPickupLocation"];
@@ -2628,6 +2631,15 @@ export interface components {
                 doc_url: components["schemas"]["DocUrl"];
             };
         };
+        ErrorPickupLocationLimit: {
+            /** @constant */
+            code: "PICKUP_LOCATION_LIMIT";
+            details: {
+                /** @constant */
+                limit: 1000;
+                doc_url: components["schemas"]["DocUrl"];
+            };
+        };
         ErrorWebhookEndpointLimit: {
             /** @constant */
             code: "WEBHOOK_ENDPOINT_LIMIT";
@@ -2924,6 +2936,24 @@ export interface components {
                     /** @constant */
                     statusCode?: 409;
                     error?: components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
+                } & components["schemas"]["Failure"];
+            };
+        };
+        /** @description The business has as many pickup locations as it may, or the Idempotency-Key is busy or belongs to another request. */
+        PickupLocationConflict: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "Retry-After": components["headers"]["RetryAfterInProgress"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @constant */
+                    statusCode?: 409;
+                    error?: components["schemas"]["ErrorPickupLocationLimit"] | components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
                 } & components["schemas"]["Failure"];
             };
         };
@@ -4211,7 +4241,7 @@ export interface operations {
             400: components["responses"]["BadCreateRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            409: components["responses"]["IdempotencyConflict"];
+            409: components["responses"]["PickupLocationConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];

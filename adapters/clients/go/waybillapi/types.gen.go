@@ -243,13 +243,12 @@ type RecipientRequest struct {
 }
 
 type AddressRequest struct {
-	Label     string    `json:"label,omitzero"`
-	Address   string    `json:"address"`
-	Latitude  Latitude  `json:"latitude"`
-	Longitude Longitude `json:"longitude"`
-	// Letters with their marks, digits, spaces and `-'.()`.
-	Municipality  string `json:"municipality,omitzero"`
-	DeliveryNotes string `json:"delivery_notes,omitzero"`
+	Label         string    `json:"label,omitzero"`
+	Address       string    `json:"address"`
+	Latitude      Latitude  `json:"latitude"`
+	Longitude     Longitude `json:"longitude"`
+	Municipality  string    `json:"municipality,omitzero"`
+	DeliveryNotes string    `json:"delivery_notes,omitzero"`
 }
 
 type PickupRequest struct {

@@ -1836,7 +1836,6 @@ export interface components {
             address: string;
             latitude: components["schemas"]["Latitude"];
             longitude: components["schemas"]["Longitude"];
-            /** @description Letters with their marks, digits, spaces and `-'.()`. */
             municipality?: string;
             delivery_notes?: string;
         };

@@ -1,32 +1,39 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"time"
 )
 
-// ErrBodiesArriving is returned by the Read of a request's body when the listener, or the client,
-// has as many bodies on their way as it may. Nothing of the body was read. A few seconds later
-// there may be a place for it.
+// bodyPatience is how long the first Read of a body waits for a place.
+const bodyPatience = time.Second
+
+// ErrBodiesArriving says that the listener, or the client, has as many bodies on their way as it may
+// have. Reading a request's body fails with it. Nothing of the body was read; a retry after a few
+// seconds may find a place.
 var ErrBodiesArriving = errors.New("too many request bodies arrive at a time")
 
-// body is the body of a request. It holds a place from its first Read until its end: bodies that
-// drip must not take all connections of the listener. One that has arrived already gives the
-// place back at once.
+// body is the body of a request. It holds a place from its first Read until its end, so that bodies
+// which arrive slowly do not take all connections of the listener. A body that has arrived already
+// frees its place at once.
 type body struct {
 	io.ReadCloser
 	server *Server
-	client string // whose share the place counts against
+	ctx    context.Context //nolint:containedctx // of the request alone
+	client string          // whose share the place counts against
 	answer *answer
 	held   bool // has a place
 	ended  bool // net/http reads nothing more of it
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	if !b.held && !b.ended {
-		if !b.server.arriving.take(b.client) {
+	if b.server.arriving != nil && !b.held && !b.ended {
+		ctx, cancel := context.WithTimeout(b.ctx, bodyPatience)
+		defer cancel()
+		if b.server.arriving.Take(ctx, b.client, "") != nil {
 			b.server.options.Metrics.refusedBody(b.server.options.Name)
 			return 0, ErrBodiesArriving
 		}
@@ -48,11 +55,11 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// leave gives the place back, if there is one.
+// leave frees the place, if the body has one.
 func (b *body) leave() {
 	if b.held {
 		b.held = false
-		b.server.arriving.leave(b.client)
+		b.server.arriving.Give(b.client)
 	}
 }
 
@@ -69,7 +76,7 @@ type answer struct {
 // net/http keeps the request that it made, and recognizes the type of its body.
 func (s *Server) withBody(w http.ResponseWriter, r *http.Request) (_ *answer, _ *http.Request, done func()) {
 	a := &answer{ResponseWriter: w}
-	a.body = &body{ReadCloser: r.Body, server: s, client: s.sender(r), answer: a}
+	a.body = &body{ReadCloser: r.Body, server: s, ctx: r.Context(), client: s.sender(r), answer: a}
 	r = r.WithContext(r.Context())
 	r.Body = a.body
 	return a, r, func() {

@@ -228,9 +228,13 @@ func TestBodiesThatDripTakeAShareOfTheConnections(t *testing.T) {
 	if got := status("POST", third); got != 503 {
 		t.Errorf("with half as many bodies as connections: %d, want 503", got)
 	}
+	waiting := send("POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: " + third + "\r\nContent-Length: 2\r\n\r\nab")
 	_, _ = io.WriteString(first, "b")
 	if got := statusOf(first); got != 200 {
 		t.Errorf("a slow body that ends is answered %d", got)
+	}
+	if got := statusOf(waiting); got != 200 {
+		t.Errorf("one that waited for its place: %d", got)
 	}
 	slow(third)
 	_ = cut.Close()

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"waybill/adapters/turns"
 	"waybill/domain"
 )
 
@@ -52,9 +53,9 @@ type Server struct {
 	options    Options
 	connected  places
 	discarding places
-	arriving   places      // bodies of requests
-	leaving    atomic.Bool // each response is the last of its connection
-	hurried    atomic.Bool // Shutdown is out of time and waits for no connection
+	arriving   *turns.Turns // bodies of requests; nil: without limit
+	leaving    atomic.Bool  // each response is the last of its connection
+	hurried    atomic.Bool  // Shutdown is out of time and waits for no connection
 
 	ending atomic.Bool // listeners accept the waiting connections, and close
 
@@ -73,7 +74,7 @@ func New(server *http.Server, o Options) *Server {
 	}
 	if o.Most > 0 {
 		s.discarding.most = min(discards, max(1, o.Most/4))
-		s.arriving = places{most: max(1, o.Most/2), each: max(bodiesOfEach, o.Most/32)}
+		s.arriving = turns.New(max(1, o.Most/2), max(bodiesOfEach, o.Most/32))
 	}
 	server.ConnState, server.ConnContext = follow, remember
 	server.IdleTimeout = cmp.Or(o.Idle, server.IdleTimeout)

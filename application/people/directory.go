@@ -229,7 +229,7 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 // Link makes a sign-in link for ten minutes. For an actor of a business it opens that business. For
 // an operator or a command it opens the business that the person joined first, or the console. A
 // command's link accepts the invitation of an account that belongs nowhere else on that site. Where
-// the actor is not shown the link, the person gets one by mail.
+// the actor is not shown the link, the person gets one by mail. PERSON_DISABLED.
 func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, site domain.Site) (issued Issued, err error) {
 	return d.link(ctx, by, person, func(m domain.Membership) bool {
 		return m.Site() == site && (by.BusinessID == "" || m.BusinessID == by.BusinessID)
@@ -270,6 +270,10 @@ func (d *Directory) link(ctx context.Context, by domain.AuditActor, person domai
 			// A command signs in a person who has an account but cannot sign in to accept.
 			if there = true; m.AcceptedAt == nil && (by.IsPerson() || locked.State == domain.PersonInvited) {
 				continue
+			}
+			if locked.State == domain.PersonDisabled {
+				return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodePersonDisabled,
+					Message: "The account of " + string(locked.Email) + " is disabled, so that a link would not work. The delivery company can enable it."}
 			}
 			if issued, err = d.issue(ctx, tx, by, member, domain.LinkSignIn); err == nil && issued.MailOnly {
 				err = tx.Mails.Tell(ctx, linkNotice(domain.MailSignInLink, by, issued))

@@ -200,6 +200,8 @@ func TestNobodyDisablesThemselfOrTheLastAdmin(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	s.out(t, "disabled", second)
+	_, err = s.Link(t.Context(), command, second.Person.ID, domain.Console)
+	wantCode(t, "a link for one who is disabled", err, domain.CodePersonDisabled)
 	s.in(t, "the other admin", admin)
 	_, err = s.SetDisabled(t.Context(), command, admin.Person.ID, true)
 	wantCode(t, "the last one who is active", err, domain.CodeLastOwner)

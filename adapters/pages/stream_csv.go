@@ -29,7 +29,7 @@ func (s *Site) StreamCSV(c *Call, name string,
 	next func(ctx context.Context, write func(cells ...string) error) (more bool, err error)) error {
 	crowded := &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Minute,
 		Message: "As many files as may be at once are being sent already. Ask for yours again in a minute."}
-	leave, err := s.tablesOf.take(c.Ctx(), c.Principal.Person.ID, tablesPerPerson, 0)
+	leave, err := s.tablesOf.take(c.Ctx(), c.Principal.Reader(), tablesPerPerson, 0)
 	if err != nil {
 		return crowded
 	}

@@ -55,4 +55,6 @@ type ConnectedIdentityStore interface {
 	ConnectedIdentityReader
 	// Insert returns domain.IdentityTaken where the account is connected with any person.
 	Insert(ctx context.Context, c domain.ConnectedIdentity) error
+	// RemoveAll disconnects all accounts of a person.
+	RemoveAll(ctx context.Context, person domain.ID) error
 }

@@ -62,6 +62,8 @@ type DeviceStore interface {
 	// Seen stores that the person signed in on a device. known reports whether the person has used
 	// it before, and others whether the person has used another one.
 	Seen(ctx context.Context, person domain.ID, digest [32]byte, at time.Time) (known, others bool, err error)
+	// RemoveAll forgets all devices of a person.
+	RemoveAll(ctx context.Context, person domain.ID) error
 }
 
 // ErrMailRefused means that a mail server permanently refuses the recipient or the mail. Every

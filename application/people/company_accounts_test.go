@@ -1,6 +1,8 @@
 package people_test
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"waybill/application/people"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 func TestTheLastAdminStaysOneWhateverTheRulesSay(t *testing.T) {
@@ -59,6 +62,12 @@ func TestAnAccountWhoseAddressNobodyProvedStandsInNobodysWay(t *testing.T) {
 			opened, err := s.Enter(t.Context(), browser, s.inviteAs(t, owner, s.mine, "ama@example.com", "Mallory").Secret)
 			wantCode(t, "enter", err, "")
 			s.setPassword(t, opened.Principal)
+			err = s.stage.Store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+				_, _, err := tx.Devices.Seen(ctx, opened.Person.ID, [32]byte{1}, s.stage.Clock.Now())
+				return cmp.Or(err, tx.Identities.Insert(ctx, domain.ConnectedIdentity{Issuer: "https://id.example.com", Subject: "mallory",
+					PersonID: opened.Person.ID, CreatedAt: s.stage.Clock.Now()}))
+			})
+			wantCode(t, "connect", err, "")
 			return opened
 		},
 	} {
@@ -72,6 +81,11 @@ func TestAnAccountWhoseAddressNobodyProvedStandsInNobodysWay(t *testing.T) {
 			}
 			if opened.Secret != "" {
 				s.out(t, "who opened it", opened)
+				left, err := s.stage.Store.Read().Identities.OfPerson(t.Context(), opened.Person.ID)
+				known, unread := s.stage.Store.Read().Devices.Known(t.Context(), opened.Person.ID, [32]byte{1})
+				if len(left) != 1 || left[0].Subject == "mallory" || known || err != nil || unread != nil {
+					t.Errorf("connected: %v, the device is known: %t, %v, %v", left, known, err, unread)
+				}
 			}
 			if got := s.names(t, s.mine)["ama@example.com"]; got != "Mallory" {
 				t.Errorf("the customer sees the name %q", got)

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -43,12 +44,10 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 			return domain.AuditRecord{}, err
 		}
 		if !known {
-			if err := tx.Identities.Insert(ctx, c.connected(person.ID, i)); err != nil {
+			if err := c.reopen(ctx, tx, member.Person); err != nil {
 				return domain.AuditRecord{}, err
 			}
-		}
-		if !known {
-			if err := c.reopen(ctx, tx, member.Person); err != nil {
+			if err := tx.Identities.Insert(ctx, c.connected(person.ID, i)); err != nil {
 				return domain.AuditRecord{}, err
 			}
 			member.Person.Name = nameOf(i)
@@ -76,10 +75,14 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 }
 
 // reopen turns accepted memberships of businesses into invitations again, in an account that is
-// taken over. Somebody else may have accepted them, and would see the person's own name there.
+// taken over, and forgets its devices and the accounts that were connected with it. Somebody else
+// may have accepted them, and would see the person's own name there, or sign in again.
 func (c *Company) reopen(ctx context.Context, tx ports.Stores, p domain.Person) error {
 	if p.EmailProven {
 		return nil
+	}
+	if err := cmp.Or(tx.Identities.RemoveAll(ctx, p.ID), tx.Devices.RemoveAll(ctx, p.ID)); err != nil {
+		return err
 	}
 	all, err := tx.Memberships.OfPerson(ctx, p.ID)
 	if err != nil {

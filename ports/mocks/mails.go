@@ -88,6 +88,20 @@ func (mr *MockDeviceStoreMockRecorder) Known(ctx, person, digest interface{}) *g
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Known", reflect.TypeOf((*MockDeviceStore)(nil).Known), ctx, person, digest)
 }
 
+// RemoveAll mocks base method.
+func (m *MockDeviceStore) RemoveAll(ctx context.Context, person domain.ID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "RemoveAll", ctx, person)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// RemoveAll indicates an expected call of RemoveAll.
+func (mr *MockDeviceStoreMockRecorder) RemoveAll(ctx, person interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "RemoveAll", reflect.TypeOf((*MockDeviceStore)(nil).RemoveAll), ctx, person)
+}
+
 // Seen mocks base method.
 func (m *MockDeviceStore) Seen(ctx context.Context, person domain.ID, digest [32]byte, at time.Time) (bool, bool, error) {
 	m.ctrl.T.Helper()

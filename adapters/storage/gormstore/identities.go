@@ -52,3 +52,16 @@ func (s identities) Insert(ctx context.Context, c domain.ConnectedIdentity) erro
 	}
 	return s.dialect.failed("insert a connected identity", result.Error)
 }
+
+func (s identities) RemoveAll(ctx context.Context, person domain.ID) error {
+	return s.removeOf(ctx, person, "person_identities")
+}
+
+// removeOf deletes the rows of a person from a table.
+func (s session) removeOf(ctx context.Context, person domain.ID, table string) error {
+	key, _ := lookup(domain.PrefixPerson, person)
+	if key == "" {
+		return nil // no such person, so no rows
+	}
+	return s.dialect.failed("remove "+table, s.with(ctx).Exec("DELETE FROM "+table+" WHERE person_id = ?", key).Error)
+}

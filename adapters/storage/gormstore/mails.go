@@ -257,3 +257,7 @@ func (s devices) Seen(ctx context.Context, person domain.ID, digest [32]byte, at
 	}
 	return known, n > 0, s.dialect.failed("keep a device", err)
 }
+
+func (s devices) RemoveAll(ctx context.Context, person domain.ID) error {
+	return s.removeOf(ctx, person, "person_devices")
+}

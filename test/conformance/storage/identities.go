@@ -47,4 +47,12 @@ func testIdentities(t *testing.T, b ports.Database) {
 		}
 		wantEqual(t, "the first one", must(b.Read().Identities.Find(t.Context(), here, subject))(t).PersonID, ama.ID)
 	})
+
+	t.Run("all of a person are removed together", func(t *testing.T) {
+		for _, person := range []domain.ID{kofi.ID, "prs_1", ama.ID} {
+			wantEqual(t, "of ama", len(must(b.Read().Identities.OfPerson(t.Context(), ama.ID))(t)), 2)
+			inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Identities.RemoveAll(ctx, person) })
+		}
+		wantEqual(t, "of ama afterwards", len(must(b.Read().Identities.OfPerson(t.Context(), ama.ID))(t)), 0)
+	})
 }

@@ -428,6 +428,8 @@ func testDevices(t *testing.T, b ports.Database) {
 	}
 	wantEqual(t, "known after", fmt.Sprint(known(ama.ID, "laptop"), known(kofi.ID, "laptop"), known(kofi.ID, "phone"),
 		known("nobody", "laptop"), known(newPerson().ID, "laptop")), "true true false false false")
+	inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Devices.RemoveAll(ctx, ama.ID) })
+	wantEqual(t, "known after RemoveAll", fmt.Sprint(known(ama.ID, "laptop"), known(ama.ID, "phone"), known(kofi.ID, "laptop")), "false false true")
 }
 
 func testCleaningOfMails(t *testing.T, b ports.Database) {

@@ -21,10 +21,7 @@ func (a *API) listFeed(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	// The feed always returns a cursor: a client at the end continues from there when more
-	// arrives.
-	cursor := a.cursors.SealFeed(c.listBinding(), found.Next)
-	m := web.Meta{Limit: limit, HasMore: found.More, NextCursor: &cursor}
+	m := a.cursors.FeedMeta(c.listBinding(), limit, found.More, found.Next)
 	r := list("Events listed.", web.Each(found.Events, func(e domain.FeedEvent) jsontext.Value { return e.Payload }), m)
 	r.tagged = true
 	return r, nil

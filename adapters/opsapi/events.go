@@ -48,9 +48,8 @@ func (m *Management) listEvents(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	cursor := cursors.SealFeed(c.binding(), found.Next) // always: a client at the end continues from there when more arrives
 	events := web.Each(found.Events, func(e domain.PlatformEvent) eventView {
 		return eventView{string(e.Tenant.BusinessID), string(e.Tenant.ApplicationID), e.Payload}
 	})
-	return list("Events listed.", events, web.Meta{Limit: limit, HasMore: found.More, NextCursor: &cursor}), nil
+	return list("Events listed.", events, cursors.FeedMeta(c.binding(), limit, found.More, found.Next)), nil
 }

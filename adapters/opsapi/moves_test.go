@@ -162,7 +162,7 @@ func TestTheFeedHasTheEventsOfAllCustomersWithWhoseTheyAre(t *testing.T) {
 	cursor, seen := "", []string{}
 	for more := true; more; {
 		page := d.send(t, "GET", "/events?limit=2&environment="+environment+cursor, "").is(200)
-		cursor, more = "&cursor="+page.text("meta", "next_cursor"), page.text("meta", "has_more") == "true"
+		cursor, more = "&cursor="+page.text("meta", "resume_cursor"), page.text("meta", "has_more") == "true"
 		for i := range page.at("data").([]any) {
 			seen = append(seen, page.text("data", i, "business_id")+" "+page.text("data", i, "application_id")+" "+
 				page.text("data", i, "event", "id"))
@@ -179,7 +179,7 @@ func TestTheFeedHasTheEventsOfAllCustomersWithWhoseTheyAre(t *testing.T) {
 	if fmt.Sprint(seen) != fmt.Sprint(want) {
 		t.Errorf("read %v\nwant %v", seen, want)
 	}
-	if got := d.send(t, "GET", "/events?environment="+environment+cursor, "").is(200); got.text("meta", "next_cursor") == "" ||
+	if got := d.send(t, "GET", "/events?environment="+environment+cursor, "").is(200); got.at("meta", "next_cursor") != nil || got.text("meta", "resume_cursor") == "" ||
 		len(got.at("data").([]any)) != 0 {
 		t.Errorf("behind the end: %s", got.body)
 	}

@@ -137,6 +137,16 @@ func (c Cursors) FeedPage(q Query, binding string) (limit int, after *domain.Fee
 	return limit, after, q.Err()
 }
 
+// FeedMeta describes a page of a feed. Every page tells where to go on from, now or later.
+func (c Cursors) FeedMeta(binding string, limit int, more bool, next domain.FeedPosition) Meta {
+	cursor := c.SealFeed(binding, next)
+	m := Meta{Limit: limit, HasMore: more, ResumeCursor: &cursor}
+	if more {
+		m.NextCursor = &cursor
+	}
+	return m
+}
+
 // Cut removes the record beyond the limit and returns the cursor of the next page.
 func Cut[T any](c Cursors, binding string, records []T, limit int, at func(T) domain.Position) ([]T, Meta) {
 	m := Meta{Limit: limit}

@@ -27,6 +27,8 @@ type Meta struct {
 	Limit      int     `json:"limit"`
 	HasMore    bool    `json:"has_more"`
 	NextCursor *string `json:"next_cursor"`
+	// ResumeCursor holds the position from which a feed goes on, also where there is no next page yet.
+	ResumeCursor *string `json:"resume_cursor,omitempty"`
 	// CreatedAfter holds the start of the search period, when the search sets one itself.
 	CreatedAfter *string `json:"created_after,omitempty"`
 }

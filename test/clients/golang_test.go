@@ -213,7 +213,7 @@ func deliveries(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 		t.Errorf("the page is %+v", page)
 	}
 	feed := must(c.ListEvents(ctx, waybillapi.ListEventsParams{DeliveryID: d.ID}))(t)
-	if len(feed.Items) != 3 || feed.Items[0].Data.Delivery.ID != d.ID || feed.NextCursor == "" {
+	if len(feed.Items) != 3 || feed.Items[0].Data.Delivery.ID != d.ID || feed.NextCursor != "" || feed.ResumeCursor == "" {
 		t.Errorf("the feed is %+v", feed)
 	}
 }

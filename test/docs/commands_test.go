@@ -65,7 +65,7 @@ func TestTheOtherGuidesShowCommandsThatWork(t *testing.T) {
 	s := serve(t)
 	key := blocks(s.page(t, "/first-delivery"), reRun)[0]
 	for path, wants := range map[string][]string{
-		"/webhooks": {`"secret":"whsec_`, `"next_cursor":"`},
+		"/webhooks": {`"secret":"whsec_`, `"resume_cursor":"`},
 		"/sandbox":  {"dlv_", `"status":"assigned"`, `"scenario":"failed_then_retried"`, `"success":true`, "RATE_LIMIT_EXCEEDED"},
 		"/limits":   {`"success":true`},
 	} {

@@ -287,7 +287,7 @@ func TestTheStepsOfHomeAreCallsThatWork(t *testing.T) {
 func (p *person) cursor(t *testing.T) string {
 	t.Helper()
 	a := p.play(t, 0, `curl -s -H "Authorization: Bearer $WAYBILL_API_KEY" "`+p.Vars["WAYBILL_SANDBOX_URL"]+`/events?limit=1"`)
-	found := regexp.MustCompile(`"next_cursor":"([^"]+)"`).FindStringSubmatch(a.body)
+	found := regexp.MustCompile(`"resume_cursor":"([^"]+)"`).FindStringSubmatch(a.body)
 	if found == nil {
 		t.Fatalf("the feed has no cursor: %+v", a)
 	}

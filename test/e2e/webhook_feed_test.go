@@ -16,10 +16,12 @@ func follow(t testing.TB, c *client, query, cursor string, limit int) (ids []str
 		}
 		page := c.get("/events" + escaped(pairs...) + query).is(200)
 		ids = append(ids, page.ids()...)
-		cursor = page.text("meta.next_cursor")
+		cursor = page.text("meta.resume_cursor")
 		if page.text("meta.has_more") == "false" {
+			page.has("meta.next_cursor", "null")
 			return ids, cursor
 		}
+		page.has("meta.next_cursor", cursor)
 	}
 }
 
@@ -27,7 +29,7 @@ func TestTheFeedHasEveryEventOnceAndIsResumed(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		c := s.caller(t, env)
 		empty := c.get("/events").is(200).lacks("data.0").has("meta.has_more", "false")
-		cursor := empty.text("meta.next_cursor")
+		cursor := empty.has("meta.next_cursor", "null").text("meta.resume_cursor")
 		if cursor == "" || cursor == "null" {
 			t.Fatalf("an empty feed has no cursor: %s", empty.body)
 		}
@@ -117,7 +119,7 @@ func TestAFeedWithoutNewsIsNotModifiedAndFree(t *testing.T) {
 		eventually(t, "the feed has the event", func() bool { return c.get("/events").is(200).count("data") == 1 })
 		_, end := follow(t, c, "", "", 25)
 		at := "/events" + escaped("cursor", end)
-		first := c.get(at).is(200).lacks("data.0").has("meta.next_cursor", end)
+		first := c.get(at).is(200).lacks("data.0").has("meta.resume_cursor", end)
 		same := c.get(at, with("If-None-Match", first.header.Get("ETag"))).is(304)
 		if before, after := first.number(t, "RateLimit-Remaining"), same.number(t, "RateLimit-Remaining"); after != before {
 			t.Errorf("before the 304 %d requests remained, and %d after it", before, after)

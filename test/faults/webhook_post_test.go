@@ -265,8 +265,8 @@ func (f *feedReader) follow(ctx context.Context, over <-chan struct{}, events fu
 		var page struct {
 			Data []struct{ ID string }
 			Meta struct {
-				HasMore    bool   `json:"has_more"`
-				NextCursor string `json:"next_cursor"`
+				HasMore bool   `json:"has_more"`
+				Resume  string `json:"resume_cursor"`
 			}
 		}
 		if err := json.Unmarshal(r.body, &page); err != nil || r.status != http.StatusOK {
@@ -276,7 +276,7 @@ func (f *feedReader) follow(ctx context.Context, over <-chan struct{}, events fu
 		for _, e := range page.Data {
 			f.seen = append(f.seen, hexOf(e.ID))
 		}
-		cursor = page.Meta.NextCursor
+		cursor = page.Meta.Resume
 		if page.Meta.HasMore {
 			continue
 		}

@@ -98,6 +98,8 @@ type apiAnswer struct {
 type pageMeta struct {
 	HasMore    bool   `json:"has_more"`
 	NextCursor string `json:"next_cursor"` // empty: nowhere
+	// ResumeCursor is where a feed goes on, now or later.
+	ResumeCursor string `json:"resume_cursor"`
 }
 
 // changed reports whether there is data: there is none with 304.

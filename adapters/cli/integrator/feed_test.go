@@ -42,7 +42,7 @@ func (f *feed) RoundTrip(r *http.Request) (*http.Response, error) {
 		return refuse(401, "API_KEY_REVOKED"), nil // or it would go on for ever
 	}
 	if f.hostile {
-		return plain(200, `{"success":true,"data":[],"meta":{"has_more":true,"next_cursor":"`+fmt.Sprint(f.calls)+`"}}`), nil
+		return plain(200, `{"success":true,"data":[],"meta":{"has_more":true,"resume_cursor":"`+fmt.Sprint(f.calls)+`"}}`), nil
 	}
 	if _, err := time.Parse(time.RFC3339Nano, q.Get("created_after")); err != nil {
 		f.failures = append(f.failures, r.URL.RawQuery)
@@ -59,7 +59,7 @@ func (f *feed) RoundTrip(r *http.Request) (*http.Response, error) {
 	for n := seen + 1; n <= to; n++ {
 		page = append(page, fmt.Sprintf(`{"n":%d}`, n))
 	}
-	return plain(200, fmt.Sprintf(`{"success":true,"data":[%s],"meta":{"has_more":%v,"next_cursor":"%d"}}`, strings.Join(page, ","),
+	return plain(200, fmt.Sprintf(`{"success":true,"data":[%s],"meta":{"has_more":%v,"resume_cursor":"%d"}}`, strings.Join(page, ","),
 		to < f.events, to), "ETag", tag), nil
 }
 

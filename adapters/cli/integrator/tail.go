@@ -119,9 +119,9 @@ func (p *Commands) tailFeed(ctx context.Context, c *apiClient, query url.Values,
 		for _, e := range events {
 			p.printEvent(e)
 		}
-		moved := answer.page.NextCursor != "" && answer.page.NextCursor != query.Get("cursor")
+		moved := answer.page.ResumeCursor != "" && answer.page.ResumeCursor != query.Get("cursor")
 		if moved {
-			query.Set("cursor", answer.page.NextCursor)
+			query.Set("cursor", answer.page.ResumeCursor)
 			look.known = "" // of another page
 		}
 		if answer.page.HasMore && moved && len(events) > 0 { // after an empty page of a filter it continues at its pace

@@ -63,7 +63,7 @@ def read():
             db.execute("INSERT OR IGNORE INTO work (event, delivery) VALUES (?, ?)",
                        (event["id"], event["data"]["delivery"]["id"]))
         db.execute("DELETE FROM feed")
-        db.execute("INSERT INTO feed VALUES (?)", (page["meta"]["next_cursor"],))
+        db.execute("INSERT INTO feed VALUES (?)", (page["meta"]["resume_cursor"],))
     return page["meta"]["has_more"]
 
 

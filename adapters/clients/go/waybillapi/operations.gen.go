@@ -431,8 +431,8 @@ func (p ListEventsParams) query() url.Values {
 // ListEvents: Read the events of all deliveries.
 //
 // Every event of every delivery of this application, in the order in which they were committed,
-// each exactly as webhooks carry it. `next_cursor` is always there: keep it, and ask again with it
-// later, or after an outage of yours. No committed event is ever skipped, and none comes twice. Of
+// each exactly as webhooks carry it. `resume_cursor` is on every page: keep it, and ask again with it
+// as `cursor` later, or after an outage of yours. No committed event is ever skipped, and none comes twice. Of
 // one delivery the events come by `sequence`. An event can be read within a second of its commit.
 //
 // A page of `type` or `created_after` looks through 5,000 events at most. It may have few events, or

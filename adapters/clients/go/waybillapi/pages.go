@@ -14,9 +14,11 @@ import (
 type Page[T any] struct {
 	Items []T
 	// HasMore is true when there is another page, and NextCursor leads to it.
-	// The feed of events has a NextCursor always, to go on with later.
 	HasMore    bool
 	NextCursor string
+	// ResumeCursor is the position from which the feed of events goes on, now or later. Other lists
+	// have none.
+	ResumeCursor string
 	Limit      int
 }
 
@@ -30,11 +32,12 @@ func page[T any](ctx context.Context, c *Client, made call, options []CallOption
 		Limit      int    `json:"limit"`
 		HasMore    bool   `json:"has_more"`
 		NextCursor string `json:"next_cursor"`
+		Resume     string `json:"resume_cursor"`
 	}
 	if err := json.Unmarshal(got.Meta, &meta); err != nil {
 		return nil, fmt.Errorf("waybillapi: %s: the answer has no place in the list: %w", made.name, err)
 	}
-	return &Page[T]{Items: got.Data, HasMore: meta.HasMore, NextCursor: meta.NextCursor, Limit: meta.Limit}, nil
+	return &Page[T]{Items: got.Data, HasMore: meta.HasMore, NextCursor: meta.NextCursor, ResumeCursor: meta.Resume, Limit: meta.Limit}, nil
 }
 
 // each walks the pages from a cursor on. A page is fetched when its first row is

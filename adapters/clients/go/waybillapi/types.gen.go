@@ -951,8 +951,10 @@ type FeedMeta struct {
 	Limit int `json:"limit"`
 	// True when there is more right now, even where this page is empty.
 	HasMore bool `json:"has_more"`
+	// What to send as `cursor` for the next page; null when there is none yet.
+	NextCursor *string `json:"next_cursor"`
 	// What to send as `cursor` to go on, now or later.
-	NextCursor string `json:"next_cursor"`
+	ResumeCursor string `json:"resume_cursor"`
 }
 
 // WholeOrPageMeta: Of a list that comes whole unless `limit` asks for a page.

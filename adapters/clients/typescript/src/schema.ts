@@ -744,8 +744,8 @@ export interface paths {
         /**
          * Read the events of all deliveries
          * @description Every event of every delivery of this application, in the order in which they were committed,
-         *     each exactly as webhooks carry it. `next_cursor` is always there: keep it, and ask again with it
-         *     later, or after an outage of yours. No committed event is ever skipped, and none comes twice. Of
+         *     each exactly as webhooks carry it. `resume_cursor` is on every page: keep it, and ask again with it
+         *     as `cursor` later, or after an outage of yours. No committed event is ever skipped, and none comes twice. Of
          *     one delivery the events come by `sequence`. An event can be read within a second of its commit.
          *
          *     A page of `type` or `created_after` looks through 5,000 events at most. It may have few events, or
@@ -2456,8 +2456,10 @@ export interface components {
             limit: number;
             /** @description True when there is more right now, even where this page is empty. */
             has_more: boolean;
+            /** @description What to send as `cursor` for the next page; null when there is none yet. */
+            next_cursor: string | null;
             /** @description What to send as `cursor` to go on, now or later. */
-            next_cursor: string;
+            resume_cursor: string;
         };
         /** @description Of a list that comes whole unless `limit` asks for a page. */
         WholeOrPageMeta: {

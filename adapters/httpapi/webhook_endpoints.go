@@ -78,10 +78,11 @@ func readWebhookEndpoint(body *strictjson.Value) (webhooks.Form, error) {
 	return form, web.Problems(r)
 }
 
-// webhookURL reads the URL. It checks the length, which counts in bytes. The domain checks the
-// rest.
+// webhookURL reads the URL, with its host in ASCII. It checks the length, which counts in bytes. The
+// domain checks the rest.
 func webhookURL(r *strictjson.Reader, need strictjson.Need) (string, bool) {
 	url, ok := r.Text("url", need, strictjson.Length(0, web.MaxBody))
+	url = web.ASCIIHost(url)
 	code := strictjson.CodeTooShort
 	switch {
 	case !ok || url != "" && len(url) <= domain.MaxWebhookURL:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/web"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
@@ -205,7 +206,7 @@ func endpointFields(c *call, e domain.WebhookEndpoint) (address, types, descript
 
 // endpointForm parses and checks the form.
 func endpointForm(c *call) (f webhooks.Form, err error) {
-	f = webhooks.Form{URL: strings.TrimSpace(c.Form.Get("url")), EventTypes: c.Form["event_types"],
+	f = webhooks.Form{URL: web.ASCIIHost(strings.TrimSpace(c.Form.Get("url"))), EventTypes: c.Form["event_types"],
 		Description: strings.TrimSpace(c.Form.Get("description")), Enabled: true}
 	var wrong []domain.FieldError
 	if f.URL == "" {

@@ -28,6 +28,7 @@ func TestAWebhookEndpointIsMadeChangedAndDeleted(t *testing.T) {
 		c.get("/webhook-endpoints").is(200).has("data.0.id", id, "meta.next_cursor", "null").lacks("data.0.secret", "data.1")
 
 		patch := func(body m) *answer { t.Helper(); return c.send("PATCH", at, body) }
+		patch(m{"url": "https://１２７。０.０.１:9/hooks"}).is(200).has("data.url", "https://127.0.0.1:9/hooks")
 		same := patch(m{"enabled": true}).is(200).has("data.updated_at", made.text("data.updated_at"))
 		patch(m{"url": "http://127.0.0.1:9/other", "event_types": []string{"delivery.*", "webhook_endpoint.disabled"}, "description": ""}).is(
 			200).

@@ -165,7 +165,7 @@ func TestATableIsImportedOnceHoweverOftenItIsSent(t *testing.T) {
 	}
 	counts(at, table, "0 0 2")
 	counts(at, strings.Replace(table, "Road,,,,no", "Road,+233302000002,,,", 1), "0 1 1")
-	wrong := "name,address,latitude,longitude,contact\n,x,91,,12\nOsu,1 Street\nOsu,2 Street,1,2,+233302000001\nOsu,2 Street,,,\n"
+	wrong := "name,address,latitude,longitude,contact\n,x,91,,12\nOsu,1 Street,,,,Accra\nOsu,2 Street,1,2,+233302000001\nOsu,2 Street,,,\n"
 	refused := d.send(t, "POST", at, wrong, csv...).refused(422, "IMPORT_INVALID")
 	list, _ := refused.at("error", "details", "errors").([]any)
 	var lines []string

@@ -82,17 +82,29 @@ func (p *Portal) importPage(c *call, status int, preview *pickupPreview, wrong s
 	return p.Show(c, status, "pickup_import", "Import pickup locations", v)
 }
 
+// downloadTemplate sends a table that has only the line of column names. With its byte order mark
+// Excel saves it as UTF-8 again, which has the letters that windows-1252 lacks.
+func (p *Portal) downloadTemplate(c *call) error {
+	if _, err := pickupTenant(c); err != nil {
+		return err
+	}
+	c.Header("Content-Disposition", `attachment; filename="pickup-locations.csv"`)
+	c.Data(http.StatusOK, "text/csv; charset=utf-8", []byte("\ufeff"+strings.Join(pickupcsv.Columns(), ",")+"\r\n"))
+	return nil
+}
+
 // tableSent returns the table in the form, from the file or the text field. wrong says what is
 // wrong with the whole table.
 func tableSent(c *call) (text, wrong string) {
-	text = cmp.Or(string(c.File), c.Form.Get("csv"))
+	text, err := pickupcsv.Text(c.File)
+	text = cmp.Or(text, c.Form.Get("csv"))
 	switch {
+	case err != nil || strings.ContainsRune(text, 0):
+		return "", "This is no table of text. Save it as CSV UTF-8."
 	case strings.TrimSpace(text) == "":
 		return "", "Choose a file, or paste its rows."
 	case len(text) > importedBytes:
 		return "", "The table has more than " + strconv.Itoa(importedBytes/1000) + " kB. Send it in parts."
-	case strings.ContainsRune(text, 0):
-		return "", "This is no table of text. Save it as CSV UTF-8."
 	}
 	return text, ""
 }
@@ -102,11 +114,11 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 	rows, refused, err := pickupcsv.Sift([]byte(text), p.options.Normalizer)
 	var whole pickupcsv.Errors
 	if errors.As(err, &whole) {
+		last := whole[len(whole)-1]
 		if missing := missingColumns(whole); missing != "" {
-			return nil, nil, "Line 1: the " + missing + " missing. The first line names the columns: " +
+			return nil, nil, "Line " + strconv.Itoa(last.Line) + ": the " + missing + " missing. The first line names the columns: " +
 				strings.Join(pickupcsv.Columns(), ", ") + "."
 		}
-		last := whole[len(whole)-1]
 		switch {
 		case pickupcsv.Unbroken([]byte(text)): // the API explains how to keep them with curl
 			return nil, nil, "The table is one line: there are no line breaks in it that we know. Save it as CSV UTF-8, not as CSV for " +
@@ -131,10 +143,12 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 }
 
 // missingColumns returns "column name is" or "columns name and address are"; empty: none missing.
+// Only the line of column names has errors of fields as the last ones of a whole table.
 func missingColumns(whole pickupcsv.Errors) string {
+	last := whole[len(whole)-1]
 	var names []string
 	for _, w := range whole {
-		if w.Line == 1 && w.Field != "" && w.Code == domain.FieldRequired {
+		if last.Field != "" && w.Line == last.Line && w.Field != "" && w.Code == domain.FieldRequired {
 			names = append(names, w.Field)
 		}
 	}

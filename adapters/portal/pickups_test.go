@@ -180,9 +180,10 @@ func TestATableThatCannotBeReadIsRefusedAtItsField(t *testing.T) {
 	for content, want := range map[string]string{
 		"":                             "Choose a file, or paste its rows.",
 		"name,address\nOsu,\"1 Street": "Line 2: A quoted cell does not end properly",
-		"name,street\nOsu,1 Street\n":  "Line 1: the column address is missing.",
+		"name,place\nOsu,1 Street\n":   "Line 1: the column address is missing.",
 		"Naam,Adres\nOsu,1 Street\n":   "Line 1: the columns name and address are missing.",
-		"\xff\xfe\x00n":                "This is no table of text",
+		"PK\x03\x04\x14\x00\xff":       "This is no table of text",
+		"sep=;\nname;place\nOsu;1\n":   "Line 2: the column address is missing.",
 		strings.Repeat("x", 300_000):   "has more than 256 kB",
 		many.String():                  "There are more than 1000 rows",
 	} {
@@ -194,6 +195,15 @@ func TestATableThatCannotBeReadIsRefusedAtItsField(t *testing.T) {
 	}
 	if p := r.post("/pickup-locations/sandbox/import", url.Values{"csv": {"name,address\nOsu,1 Street\n"}}); p.fates() != "2 created" {
 		t.Errorf("rows that were pasted: %d, %s", p.status, p.fates())
+	}
+	preview := r.importing(t, domain.Sandbox, "name;street\nCaf\xe9;1 Street\n") // in windows-1252
+	if p := r.confirmed(t, preview); len(s.place(t, s.house, domain.Sandbox, "Café")) != 1 {
+		t.Errorf("a file in windows-1252: %s, %d at %s", preview.fates(), p.status, p.at)
+	}
+	template := r.get("/pickup-locations/sandbox/import/template.csv")
+	if !strings.Contains(r.get("/pickup-locations/sandbox/import").body, `"/pickup-locations/sandbox/import/template.csv"`) ||
+		template.status != http.StatusOK || template.body != "\ufeffname,address,contact,latitude,longitude,active\r\n" {
+		t.Errorf("the template: %d, %q", template.status, template.body)
 	}
 }
 

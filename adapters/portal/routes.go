@@ -76,6 +76,7 @@ func (p *Portal) routes() []pages.Route {
 		{Method: post, Path: pickupsAt + "/:env", Act: locationAct, Handle: p.createPickup},
 		{Method: get, Path: pickupsAt + "/:env/import", Act: locationAct, Handle: p.askImport},
 		{Method: post, Path: pickupsAt + "/:env/import", Act: locationAct, Handle: p.previewImport, MaxForm: maxImportForm},
+		{Method: get, Path: pickupsAt + "/:env/import/template.csv", Act: locationAct, Handle: p.downloadTemplate},
 		{Method: get, Path: pickupsAt + "/:env/import/rows", Act: locationAct, Handle: p.askImport},
 		{Method: post, Path: pickupsAt + "/:env/import/rows", Act: locationAct, Handle: p.importPickups, MaxForm: maxImportForm},
 		{Method: get, Path: pickupsAt + "/:env/:location", Act: read, Handle: p.showPickup},

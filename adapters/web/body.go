@@ -70,21 +70,23 @@ func isEmptyArray(raw []byte) bool {
 	return array && bytes.Equal(bytes.TrimSpace(inner), []byte("]"))
 }
 
-// ReadText reads a text body of the media type unchanged, such as a CSV table.
+// ReadText reads a text body of the media type unchanged, such as a CSV table. Its charset may be
+// one of those that pickupcsv.Text reads. The program judges it by the text: clients that send a
+// file often declare UTF-8, whatever is in it.
 func ReadText(w http.ResponseWriter, r *http.Request, mediaType string, most int64) ([]byte, error) {
 	if err := checkEncoding(r.Header); err != nil {
 		return nil, err
 	}
 	sent := r.Header.Values("Content-Type")
-	if len(sent) != 1 || !isUTF8(sent[0], mediaType) {
-		return nil, unsupported("Send Content-Type: " + mediaType + ", once, in UTF-8.")
+	if len(sent) != 1 || !isText(sent[0], mediaType) {
+		return nil, unsupported("Send Content-Type: " + mediaType + ", once, in UTF-8, UTF-16 or windows-1252.")
 	}
 	return readAll(w, r, most)
 }
 
-func isUTF8(sent, mediaType string) bool {
+func isText(sent, mediaType string) bool {
 	got, params, err := mime.ParseMediaType(sent)
-	return err == nil && got == mediaType && (params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8"))
+	return err == nil && got == mediaType && slices.Contains([]string{"", "utf-8", "utf-16", "windows-1252"}, strings.ToLower(params["charset"]))
 }
 
 // readAll reads the body, up to so many bytes.

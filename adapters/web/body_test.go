@@ -105,6 +105,12 @@ func TestATextIsReadAsItIs(t *testing.T) {
 			t.Fatalf("codeOf(err): %q, want %q", got, code)
 		}
 	}
+	for charset, code := range map[string]string{"windows-1252": "", "UTF-16": "", "koi8-r": CodeUnsupportedMediaType} {
+		_, err := ReadText(httptest.NewRecorder(), posted(t, table, "Content-Type", "text/csv; charset="+charset), "text/csv", 64)
+		if got := codeOf(err); got != code {
+			t.Errorf("charset %s: %q, want %q", charset, got, code)
+		}
+	}
 	_, err = ReadText(httptest.NewRecorder(), posted(t, table, "Content-Type", "text/csv", "Content-Encoding", "gzip"), "text/csv", 64)
 	if got := codeOf(err); got != CodeUnsupportedMediaType {
 		t.Fatalf("codeOf(err): %q, want UNSUPPORTED_MEDIA_TYPE", got)

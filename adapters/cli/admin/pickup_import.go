@@ -55,10 +55,13 @@ func (p *Commands) pickupImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import --business ID --env live|sandbox FILE.csv", Short: "Add or update the pickup locations of a CSV file, all or none",
 		Long: "Add or update the pickup locations of a CSV file, all or none. Its first line names the columns:\n" +
-			strings.Join(pickupcsv.Columns(), ",") + ". Only name and address are needed; a location without\n" +
-			"contact or coordinates cannot be used until it is completed. A row whose name and address the\n" +
-			"business has already updates that location, and an empty cell leaves what is there. Where the first\n" +
-			"line has semicolons and no comma they separate the cells, and numbers may have a decimal comma.\n" +
+			strings.Join(pickupcsv.Columns(), ",") + ". Common other names, such as branch, phone,\n" +
+			"lat and lng, work too. Only name and address are needed; a location without contact or coordinates\n" +
+			"cannot be used until it is completed. A row whose name and address the business has already updates\n" +
+			"that location, and an empty cell leaves what is there.\n\n" +
+			"The file is read as Excel, LibreOffice and Google Sheets save it: UTF-8, windows-1252, or UTF-16 with\n" +
+			"a byte order mark; cells separated by commas, semicolons or tabs, or as a line sep=; before the first\n" +
+			"line says. Numbers may have a decimal comma where semicolons or tabs separate the cells.\n" +
 			"With - for the file the table is read from standard input.",
 		Example: `  waybill pickup-location import --business biz_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live branches.csv --dry-run`,
 		Args:    term.Takes("FILE.csv"),

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -51,11 +51,13 @@ func (e Errors) Count() string {
 	return strconv.Itoa(len(e)) + " problems"
 }
 
-// Read reads comma-separated rows, as in RFC 4180 and spreadsheets: with or without a byte
-// order mark, carriage returns and quotes. The first line names the columns. Only name and
-// address are required. If the first line has semicolons and no comma, as spreadsheets of many
-// countries write it, semicolons separate all rows, and numbers may have a decimal comma. Read
-// skips a row without any text. The error is Errors, with all that is wrong.
+// Read reads a table as spreadsheets write it: in the character sets of Text, with commas,
+// semicolons or tabs between cells, quotes as in RFC 4180, and any line breaks but those of old
+// Macintosh computers. The first line names the columns. A line sep=; before it names the
+// separator. Only name and address are required. A row may be shorter than the first line: its
+// missing cells are empty. Columns without any text are ignored, whatever their name. Numbers may
+// have a decimal comma where semicolons or tabs separate the cells. Read skips a row without any
+// text. The error is Errors, with all that is wrong.
 func Read(content []byte, n ports.Normalizer) ([]domain.PickupLocationRow, error) {
 	t, unread := read(content, n)
 	if wrong := append(t.wrong, unread...); len(wrong) > 0 {
@@ -81,13 +83,12 @@ func Sift(content []byte, n ports.Normalizer) (rows []domain.PickupLocationRow, 
 // read reads the rows of a table. unread says why it cannot be read to its end.
 func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
 	t = &table{}
-	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
-	switch {
-	case len(content) > MaxBytes:
+	if len(content) > MaxBytes {
 		return t, whole(1, domain.FieldTooLong, fmt.Sprintf("the file has more than %d MiB; send it in parts", MaxBytes>>20))
-	case !utf8.Valid(content):
-		line := 1 + bytes.Count(content[:firstInvalid(content)], []byte("\n"))
-		return t, whole(line, domain.FieldInvalidFormat, "the text is not UTF-8; save the file as CSV UTF-8")
+	}
+	content, unread = decode(content)
+	if unread != nil {
+		return t, unread
 	}
 	if line, wide := tooWide(content); wide {
 		return t, whole(line, domain.FieldTooLong, fmt.Sprintf("the line has more than %d cells; the columns there are: %s", mostCells,
@@ -96,9 +97,13 @@ func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
 	if hint := unbroken(content); hint != "" {
 		return t, whole(1, domain.FieldRequired, "the file has one line, and its first line only names the columns"+hint)
 	}
-	r := csv.NewReader(bytes.NewReader(content))
-	r.Comma = separator(content)
-	r.FieldsPerRecord = -1 // a row of another length is reported with its line
+	comma, rows, unread := separator(content)
+	if unread != nil {
+		return t, unread
+	}
+	r := csv.NewReader(bytes.NewReader(rows))
+	r.Comma = comma
+	r.FieldsPerRecord = -1 // shorter rows are fine, and a longer one is reported with its line
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return t, whole(1, domain.FieldRequired, "the file is empty; its first line names the columns: "+strings.Join(Columns(), ","))
@@ -106,11 +111,13 @@ func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
 	if err != nil {
 		return t, Errors{unreadable(err)}
 	}
-	at, wrong := columns(header)
+	headerLine, _ := r.FieldPos(0)
+	header = filled(header)
+	at, unknown, wrong := columns(header, headerLine)
 	if wrong != nil {
 		return t, wrong
 	}
-	t = &table{at: at, width: len(header), comma: r.Comma, numbers: n, seen: map[string]int{}}
+	t = &table{at: at, unknown: unknown, width: len(header), comma: comma, numbers: n, seen: map[string]int{}}
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -119,7 +126,7 @@ func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
 		if err != nil {
 			return t, Errors{unreadable(err)} // the start of the next row is unknown
 		}
-		if strings.TrimSpace(strings.Join(cells, "")) == "" {
+		if cells = filled(cells); len(cells) == 0 {
 			continue // spreadsheets leave them at the end
 		}
 		line, _ := r.FieldPos(0)
@@ -128,19 +135,42 @@ func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
 		}
 		t.add(line, cells)
 	}
+	if wrong := t.unknownFilled(headerLine); wrong != nil {
+		return &table{}, wrong // the rows may be wrong only because of the names
+	}
 	if len(t.rows) == 0 {
-		return t, whole(1, domain.FieldRequired, "there is no row behind the first line")
+		return t, whole(headerLine, domain.FieldRequired, "there is no row behind the line that names the columns")
 	}
 	return t, nil
 }
 
-// separator returns the character between cells, judged by the first line.
-func separator(content []byte) rune {
-	first, _, _ := bytes.Cut(content, []byte("\n"))
-	if bytes.ContainsRune(first, ';') && !bytes.ContainsRune(first, ',') {
-		return ';'
+// filled returns the cells without the empty ones at the end, of which spreadsheets write too
+// many or too few.
+func filled(cells []string) []string {
+	for len(cells) > 0 && strings.TrimSpace(cells[len(cells)-1]) == "" {
+		cells = cells[:len(cells)-1]
 	}
-	return ','
+	return cells
+}
+
+// separator returns the character between cells. A first line such as sep=; names it, else the
+// first line with text shows it. In rows, the line sep=; is empty, so that lines keep their numbers.
+func separator(content []byte) (comma rune, rows []byte, wrong Errors) {
+	first, _, _ := bytes.Cut(content, []byte("\n"))
+	line := strings.Trim(strings.TrimSuffix(string(first), "\r"), `"`)
+	if len(line) >= 4 && strings.EqualFold(line[:4], "sep=") {
+		if named := line[4:]; len(named) == 1 && strings.Contains(separators, named) {
+			return rune(named[0]), content[len(first):], nil
+		}
+		return 0, nil, whole(1, domain.FieldNotAllowed, "the line names no separator that is supported: a comma, a semicolon or a tab"+itIs(line))
+	}
+	first, _, _ = bytes.Cut(bytes.TrimLeft(content, "\r\n"), []byte("\n"))
+	for _, comma = range separators {
+		if bytes.ContainsRune(first, comma) {
+			return comma, content, nil
+		}
+	}
+	return ',', content, nil
 }
 
 // Unbroken reports that a table has no line feed, like files of old Macintosh computers.
@@ -152,17 +182,6 @@ func unbroken(content []byte) string {
 		return ""
 	}
 	return "; there is no line break in it: curl keeps them with --data-binary @FILE, and -d takes them out"
-}
-
-func firstInvalid(content []byte) int {
-	for i := 0; i < len(content); {
-		r, size := utf8.DecodeRune(content[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return len(content)
 }
 
 func whole(line int, code, message string) Errors {
@@ -179,43 +198,98 @@ func unreadable(err error) RowError {
 			wrong.Message = `there is a " within a cell that does not begin with one; put the cell in quotes and double those inside`
 		case errors.Is(at.Err, csv.ErrQuote):
 			wrong.Line = at.StartLine
-			wrong.Message = `a quoted cell does not end properly; behind its closing " comes a comma, or the semicolon of the first line, or the end of the line`
+			wrong.Message = `a quoted cell does not end properly; behind its closing " comes the separator or the end of the line`
 		}
 	}
 	return wrong
 }
 
-// columns finds the position of each column.
-func columns(header []string) (map[string]int, Errors) {
-	at := map[string]int{}
-	var wrong Errors
-	for i, cell := range header {
-		name := strings.ToLower(strings.TrimSpace(cell))
-		_, twice := at[name]
-		switch {
-		case !slices.Contains(Columns(), name):
-			wrong = append(wrong, RowError{Line: 1, Code: domain.FieldNotAllowed, Message: fmt.Sprintf(
-				"column %d has a name that is none of %s", i+1, strings.Join(Columns(), ","))})
-		case twice:
-			wrong = append(wrong, RowError{Line: 1, Field: name, Code: domain.FieldNotAllowed, Message: "the column is there twice"})
+// column returns the column that a heading names, by its own name or by another common one.
+// Capitals, and whatever separates words, make no difference.
+func column(heading string) (name string, known bool) {
+	heading = strings.Join(strings.FieldsFunc(strings.ToLower(heading), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), " ")
+	if slices.Contains(Columns(), heading) {
+		return heading, true
+	}
+	for _, name := range Columns() {
+		if slices.Contains(otherNames[name], heading) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// otherNames lists the other names of each column. "location" is not among them: it may be a name
+// or an address.
+var otherNames = map[string][]string{
+	"name":      {"branch", "branch name", "location name", "outlet", "pickup location", "pickup name", "shop", "shop name", "store", "store name"},
+	"address":   {"full address", "pickup address", "street", "street address"},
+	"contact":   {"contact number", "contact phone", "mobile", "mobile number", "phone", "phone no", "phone number", "tel", "telephone"},
+	"latitude":  {"lat"},
+	"longitude": {"lng", "lon", "long"},
+	"active":    {"enabled", "is active"},
+}
+
+// columns finds the position of each column. unknown lists the positions of headings that name
+// none. They are wrong only if a required column is missing, or a row has text there.
+func columns(header []string, line int) (at map[string]int, unknown []unknownColumn, wrong Errors) {
+	at = map[string]int{}
+	for i, heading := range header {
+		name, known := column(heading)
+		if !known {
+			unknown = append(unknown, unknownColumn{at: i, heading: strings.TrimSpace(heading)})
+			continue
+		}
+		if first, twice := at[name]; twice {
+			wrong = append(wrong, RowError{Line: line, Field: name, Code: domain.FieldNotAllowed, Message: fmt.Sprintf(
+				"the column is there twice, as %s and as %s", quoted(header[first]), quoted(heading))})
+			continue
 		}
 		at[name] = i
 	}
 	for _, name := range []string{"name", "address"} {
 		if _, there := at[name]; !there {
-			wrong = append(wrong, RowError{Line: 1, Field: name, Code: domain.FieldRequired,
+			wrong = append(wrong, RowError{Line: line, Field: name, Code: domain.FieldRequired,
 				Message: "the column is missing; the first line names the columns: " + strings.Join(Columns(), ",")})
 		}
 	}
-	if len(wrong) > 0 {
-		return nil, wrong
+	if wrong == nil {
+		return at, unknown, nil
 	}
-	return at, nil
+	var strange Errors
+	for _, u := range unknown {
+		if u.heading != "" {
+			strange = append(strange, u.error(line))
+		}
+	}
+	return nil, nil, append(strange, wrong...)
+}
+
+// unknownColumn is a column whose heading names none that is read.
+type unknownColumn struct {
+	at      int
+	heading string
+	filled  int // the first line with text in the column; 0: none
+}
+
+func (u unknownColumn) error(line int) RowError {
+	message := "column " + strconv.Itoa(u.at+1) + " has no name"
+	if u.heading != "" {
+		message = "the column " + quoted(u.heading) + " is unknown"
+	}
+	if u.filled > 0 {
+		message += " and has text in line " + strconv.Itoa(u.filled)
+	}
+	return RowError{Line: line, Code: domain.FieldNotAllowed,
+		Message: message + "; delete the column, or name it one of " + strings.Join(Columns(), ",")}
 }
 
 // table is a table that is being read.
 type table struct {
 	at      map[string]int
+	unknown []unknownColumn
 	width   int
 	comma   rune // between cells
 	numbers ports.Normalizer
@@ -224,11 +298,33 @@ type table struct {
 	wrong   Errors
 }
 
+// unknownFilled returns an error for each column that has text under a heading that names none.
+func (t *table) unknownFilled(headerLine int) (wrong Errors) {
+	for _, u := range t.unknown {
+		if u.filled > 0 {
+			wrong = append(wrong, u.error(headerLine))
+		}
+	}
+	return wrong
+}
+
+// add adds a row. Its last cell has text.
 func (t *table) add(line int, cells []string) {
 	reject := func(field, code, message string) {
 		t.wrong = append(t.wrong, RowError{Line: line, Field: field, Code: code, Message: message})
 	}
-	if len(cells) != t.width {
+	cell := func(i int) string {
+		if i >= len(cells) {
+			return ""
+		}
+		return strings.TrimSpace(cells[i])
+	}
+	for i := range t.unknown {
+		if u := &t.unknown[i]; u.filled == 0 && cell(u.at) != "" {
+			u.filled = line
+		}
+	}
+	if len(cells) > t.width {
 		reject("", domain.FieldInvalidFormat,
 			fmt.Sprintf("the row has %d cells and the first line %d; put cells that have a %q in them in quotes", len(cells), t.width,
 				string(t.comma)))
@@ -242,9 +338,9 @@ func (t *table) add(line int, cells []string) {
 		case !there:
 			return ""
 		case name == "latitude" || name == "longitude":
-			return t.decimal(strings.TrimSpace(cells[i]))
+			return t.decimal(cell(i))
 		}
-		return strings.TrimSpace(cells[i])
+		return cell(i)
 	}, t.numbers, reject)
 	row.Line = line
 	if earlier, twice := t.seen[row.Identity()]; twice && row.Name != "" && row.Address != "" {
@@ -284,19 +380,21 @@ func Row(cell func(column string) string, n ports.Normalizer, reject func(field,
 
 // decimal returns a number with a decimal point, when the table may use a comma.
 func (t *table) decimal(typed string) string {
-	if t.comma == ';' && strings.Count(typed, ",") == 1 && !strings.Contains(typed, ".") {
+	if t.comma != ',' && strings.Count(typed, ",") == 1 && !strings.Contains(typed, ".") {
 		return strings.Replace(typed, ",", ".", 1)
 	}
 	return typed
 }
 
-// itIs quotes a cell, so that the author of the file finds it. It cuts long ones.
-func itIs(cell string) string {
+func itIs(cell string) string { return "; it is " + quoted(cell) }
+
+// quoted quotes a cell, so that the author of the file finds it. It cuts long ones.
+func quoted(cell string) string {
 	const most = 40
 	if runes := []rune(cell); len(runes) > most {
 		cell = string(runes[:most]) + "..."
 	}
-	return "; it is " + strconv.Quote(cell)
+	return strconv.Quote(cell)
 }
 
 func text(s, field string, rule domain.TextRule, reject func(field, code, message string)) string {

@@ -1,10 +1,12 @@
 package pickupcsv_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	encoding "unicode/utf16"
 
 	"waybill/adapters/web/pickupcsv"
 	"waybill/domain"
@@ -55,7 +57,7 @@ func TestTablesAreReadAsSpreadsheetsWriteThem(t *testing.T) {
 		"semicolons": {"name;address;latitude;longitude\nOsu;1 Street, Accra;5,5571;-0.1\n",
 			`2 "Osu" "1 Street, Accra"  5.5571/-0.1 -`},
 		"semicolons in cells":    {"name,address\nOsu,1 Street; Accra\n", `2 "Osu" "1 Street; Accra"  - -`},
-		"both in the first line": {"name,address;\nOsu,1 Street\n", "!1 not_allowed; !1 address required"},
+		"both in the first line": {"name;address,lat\nOsu,1 Street\n", "!1 not_allowed; !1 name required; !1 address required"},
 		"commas in numbers":      {header + "Osu,1 Street,,\"5,5571\",-0.1,\n", "!2 latitude invalid_type"},
 		"too many commas": {"name;address;latitude;longitude\nOsu;1 Street;1,234,5;1.234,5\n",
 			"!2 latitude invalid_type; !2 longitude invalid_type"},
@@ -66,10 +68,20 @@ func TestTablesAreReadAsSpreadsheetsWriteThem(t *testing.T) {
 		"switched off":            {header + "Osu,1 Street,,,,No\n", `2 "Osu" "1 Street"  - false`},
 		"nothing":                 {"", "!1 required"},
 		"the first line alone":    {header, "!1 required"},
-		"a strange column":        {"name,address,lat\nOsu,1 Street,5\n", "!1 not_allowed"},
-		"a column twice":          {"name,address,name\n", "!1 name not_allowed"},
+		"a strange column":        {"name,address,lap\nOsu,1 Street,\nTema,2 Road,5\n", "!1 not_allowed"},
+		"a strange empty column":  {"name,lap,address\nOsu,,1 Street\n", `2 "Osu" "1 Street"  - -`},
+		"a column without a name": {"name,,address\nOsu,x,1 Street\nx,,\n", "!1 not_allowed"},
+		"a column twice":          {"name,address,branch\n", "!1 name not_allowed"},
+		"common names": {"Branch;Street Address;Phone_Number;LAT;lng;is-active\nOsu;1 Street;+1;5,5;-0,1;yes\n",
+			`2 "Osu" "1 Street" +1 5.5/-0.1 true`},
+		"empty columns at the end": {"name,address,,\nOsu,1 Street,,\nTema,2 Road,,Accra\n", "!3 invalid_format"},
+		"a separator that is named": {"sep=;\r\nname;address;latitude;longitude\r\nOsu;1, Street;5,5;-0,1\r\nTema\r\n",
+			"!4 address required"},
+		"a tab that is named":     {"\"sep=\t\"\nname\taddress\nOsu\t1 Street\n", `3 "Osu" "1 Street"  - -`},
+		"a strange separator":     {"sep=|\nname|address\nOsu|1 Street\n", "!1 not_allowed"},
+		"no name under sep=":      {"SEP=,\naddress\nOsu\n", "!2 name required"},
 		"no address":              {"name\nOsu\n", "!1 address required"},
-		"too few cells":           {"name,address\nOsu\nTema,2 Road\n", "!2 invalid_format"},
+		"too few cells":           {header + "Osu,1 Street\nTema\nLabone,2 Road,+2\n", "!3 address required"},
 		"half a position":         {header + "Osu,1 Street,,5.5,,\n", "!2 longitude required"},
 		"positions out of range":  {header + "Osu,1 Street,,90.1,-180.1,\n", "!2 latitude out_of_range; !2 longitude out_of_range"},
 		"positions that are none": {header + "Osu,1 Street,,NaN,0x1p4,\n", "!2 latitude invalid_type; !2 longitude invalid_type"},
@@ -80,7 +92,10 @@ func TestTablesAreReadAsSpreadsheetsWriteThem(t *testing.T) {
 		"the same twice":           {"name,address\nOsu,1 Street\nOsu,2 Street\n Osu ,1 Street\n", "!4 not_allowed"},
 		"a quote in the middle":    {"name,address\nOsu \"A\",1 Street\n", "!2 invalid_format"},
 		"a quote that never ends":  {"name,address\nOsu,1 Street\n\"Tema,2 Road\n", "!3 invalid_format"},
-		"another character set":    {"name,address\nOsu,1 Street\nCaf\xe9,2 Road\n", "!3 invalid_format"},
+		"damaged UTF-8":            {"\xef\xbb\xbfname,address\nOsu,1 Street\nCaf\xe9,2 Road\n", "!3 invalid_format"},
+		"no character of any set":  {"name,address\nCaf\x81,2 Road\n", "!2 invalid_format"},
+		"half a character":         {"\xff\xfen\x00a", "!1 invalid_format"},
+		"a workbook":               {"PK\x03\x04\x14\x00\xff\n", "!1 invalid_format"},
 		"a NUL":                    {"name,address\nO\x00su,1 Street\n", "!2 name invalid_format"},
 		"a name as long as it may": {"name,address\n" + strings.Repeat("ɔ", 129) + ",1 Street\n", "!2 name too_long"},
 	} {
@@ -90,6 +105,39 @@ func TestTablesAreReadAsSpreadsheetsWriteThem(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// utf16 returns text as UTF-16LE with its byte order mark.
+func utf16(text string) string {
+	out := []byte("\xff\xfe")
+	for _, unit := range encoding.Encode([]rune(text)) {
+		out = binary.LittleEndian.AppendUint16(out, unit)
+	}
+	return string(out)
+}
+
+// The files are as each program writes the same three rows, byte by byte.
+func TestFilesOfSpreadsheetsAreReadInTheirCharacterSets(t *testing.T) {
+	t.Parallel()
+	const want = `2 "Café \"Osu\"" "12 Oxford St.; Osu – Accra" +1 5.5571/-0.1818 true; 3 "Côte d’Or" "2 Road, Tema"  - -`
+	for program, content := range map[string]string{
+		"Excel, CSV of a country with decimal commas": "Name;Address;Phone;Lat;Long;Active;;\r\n" +
+			"\"Caf\xe9 \"\"Osu\"\"\";\"12 Oxford St.; Osu \x96 Accra\";+1;5,5571;-0,1818;TRUE;;\r\n" +
+			"C\xf4te d\x92Or;2 Road, Tema;;;\r\n",
+		"Excel, Unicode text": utf16("Name\tAddress\tPhone\tLat\tLong\tActive\r\n" +
+			"\"Café \"\"Osu\"\"\"\t12 Oxford St.; Osu – Accra\t+1\t5,5571\t-0,1818\tTRUE\r\n" +
+			"Côte d’Or\t\"2 Road, Tema\"\t\t\t\t\r\n"),
+		"LibreOffice, all text in quotes": "\"Name\",\"Address\",\"Phone\",\"Lat\",\"Long\",\"Active\"\n" +
+			"\"Caf\xc3\xa9 \"\"Osu\"\"\",\"12 Oxford St.; Osu \xe2\x80\x93 Accra\",\"+1\",5.5571,-0.1818,TRUE\n" +
+			"\"C\xc3\xb4te d\xe2\x80\x99Or\",\"2 Road, Tema\",,,,\n",
+		"Google Sheets": "Name,Address,Phone,Lat,Long,Active\n" +
+			"\"Caf\xc3\xa9 \"\"Osu\"\"\",12 Oxford St.; Osu \xe2\x80\x93 Accra,+1,5.5571,-0.1818,TRUE\n" +
+			"C\xc3\xb4te d\xe2\x80\x99Or,\"2 Road, Tema\",,,,",
+	} {
+		if got := read(content); got != want {
+			t.Errorf("%s: %s\nwant %s", program, got, want)
+		}
 	}
 }
 
@@ -105,6 +153,9 @@ func TestAMessageShowsTheCellAndTheWayOut(t *testing.T) {
 		"name,addressOsu,1 Street":                           "--data-binary @FILE",
 		strings.Repeat("name,address", 100):                  "--data-binary @FILE",
 		"name;address\nOsu;1 Street;Accra\n":                 `put cells that have a ";" in them in quotes`,
+		"name,address,Zone\nA,1 Street\nB,1 Street,West\n":   `line 1: the column "Zone" is unknown and has text in line 3; delete`,
+		"name,,address\nA,x,1 Street\n":                      "line 1: column 2 has no name and has text in line 2; delete",
+		"name,address,Branch\n":                              `the column is there twice, as "name" and as "Branch"`,
 	} {
 		_, err := pickupcsv.Read([]byte(content), numbers{})
 		if err == nil || !strings.HasPrefix(err.Error(), "1 problem in the table") || !strings.Contains(err.Error(), want) {

@@ -145,8 +145,14 @@ func (c *sqliteConn) Close() error {
 // BeginTx implements driver.ConnBeginTx. It does not use the driver's own transactions. They roll
 // back when COMMIT fails, but an open one is a sign that nothing was stored (refusedBySQLite).
 func (c *sqliteConn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
-	_, err := c.ExecContext(ctx, c.begin, nil)
-	return sqliteTx{c}, err
+	tx := sqliteTx{c}
+	if _, err := c.ExecContext(ctx, c.begin, nil); err != nil {
+		// Where ctx ends at the same moment, the transaction may have begun. It would stay open in
+		// the connection, and no other one could begin there. Without one this fails, harmlessly.
+		_ = tx.Rollback()
+		return nil, err
+	}
+	return tx, nil
 }
 
 type sqliteTx struct{ conn *sqliteConn }

@@ -3,6 +3,8 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -140,4 +142,48 @@ func numbers(ctx context.Context, conn *sql.Conn, query string) (all []int64, er
 		all = append(all, n)
 	}
 	return all, rows.Err()
+}
+
+// A transaction that begins at the moment at which its caller gives up must not stay open: nothing
+// could be written any more by the one connection that writes. The driver reports the end of the
+// context then, although BEGIN was run.
+func TestATransactionThatIsGivenUpAsItBeginsDoesNotStayOpen(t *testing.T) {
+	t.Parallel()
+	err := sqliteConnection(t).Raw(func(driverConn any) error {
+		c := driverConn.(*sqliteConn) //nolint:forcetypeassert // as the connector makes it
+		c.sqliteDriverConn = givenUp{c.sqliteDriverConn}
+		if _, err := c.BeginTx(t.Context(), driver.TxOptions{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("begin: %v", err)
+		}
+		c.kept.Purge()
+		c.sqliteDriverConn = c.sqliteDriverConn.(givenUp).sqliteDriverConn //nolint:forcetypeassert // see above
+		tx, err := c.BeginTx(t.Context(), driver.TxOptions{})
+		if err != nil {
+			return err
+		}
+		return tx.Rollback()
+	})
+	if err != nil {
+		t.Errorf("the next transaction: %v", err)
+	}
+}
+
+// givenUp runs BEGIN and reports that its context was cancelled.
+type givenUp struct{ sqliteDriverConn }
+
+func (c givenUp) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	s, err := c.sqliteDriverConn.PrepareContext(ctx, query)
+	if err != nil || query != "BEGIN IMMEDIATE" {
+		return s, err
+	}
+	return givenUpStatement{s.(sqliteStatement)}, nil //nolint:forcetypeassert // the driver's
+}
+
+type givenUpStatement struct{ sqliteStatement }
+
+func (s givenUpStatement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if _, err := s.sqliteStatement.ExecContext(ctx, args); err != nil {
+		return nil, err
+	}
+	return nil, context.Canceled
 }

@@ -11,11 +11,11 @@ import (
 
 // noRoute returns the error 404 of an unknown path. It names the path that was probably meant, and
 // otherwise all unknown paths have one message.
-func (a *API) noRoute(c *call) *domain.Error { return a.nothingAt(c.Request.URL.Path) }
+func (a *API) noRoute(c *call) *domain.Error { return a.nothingAt(c.Request.URL.EscapedPath()) }
 
 func (a *API) nothingAt(path string) *domain.Error {
 	message := "There is nothing at this address. GET /v1/openapi.json lists what there is."
-	if meant, slip := meantPath(path); meant != "" {
+	if meant, slip := a.meantPath(path); meant != "" {
 		message = "There is nothing at this address: the path has " + slip + ". Use " + meant + "."
 	} else if home := a.home(); home != "" {
 		message = "There is nothing at this address. GET /v1/openapi.json lists what there is, and " + home + " explains it."

@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"waybill/domain"
 )
 
 // meantPath returns the path of the route that an unknown path was probably meant for, with names
 // in place of IDs, and the slip in it: a doubled or trailing slash, a doubled /v1 or a singular noun.
 // It returns empty texts where no route fits.
-func meantPath(path string) (meant, slip string) {
+func (a *API) meantPath(path string) (meant, slip string) {
 	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	if len(segments) == 0 || len(segments) > 12 {
 		return "", ""
@@ -29,6 +31,9 @@ func meantPath(path string) (meant, slip string) {
 		return "", ""
 	}
 	for _, r := range routes {
+		if r.sandboxOnly && a.Environment != domain.Sandbox {
+			continue
+		}
 		if parts := strings.Split(r.path[1:], "/"); slices.EqualFunc(parts, segments[1:], func(part, sent string) bool {
 			return part == sent || strings.HasPrefix(part, "{")
 		}) {

@@ -1,9 +1,14 @@
 package httpapi
 
-import "testing"
+import (
+	"testing"
+
+	"waybill/domain"
+)
 
 func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 	t.Parallel()
+	live, sandbox := &API{Options: Options{Environment: domain.Live}}, &API{Options: Options{Environment: domain.Sandbox}}
 	for path, want := range map[string][2]string{
 		"/v1//deliveries":                         {"/v1/deliveries", "a doubled or trailing slash"},
 		"/v1/deliveries/":                         {"/v1/deliveries", "a doubled or trailing slash"},
@@ -17,8 +22,11 @@ func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 		"/v1/deliveries/x/":                       {"/v1/deliveries/{delivery_id}", "a doubled or trailing slash"},
 		"/v1/nothing/":                            {}, "/v1/nothing": {}, "/": {}, "": {}, "/deliveries/": {}, "/v1/v1": {}, "/v2//deliveries": {},
 	} {
-		if meant, slip := meantPath(path); meant != want[0] || slip != want[1] {
+		if meant, slip := sandbox.meantPath(path); meant != want[0] || slip != want[1] {
 			t.Errorf("%s: %q, %q, want %q", path, meant, slip, want)
 		}
+	}
+	if meant, _ := live.meantPath("/v1/webhook-listener"); meant != "" {
+		t.Errorf("live names %s, which it has not", meant)
 	}
 }

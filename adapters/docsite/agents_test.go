@@ -259,7 +259,7 @@ func TestTheReferenceAsMarkdownHasEveryCallAndSchema(t *testing.T) {
 	text := get(t, newSite(), "/docs/reference.md").Body.String()
 	for _, part := range []string{"### POST /deliveries\n\n**", "### GET /api-key\n", "### DeliveryRequest\n", "`deliveries:write`",
 		"Body: [QuoteRequest](#quoterequest)", "- `409` `EXTERNAL_ID_CONFLICT`, ",
-		"\nEither inline recipient (`recipient`), or saved", "\n| `vehicle_type` | yes | [VehicleType](#vehicletype)"} {
+		"Either `recipient`, or `recipient_id` and `recipient_address_id`; and", "text, so far `delivery.created`, ", "\n| `vehicle_type` | yes | [VehicleType](#vehicletype)"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it lacks %q", part)
 		}

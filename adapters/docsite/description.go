@@ -49,25 +49,27 @@ type vector struct {
 }
 
 type openAPI struct {
-	Paths    map[string]map[string]json.RawMessage
-	Webhooks map[string]struct {
+	SandboxErrors sandboxErrors `json:"x-waybill-sandbox-errors"`
+	Paths         map[string]map[string]json.RawMessage
+	Webhooks      map[string]struct {
 		Post struct {
 			Vector vector `json:"x-waybill-test-vector"`
 		}
 	}
 	Components struct {
 		Responses  map[string]json.RawMessage
-		Schemas    map[string]json.RawMessage
 		Parameters struct {
 			Limit struct {
 				Schema struct{ Maximum, Default int }
 			}
-			SandboxError struct {
-				Schema struct{ Enum []string }
-			}
 		}
 		SecuritySchemes struct{ ApiKey struct{ Description string } }
 	}
+}
+
+// sandboxErrors are the values of the header that forces errors in the sandbox.
+type sandboxErrors struct {
+	Values map[string]struct{ Status int }
 }
 
 var (
@@ -75,7 +77,6 @@ var (
 	reScopes = regexp.MustCompile("(?m)^Scopes?: .+$")
 	reScope  = regexp.MustCompile("`([a-z]+:[a-z]+)`")
 	reAllows = regexp.MustCompile("(?m)^\\| `([a-z]+:[a-z]+)` \\| (.+) \\|$")
-	reCode   = regexp.MustCompile(`^[A-Z][A-Z_]+$`)
 )
 
 func readDescription(text []byte) (*description, error) {
@@ -88,7 +89,7 @@ func readDescription(text []byte) (*description, error) {
 		vector: doc.Webhooks["event"].Post.Vector,
 	}
 	d.limit = doc.Components.Parameters.Limit.Schema
-	d.forced = doc.Components.Parameters.SandboxError.Schema.Enum
+	d.forced = slices.Sorted(maps.Keys(doc.SandboxErrors.Values))
 	for _, row := range reAllows.FindAllStringSubmatch(doc.Components.SecuritySchemes.ApiKey.Description, -1) {
 		d.scopes[row[1]] = row[2]
 	}
@@ -138,9 +139,10 @@ func (d *description) readOperation(doc *openAPI, call string, raw json.RawMessa
 // means the responses of every address.
 func (d *description) readResponse(doc *openAPI, call string, raw json.RawMessage) error {
 	var res struct {
-		Ref     string `json:"$ref"`
-		Content map[string]struct {
-			Schema   any
+		Ref       string   `json:"$ref"`
+		Codes     []string `json:"x-waybill-codes"`
+		ItemCodes []string `json:"x-waybill-item-codes"`
+		Content   map[string]struct {
 			Examples map[string]struct {
 				Summary string
 				Value   json.RawMessage
@@ -154,12 +156,10 @@ func (d *description) readResponse(doc *openAPI, call string, raw json.RawMessag
 		return d.readResponse(doc, call, doc.Components.Responses[strings.TrimPrefix(res.Ref, "#/components/responses/")])
 	}
 	content := res.Content["application/json"]
-	own, inItems := map[string]bool{}, map[string]bool{}
-	collect(doc, content.Schema, own, inItems, map[string]bool{})
-	for code := range inItems {
+	for _, code := range res.ItemCodes {
 		d.note(code, call)
 	}
-	for code := range own {
+	for _, code := range res.Codes {
 		d.note(code, call).ItemOnly = false
 	}
 	for _, name := range slices.Sorted(maps.Keys(content.Examples)) {
@@ -180,45 +180,6 @@ func (d *description) note(code, call string) *errorCode {
 		c.Calls = append(c.Calls, call)
 	}
 	return c
-}
-
-// collect finds the codes in a schema: a constant is the code of a response, an enumeration lists
-// those of items.
-func collect(doc *openAPI, schema any, own, inItems, seen map[string]bool) {
-	switch s := schema.(type) {
-	case []any:
-		for _, item := range s {
-			collect(doc, item, own, inItems, seen)
-		}
-	case map[string]any:
-		if ref, ok := s["$ref"].(string); ok && !seen[ref] {
-			seen[ref] = true
-			var target any
-			if json.Unmarshal(doc.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")], &target) == nil {
-				collect(doc, target, own, inItems, seen)
-			}
-		}
-		if properties, ok := s["properties"].(map[string]any); ok {
-			if code, ok := properties["code"].(map[string]any); ok && s["type"] == "object" {
-				noteCodes(code, own, inItems)
-			}
-		}
-		for _, member := range s {
-			collect(doc, member, own, inItems, seen)
-		}
-	}
-}
-
-func noteCodes(schema map[string]any, own, inItems map[string]bool) {
-	if code, ok := schema["const"].(string); ok && reCode.MatchString(code) {
-		own[code] = true
-	}
-	listed, _ := schema["enum"].([]any)
-	for _, one := range listed {
-		if code, ok := one.(string); ok && reCode.MatchString(code) {
-			inItems[code] = true
-		}
-	}
 }
 
 // mostExamples limits the responses that the page about a code shows.

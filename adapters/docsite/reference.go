@@ -34,6 +34,7 @@ type (
 	referenceAnswer struct {
 		Ref         string `json:"$ref"`
 		Description string
+		Codes       []string `json:"x-waybill-codes"`
 		Content     map[string]content
 	}
 	content   struct{ Schema *schema }
@@ -47,7 +48,7 @@ type (
 		Ref                  string `json:"$ref"`
 		Type, Const, Default any
 		Description, Title   string
-		Enum                 []any
+		Enum, Examples       []any
 		Properties           map[string]*schema
 		Required             []string
 		Items                *schema
@@ -59,8 +60,8 @@ type (
 	}
 )
 
-// everyCall names parameters of each call, which are described once.
-var everyCall = []string{"RequestId", "SandboxError"}
+// everyCall names a parameter of each call, which is described once.
+const everyCall = "RequestId"
 
 // referenceMarkdown returns the description of the API, after the title of its page.
 func referenceMarkdown(text []byte, v *view) (string, error) {
@@ -71,10 +72,8 @@ func referenceMarkdown(text []byte, v *view) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n%d calls, from [openapi.yaml](%s/openapi.yaml), which has all schemas in full and examples.\n"+
 		"[Errors](%s) has a page for each code.\n", v.Page.Title, v.summary, v.Operations, v.Sandbox, v.Root+markdownPath("/errors"))
-	for _, name := range everyCall {
-		p := doc.Components.Parameters[name]
-		fmt.Fprintf(&b, "\nEvery call takes the %s `%s`: %s\n", p.In, p.Name, strings.TrimSpace(p.Description))
-	}
+	p := doc.Components.Parameters[everyCall]
+	fmt.Fprintf(&b, "\nEvery call takes the %s `%s`: %s\n", p.In, p.Name, strings.TrimSpace(p.Description))
 	for _, tag := range doc.Tags {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", tag.Name, strings.TrimSpace(tag.Description))
 		for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
@@ -87,7 +86,7 @@ func referenceMarkdown(text []byte, v *view) (string, error) {
 	}
 	b.WriteString("\n## Schemas\n")
 	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
-		if !strings.HasPrefix(name, "Error") { // the page about the code shows them
+		if !strings.HasSuffix(name, "Response") { // each answer tells its data
 			writeSchema(&b, name, doc.Components.Schemas[name])
 		}
 	}
@@ -131,7 +130,7 @@ func (doc *referenceDocument) writeCall(b *strings.Builder, tag, method, path st
 func (doc *referenceDocument) writeParameters(b *strings.Builder, parameters []*parameter) {
 	head := "\n| Parameter | In | Required | What it is |\n|---|---|---|---|\n"
 	for _, p := range parameters {
-		if name := afterSlash(p.Ref); slices.Contains(everyCall, name) {
+		if name := afterSlash(p.Ref); name == everyCall {
 			continue
 		} else if name != "" {
 			p = doc.Components.Parameters[name]
@@ -149,34 +148,16 @@ func (a *referenceAnswer) what(doc *referenceDocument) string {
 	if body == nil {
 		return told
 	}
+	if body.Ref != "" {
+		body = doc.Components.Schemas[afterSlash(body.Ref)]
+	}
 	if data := body.Properties["data"]; data != nil {
 		return told + " `data`: " + kindOf(data)
 	}
-	codes := map[string]bool{}
-	body.codes(doc, codes, map[string]bool{})
-	if len(codes) == 0 {
+	if len(a.Codes) == 0 {
 		return told
 	}
-	return " `" + strings.Join(slices.Sorted(maps.Keys(codes)), "`, `") + "`"
-}
-
-// codes finds the codes that whole responses of a schema have.
-func (s *schema) codes(doc *referenceDocument, found, seen map[string]bool) {
-	if s == nil || seen[s.Ref] {
-		return
-	}
-	if s.Ref != "" {
-		seen[s.Ref] = true
-		doc.Components.Schemas[afterSlash(s.Ref)].codes(doc, found, seen)
-	}
-	if code := s.Properties["code"]; code != nil {
-		if name, ok := code.Const.(string); ok && reCode.MatchString(name) {
-			found[name] = true
-		}
-	}
-	for _, inner := range slices.Concat(s.AllOf, s.OneOf, s.AnyOf, slices.Collect(maps.Values(s.Properties))) {
-		inner.codes(doc, found, seen)
-	}
+	return " `" + strings.Join(slices.Sorted(slices.Values(a.Codes)), "`, `") + "`"
 }
 
 func writeSchema(b *strings.Builder, name string, s *schema) {
@@ -186,11 +167,6 @@ func writeSchema(b *strings.Builder, name string, s *schema) {
 		p := s.Properties[field]
 		fmt.Fprintf(b, "%s| `%s` | %s | %s |\n", head, field, yes(slices.Contains(s.Required, field)), inCell(kindOf(p)+". "+p.Description))
 		head = ""
-	}
-	for _, choice := range append(s.AllOf, s) {
-		if len(s.Properties) > 0 && len(choice.OneOf) > 0 {
-			fmt.Fprintf(b, "\nEither %s.\n", joined(choice.OneOf, ", or "))
-		}
 	}
 }
 
@@ -206,6 +182,8 @@ func kindOf(s *schema) string {
 		return fmt.Sprintf("`%v`", s.Const)
 	case len(s.Enum) > 0:
 		return "one of " + oneOf(s.Enum)
+	case len(s.Examples) > 0:
+		return "text, so far " + oneOf(s.Examples)
 	case s.Items != nil:
 		return "list of " + kindOf(s.Items) + bounds(s)
 	}

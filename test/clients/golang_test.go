@@ -81,7 +81,7 @@ func anOrder() waybillapi.DeliveryRequest {
 		},
 		Pickup: &waybillapi.PickupRequest{Name: "Adom Foods", Contact: "030 212 3456", Address: "14 Ring Road East", Latitude: 5.5718,
 			Longitude: -0.187},
-		Payment:     waybillapi.Payment{Type: waybillapi.PaymentTypeCOD, GoodsValue: 120.5},
+		Payment:     waybillapi.Payment{Type: waybillapi.PaymentMethodCOD, GoodsValue: 120.5},
 		VehicleType: waybillapi.VehicleTypeBike,
 	}
 }
@@ -174,12 +174,12 @@ func deliveries(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 	if again := must(c.CreateDelivery(ctx, once, order, waybillapi.WithAnswer(&answer)))(t); again.ID != d.ID || !answer.Replayed {
 		t.Errorf("under one key there are %s and %s; replayed is %t", d.ID, again.ID, answer.Replayed)
 	}
-	if d.Status != waybillapi.DeliveryStatusBooked || d.Payment != order.Payment || d.CreatedAt.IsZero() || d.Simulation == nil ||
+	if d.Status != waybillapi.DeliveryStatusBooked || waybillapi.Payment(d.Payment) != order.Payment || d.CreatedAt.IsZero() || d.Simulation == nil ||
 		d.Simulation.NextStepAt != nil {
 		t.Errorf("the delivery is %+v", d)
 	}
 	_, err := c.CreateDelivery(ctx, key(), order)
-	var details waybillapi.ErrorExternalIDConflictDetails
+	var details waybillapi.ErrorDetails
 	if failure := asError(err); failure == nil || failure.Code != waybillapi.CodeExternalIDConflict || failure.StatusCode != 409 ||
 		failure.RequestID == "" {
 		t.Errorf("a second create of one external ID: %v", err)
@@ -280,7 +280,7 @@ func webhooks(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 	}
 	must(c.RedeliverWebhook(ctx, sent.ID))(t)
 	must(c.RecoverWebhooks(ctx, endpoint.ID, waybillapi.RecoveryRequest{Since: time.Now().Add(-time.Hour),
-		Only: waybillapi.RecoveryRequestOnlyFailed}))(t)
+		Only: waybillapi.RecoverableStatusFailed}))(t)
 	must(c.DeleteWebhookEndpoint(ctx, endpoint.ID))(t)
 }
 

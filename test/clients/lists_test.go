@@ -25,7 +25,7 @@ func TestTheIteratorWalksEveryPageOnce(t *testing.T) {
 	var answer waybillapi.Answer
 	pages := map[string]bool{}
 	rows := 0
-	params := waybillapi.ListDeliveriesParams{CreatedAfter: first.CreatedAt, Limit: 2, Order: waybillapi.ListDeliveriesParamsOrderAsc}
+	params := waybillapi.ListDeliveriesParams{CreatedAfter: first.CreatedAt, Limit: 2, Order: waybillapi.SortOrderAsc}
 	for d, err := range c.AllDeliveries(ctx, params, waybillapi.WithAnswer(&answer)) {
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func TestErrorsComeWithWhatTheyCarry(t *testing.T) {
 		}
 	}
 	_, err = c.CreateDelivery(t.Context(), key(), waybillapi.DeliveryRequest{Payment: waybillapi.Payment{Type: "barter"}, VehicleType: "boat"})
-	var details waybillapi.ErrorValidationErrorDetails
+	var details waybillapi.ErrorDetails
 	if failure := asError(err); failure == nil || failure.StatusCode != 422 || failure.DecodeDetails(&details) != nil ||
 		len(details.Fields) == 0 {
 		t.Errorf("a request that cannot be: %v, details %+v", err, details)

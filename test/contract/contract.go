@@ -1,7 +1,11 @@
-// Package contract holds HTTP answers against the description of their API,
+// Package contract checks HTTP answers against the description of their API,
 // openapi.yaml in adapters/httpapi or adapters/opsapi: what the document does
 // not say, a server under test must not do. It is for tests only, and judges
 // responses, never requests: tests send wrong ones on purpose.
+//
+// The published description of the public API leaves its answers open, so that
+// clients survive a new field or code. This package closes them before it
+// judges, and adds what rules.yaml says of our answers.
 //
 // The document is loaded and judged by kin-openapi. Bodies and headers are
 // checked by its JSON Schema library directly: kin-openapi compiles a schema
@@ -47,7 +51,7 @@ type Document struct {
 }
 
 // Forced is the answer that a value of X-Sandbox-Error brings about in the sandbox,
-// on every call that takes the header.
+// on every call that needs a key.
 type Forced struct {
 	Status   int
 	Response string // in components/responses
@@ -84,15 +88,15 @@ func loaded(t testing.TB, load func() (*Document, error)) *Document {
 	return d
 }
 
-var public, operations = load("httpapi"), load("opsapi")
+var public, operations = load("httpapi", narrow), load("opsapi", func(any) error { return nil })
 
-func load(adapter string) func() (*Document, error) {
+func load(adapter string, narrow func(description any) error) func() (*Document, error) {
 	return sync.OnceValues(func() (*Document, error) {
 		text, err := readDescription(adapter)
 		if err != nil {
 			return nil, err
 		}
-		return parse(text)
+		return parse(text, narrow)
 	})
 }
 
@@ -115,7 +119,7 @@ func readDescription(adapter string) ([]byte, error) {
 	}
 }
 
-func parse(text []byte) (*Document, error) {
+func parse(text []byte, narrow func(description any) error) (*Document, error) {
 	api, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, err
@@ -123,7 +127,7 @@ func parse(text []byte) (*Document, error) {
 	if err := api.Validate(context.Background()); err != nil {
 		return nil, err
 	}
-	c, err := newCompiler(text)
+	c, err := newCompiler(text, narrow)
 	if err != nil {
 		return nil, err
 	}
@@ -150,29 +154,22 @@ func parse(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// readForced holds what the header is documented to force against its values.
+// readForced reads which answers the header of the sandbox forces.
 func readForced(api *openapi3.T, shared map[string]*response) (map[string]Forced, error) {
-	header := api.Components.Parameters["SandboxError"]
-	if header == nil {
-		return nil, nil // the operations API has none
-	}
-	raw, err := json.Marshal(header.Value.Extensions["x-waybill-forces"])
+	raw, err := json.Marshal(api.Extensions["x-waybill-sandbox-errors"])
 	if err != nil {
 		return nil, err
 	}
-	var forced map[string]Forced
+	var forced struct{ Values map[string]Forced }
 	if err := json.Unmarshal(raw, &forced); err != nil {
-		return nil, fmt.Errorf("x-waybill-forces: %w", err)
+		return nil, fmt.Errorf("x-waybill-sandbox-errors: %w", err)
 	}
-	for _, value := range header.Value.Schema.Value.Enum {
-		if f, there := forced[fmt.Sprint(value)]; !there || shared[f.Response] == nil {
-			return nil, fmt.Errorf("x-waybill-forces: %v leads to no response", value)
+	for value, f := range forced.Values {
+		if shared[f.Response] == nil {
+			return nil, fmt.Errorf("x-waybill-sandbox-errors: %s leads to no response", value)
 		}
 	}
-	if len(forced) != len(header.Value.Schema.Value.Enum) {
-		return nil, errors.New("x-waybill-forces has values that the header has not")
-	}
-	return forced, nil
+	return forced.Values, nil
 }
 
 // Operations lists what is documented, by path and then method.
@@ -204,7 +201,7 @@ func (d *Document) check(req *http.Request, res *http.Response, body []byte) err
 	if want == nil {
 		return errors.New("the status is not documented for this call")
 	}
-	problems := []error{want.checkHeaders(res.Header, body), checkRequestID(req, res), checkCaching(res), checkRemaining(res)}
+	problems := []error{want.checkHeaders(res.Header, body), checkRequestID(req, res), checkCaching(res), checkRemaining(res), checkStatusCode(res, body)}
 	if req.Method != http.MethodHead {
 		problems = append(problems, want.checkBody(res.Header.Get("Content-Type"), body))
 	}
@@ -358,13 +355,16 @@ type compiler struct {
 
 const documentURL = "https://waybill.invalid/openapi.json"
 
-func newCompiler(text []byte) (*compiler, error) {
+func newCompiler(text []byte, narrow func(description any) error) (*compiler, error) {
 	asJSON, err := web.JSONOf(text)
 	if err != nil {
 		return nil, err
 	}
 	raw, err := jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON)))
 	if err != nil {
+		return nil, err
+	}
+	if err := narrow(raw); err != nil {
 		return nil, err
 	}
 	c := &compiler{schemas: jsonschema.NewCompiler(), raw: raw, done: map[string]*response{}}

@@ -240,10 +240,19 @@ func checkAllow(req *http.Request, res *http.Response, known []string) error {
 	return nil
 }
 
+// checkStatusCode compares the status with what the body says it is.
+func checkStatusCode(res *http.Response, body []byte) error {
+	if said := parseBody(body).StatusCode; said != nil && *said != res.StatusCode {
+		return fmt.Errorf("statusCode is %d", *said)
+	}
+	return nil
+}
+
 // parsed is the little of a body that the header rules depend on.
 type parsed struct {
-	Data  struct{ ID string }
-	Error struct{ Code string }
+	StatusCode *int
+	Data       struct{ ID string }
+	Error      struct{ Code string }
 }
 
 // parseBody answers zero values for a body of another shape; the schema is

@@ -65,7 +65,11 @@ func TestTheDocumentNamesEveryEventType(t *testing.T) {
 		"WebhookErrorClass": names(domain.ErrorClasses()),
 	} {
 		var got []string
-		for _, value := range schemas[name].Value.Enum {
+		values := schemas[name].Value.Examples // a list of values that may grow
+		if name == "WebhookErrorClass" {
+			values = schemas[name].Value.Enum
+		}
+		for _, value := range values {
 			got = append(got, value.(string))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

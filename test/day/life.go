@@ -91,7 +91,7 @@ func plan(seed uint64, run string, many int) []*delivery {
 			at = time.Duration(r.Int64N(int64(dayLength / 20)))
 		}
 		d.acts = append(d.acts, act{at: at, status: domain.Booked})
-		for _, s := range chosen(r, d.order.Payment.Type == waybillapi.PaymentTypeCOD) {
+		for _, s := range chosen(r, d.order.Payment.Type == waybillapi.PaymentMethodCOD) {
 			at += time.Duration(s.least)*time.Minute + time.Duration(r.Int64N(int64(s.most-s.least)*int64(time.Minute)))
 			d.acts = append(d.acts, act{at, s.status, s.reason})
 		}

@@ -88,14 +88,14 @@ func order(r *rand.Rand, run string, n int, of *customer) waybillapi.DeliveryReq
 			Name: of.pickup.name, Contact: "+233302000001", Address: of.pickup.street,
 			Latitude: of.pickup.latitude, Longitude: of.pickup.longitude,
 		},
-		Payment:     waybillapi.Payment{Type: waybillapi.PaymentTypeDeliveryOnly},
+		Payment:     waybillapi.Payment{Type: waybillapi.PaymentMethodDeliveryOnly},
 		VehicleType: vehicle(r),
 	}
 	if of.prefix != "" {
 		o.ExternalID = of.prefix + run + "-" + strconv.Itoa(1000+n)
 	}
 	if r.IntN(3) == 0 {
-		o.Payment = waybillapi.Payment{Type: waybillapi.PaymentTypeCOD, GoodsValue: float64(20+r.IntN(900)) + 0.5}
+		o.Payment = waybillapi.Payment{Type: waybillapi.PaymentMethodCOD, GoodsValue: float64(20+r.IntN(900)) + 0.5}
 	}
 	return o
 }

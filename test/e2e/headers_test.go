@@ -22,7 +22,7 @@ func TestTheDescriptionIsServedWithoutAKey(t *testing.T) {
 			t.Error("openapi.yaml is not the one of the sources")
 		}
 		asJSON := c.get("/openapi.json").is(200).has("openapi", "3.1.0", "info.version", "1.0.0",
-			"servers.0.url", s.base(live), "servers.0.description", "Live", "servers.1.url", s.base(sandbox), "servers.1.description", "Sandbox")
+			"servers.0.url", s.base(sandbox), "servers.0.description", "Sandbox", "servers.1.url", s.base(live), "servers.1.description", "Live")
 		if !json.Valid(asJSON.body) {
 			t.Error("openapi.json is not JSON")
 		}

@@ -137,7 +137,7 @@ func (e *refusal) Unwrap() error { return e.answer }
 // Complaint returns the error in the form of every other error of a command.
 func (e *refusal) Complaint() term.Complaint {
 	c := term.Complaint{Code: string(e.answer.Code), Message: e.answer.Message}
-	var details waybillapi.ErrorValidationErrorDetails
+	var details waybillapi.ErrorDetails
 	if len(e.answer.Details) > 0 {
 		c.Details = e.answer.Details
 		_ = e.answer.DecodeDetails(&details) // other details have no fields

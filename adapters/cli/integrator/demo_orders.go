@@ -37,7 +37,7 @@ func demoOrder(n int) waybillapi.DeliveryRequest {
 		Pickup: &waybillapi.PickupRequest{
 			Name: "Osu branch", Contact: "0302000001", Address: "12 Oxford Street, Osu, Accra", Latitude: 5.5571, Longitude: -0.1818,
 		},
-		Payment:     waybillapi.Payment{Type: waybillapi.PaymentTypeCOD, GoodsValue: 120.5 + float64(n%90)},
+		Payment:     waybillapi.Payment{Type: waybillapi.PaymentMethodCOD, GoodsValue: 120.5 + float64(n%90)},
 		VehicleType: waybillapi.VehicleType(domain.VehicleTypes()[n%2]),
 	}
 }

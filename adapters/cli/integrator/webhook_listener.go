@@ -183,7 +183,7 @@ func (l *webhookListener) fetch(ctx context.Context, results []waybillapi.Webhoo
 	if err != nil {
 		return nil, err
 	}
-	var fetched waybillapi.FetchWebhooksResult
+	var fetched waybillapi.FetchedWebhooks
 	if err := answer.decode(&fetched); err != nil {
 		return nil, err
 	}

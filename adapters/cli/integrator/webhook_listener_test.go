@@ -96,7 +96,7 @@ func (h *handout) fetch(r *http.Request) (*http.Response, error) {
 			return nil, syscall.ECONNRESET
 		}
 	}
-	answer, err := json.Marshal(waybillapi.FetchWebhooksResult{Webhooks: h.due[:min(len(h.due), h.most)]})
+	answer, err := json.Marshal(waybillapi.FetchedWebhooks{Webhooks: h.due[:min(len(h.due), h.most)]})
 	return reply(200, string(answer)), err
 }
 

@@ -51,7 +51,10 @@ func read(text []byte) (*document, error) {
 	}
 	d := &document{root: file.Content[0]}
 	for name := range entries(at(d.root, "components", "schemas")) {
-		d.names = append(d.names, name)
+		// What is around the data of each response is written by hand in each client.
+		if !strings.HasSuffix(name, "Response") && !slices.Contains([]string{"Error", "ErrorCode", "StatusCode", "Message"}, name) {
+			d.names = append(d.names, name)
+		}
 	}
 	for path, item := range entries(at(d.root, "paths")) {
 		for method, node := range entries(item) {
@@ -105,8 +108,8 @@ func (d *document) operation(path, method string, item, node *yaml.Node) (*opera
 	return op, d.answers(op, at(node, "responses"))
 }
 
-// take sorts a parameter in. X-Request-ID and X-Sandbox-Error are for every
-// call and written by hand in each client.
+// take sorts a parameter in. X-Request-ID is for every call and written by hand
+// in each client.
 func (op *operation) take(node *yaml.Node) error {
 	p := parameter{name: text(node, "name"), description: text(node, "description"), schema: at(node, "schema"),
 		example: text(node, "example")}
@@ -122,7 +125,7 @@ func (op *operation) take(node *yaml.Node) error {
 		}
 	case p.name == "If-None-Match":
 		op.notModified = true
-	case p.name == "X-Request-ID", p.name == "X-Sandbox-Error":
+	case p.name == "X-Request-ID":
 	default:
 		return fmt.Errorf("no client knows the parameter %s in %s; teach them", p.name, in)
 	}
@@ -143,7 +146,7 @@ func (d *document) answers(op *operation, responses *yaml.Node) error {
 		if len(op.successes) > 1 {
 			continue
 		}
-		schema := at(d.follow(response), "content", "application/json", "schema")
+		schema := d.follow(at(d.follow(response), "content", "application/json", "schema"))
 		op.data = at(schema, "properties", "data")
 		op.paged = at(schema, "properties", "meta") != nil
 	}

@@ -43,16 +43,12 @@ func renderGo(d *document, files map[string][]byte) error {
 	return nil
 }
 
-// errorCodes lists the codes of the schemas of errors.
+// errorCodes lists the codes that are known.
 func (g *goTypes) errorCodes() {
 	var b strings.Builder
-	b.WriteString("// ErrorCode tells failures apart; more may come.\ntype ErrorCode string\n\n// The codes so far. Those with details " +
-		"have a type of the name Error and the code.\nconst (\n")
-	for _, name := range g.d.names {
-		code := text(at(g.d.schema(name), "properties", "code"), "const")
-		if strings.HasPrefix(name, "Error") && code != "" {
-			fmt.Fprintf(&b, "Code%s ErrorCode = %q\n", goName(strings.ToLower(code)), code)
-		}
+	b.WriteString("// ErrorCode tells failures apart; more may come.\ntype ErrorCode string\n\n// The codes so far.\nconst (\n")
+	for _, code := range knownValues(g.d.schema("ErrorCode")) {
+		fmt.Fprintf(&b, "Code%s ErrorCode = %q\n", goName(strings.ToLower(code)), code)
 	}
 	b.WriteString(")")
 	g.put("ErrorCode", b.String())

@@ -37,7 +37,7 @@ func newGoTypes(d *document) *goTypes {
 	}
 	// First, so that a list of the same values inside an object finds its name.
 	for _, name := range d.names {
-		if values := scalars(at(d.schema(name), "enum")); values != nil && text(d.schema(name), "type") == "string" {
+		if values := knownValues(d.schema(name)); values != nil {
 			g.enum(goName(name), values, text(d.schema(name), "description"))
 		}
 	}
@@ -120,7 +120,7 @@ func (g *goTypes) zeroSays(owner, goType string, forms []*yaml.Node) bool {
 // plain is the type of a value that is not null.
 func (g *goTypes) plain(nodes []*yaml.Node, hint string) string {
 	forms, _ := g.flatten(nodes)
-	if name := common(forms); name != "" {
+	if name := common(forms); name == "ErrorCode" || name != "" && slices.Contains(g.d.names, name) {
 		return goName(name)
 	}
 	if fields := g.fields(forms); len(fields) > 0 {
@@ -157,9 +157,10 @@ func (g *goTypes) stringType(forms []*yaml.Node, hint string) string {
 	var values []string
 	for _, form := range forms {
 		form = g.d.follow(form)
-		values = append(values, scalars(at(form, "enum"))...)
-		if always := text(form, "const"); always != "" && !slices.Contains(values, always) {
-			values = append(values, always)
+		for _, value := range append(knownValues(form), text(form, "const")) {
+			if value != "" && !slices.Contains(values, value) {
+				values = append(values, value)
+			}
 		}
 	}
 	if len(values) < 2 {
@@ -278,6 +279,18 @@ func kind(node *yaml.Node) string {
 		}
 	}
 	return text(node, "type")
+}
+
+// knownValues are those of a list of texts: all there are, or where more may come the examples. A text with
+// limits of its own is no such list.
+func knownValues(node *yaml.Node) []string {
+	if text(node, "type") != "string" || text(node, "minLength") != "" {
+		return nil
+	}
+	if values := scalars(at(node, "enum")); values != nil {
+		return values
+	}
+	return scalars(at(node, "examples"))
 }
 
 func scalars(node *yaml.Node) []string {

@@ -33,7 +33,7 @@ const receiver = createServer((request, response) => {
       response.writeHead(204).end();
       // Webhooks of several deliveries come in any order.
       void booked.promise.then((id) => {
-        if (event.type !== "delivery.created" || event.data.delivery.id === id) arrived.resolve(event);
+        if (event.type !== "delivery.created" || !("delivery" in event.data) || event.data.delivery.id === id) arrived.resolve(event);
       });
     } catch (cause) {
       response.writeHead(400).end();
@@ -87,7 +87,7 @@ try {
   const event = await arrived.promise;
   console.log(JSON.stringify({
     delivery: delivery.id, same: again.id === delivery.id, replayed, status: delivery.status, listed: listed.length, first: listed[0], code,
-    event: event.type, of: event.type === "delivery.created" ? event.data.delivery.id : "", refusedSpoilt,
+    event: event.type, of: "delivery" in event.data ? event.data.delivery.id : "", refusedSpoilt,
   }));
 } finally {
   receiver.closeAllConnections();

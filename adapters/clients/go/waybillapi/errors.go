@@ -23,7 +23,7 @@ type Error struct {
 	StatusCode int
 	Code       ErrorCode // "" where the answer is not the API's, but a proxy's; its StatusCode may be 200 then
 	Message    string
-	Details    json.RawMessage // in the form that its code has; nil for none
+	Details    json.RawMessage // nil for none; DecodeDetails reads them
 	RequestID  string          // to be quoted when you ask for help
 	RetryAfter time.Duration   // 0 where nothing was said
 
@@ -43,8 +43,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// DecodeDetails reads the details into a value, such as an
-// ErrorExternalIDConflictDetails.
+// DecodeDetails reads the details into a value, such as an ErrorDetails.
 func (e *Error) DecodeDetails(into any) error {
 	if len(e.Details) == 0 {
 		return fmt.Errorf("waybillapi: %s carries no details", e.Code)

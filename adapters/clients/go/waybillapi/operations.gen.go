@@ -186,8 +186,7 @@ func (c *Client) AllPickupLocations(ctx context.Context, params ListPickupLocati
 
 // CreatePickupLocation: Save a pickup location.
 //
-// Saves a place riders collect from, so that deliveries can name it by its ID. An addition to the
-// original contract.
+// Saves a place riders collect from, so that deliveries can name it by its ID.
 //
 // A business may have 1,000 pickup locations in each environment, those that are switched off
 // included; none can be deleted. One more is `409 PICKUP_LOCATION_LIMIT`.
@@ -199,7 +198,7 @@ func (c *Client) CreatePickupLocation(ctx context.Context, idempotencyKey string
 
 // GetPickupLocation: Read a pickup location.
 //
-// One pickup location of the business. An addition to the original contract.
+// One pickup location of the business.
 //
 // Scope: `deliveries:read`.
 func (c *Client) GetPickupLocation(ctx context.Context, pickupLocationID string, options ...CallOption) (*PickupLocation, error) {
@@ -210,8 +209,7 @@ func (c *Client) GetPickupLocation(ctx context.Context, pickupLocationID string,
 //
 // Changes the fields that are sent and leaves the others. Use it to complete a record, to correct
 // it, or to switch it off and on. While a location has no coordinates, `latitude` and `longitude`
-// come together. Deliveries already booked keep the pickup they were booked with. An addition to
-// the original contract.
+// come together. Deliveries already booked keep the pickup they were booked with.
 //
 // Scope: `deliveries:write`.
 func (c *Client) UpdatePickupLocation(ctx context.Context, pickupLocationID string, body PickupLocationChange, options ...CallOption) (*PickupLocation, error) {
@@ -260,8 +258,8 @@ type ListDeliveriesParams struct {
 	// Only deliveries created earlier than this time (RFC 3339).
 	CreatedBefore time.Time
 	// By time of creation: `asc` for the oldest first, `desc` for the newest. It cannot change
-	// between the pages of one scan. An addition to the original contract.
-	Order ListDeliveriesParamsOrder
+	// between the pages of one scan.
+	Order SortOrder
 	// `meta.next_cursor` of the page before, unchanged. It is good only for the application,
 	// environment, list and filters it was made for; anything else is a 422 on `cursor`.
 	Cursor string
@@ -449,8 +447,6 @@ func (p ListEventsParams) query() url.Values {
 // With the `ETag` of the answer before as `If-None-Match` an answer that has nothing new is `304`, and
 // is free up to ten times the limit of the key.
 //
-// An addition to the original contract.
-//
 // Scope: `deliveries:read`.
 func (c *Client) ListEvents(ctx context.Context, params ListEventsParams, options ...CallOption) (*Page[PublishedDeliveryEvent], error) {
 	return page[PublishedDeliveryEvent](ctx, c, call{name: "ListEvents", method: http.MethodGet, path: []string{"events"}, repeatable: true, query: params.query()}, options)
@@ -481,8 +477,6 @@ func (c *Client) AllEvents(ctx context.Context, params ListEventsParams, options
 // WEBHOOK_ENDPOINT_LIMIT`. In the sandbox each running `waybill listen` counts as one of them,
 // though it is in no list.
 //
-// An addition to the original contract.
-//
 // Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
 func (c *Client) CreateWebhookEndpoint(ctx context.Context, idempotencyKey string, body WebhookEndpointRequest, options ...CallOption) (*WebhookEndpointSecret, error) {
 	return one[WebhookEndpointSecret](ctx, c, call{name: "CreateWebhookEndpoint", method: http.MethodPost, path: []string{"webhook-endpoints"}, key: idempotencyKey, keyed: required, body: body}, options)
@@ -508,8 +502,6 @@ func (p ListWebhookEndpointsParams) query() url.Values {
 //
 // All endpoints of this application in this environment, oldest first.
 //
-// An addition to the original contract.
-//
 // Scope: `webhooks:read`.
 func (c *Client) ListWebhookEndpoints(ctx context.Context, params ListWebhookEndpointsParams, options ...CallOption) (*Page[WebhookEndpoint], error) {
 	return page[WebhookEndpoint](ctx, c, call{name: "ListWebhookEndpoints", method: http.MethodGet, path: []string{"webhook-endpoints"}, repeatable: true, query: params.query()}, options)
@@ -529,8 +521,6 @@ func (c *Client) AllWebhookEndpoints(ctx context.Context, params ListWebhookEndp
 // One endpoint. `status` is `failing` while the last attempt failed, and `disabled` while nothing
 // is sent: `disabled_reason` tells why.
 //
-// An addition to the original contract.
-//
 // Scope: `webhooks:read`.
 func (c *Client) GetWebhookEndpoint(ctx context.Context, webhookEndpointID string, options ...CallOption) (*WebhookEndpoint, error) {
 	return one[WebhookEndpoint](ctx, c, call{name: "GetWebhookEndpoint", method: http.MethodGet, path: []string{"webhook-endpoints", webhookEndpointID}, repeatable: true}, options)
@@ -541,8 +531,6 @@ func (c *Client) GetWebhookEndpoint(ctx context.Context, webhookEndpointID strin
 // Send at least one field; those left out stay. `enabled: false` holds what is pending and what
 // comes; `enabled: true` starts afresh, also where we disabled the endpoint. What was held
 // meanwhile is sent by a recovery only; the message of the answer tells how to ask for it.
-//
-// An addition to the original contract.
 //
 // Scope: `webhooks:write`; with `url` also `deliveries:read`, as payloads are deliveries.
 func (c *Client) UpdateWebhookEndpoint(ctx context.Context, webhookEndpointID string, body WebhookEndpointChange, options ...CallOption) (*WebhookEndpoint, error) {
@@ -555,8 +543,6 @@ func (c *Client) UpdateWebhookEndpoint(ctx context.Context, webhookEndpointID st
 // its last state.
 //
 // Send no body, or `{}`.
-//
-// An addition to the original contract.
 //
 // Scope: `webhooks:write`.
 func (c *Client) DeleteWebhookEndpoint(ctx context.Context, webhookEndpointID string, options ...CallOption) (*WebhookEndpoint, error) {
@@ -577,8 +563,6 @@ func (c *Client) DeleteWebhookEndpoint(ctx context.Context, webhookEndpointID st
 //
 // Send no body, `{}`, or the overlap.
 //
-// An addition to the original contract.
-//
 // Scope: `webhooks:write`.
 func (c *Client) RotateWebhookSecret(ctx context.Context, webhookEndpointID string, body *SecretRotationRequest, options ...CallOption) (*WebhookEndpointSecret, error) {
 	return one[WebhookEndpointSecret](ctx, c, call{name: "RotateWebhookSecret", method: http.MethodPost, path: []string{"webhook-endpoints", webhookEndpointID, "rotate-secret"}, keyed: optional, body: present(body)}, options)
@@ -590,8 +574,6 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, webhookEndpointID stri
 // are. It is tried once; read its attempts to see how it went. At most 10 a minute for an endpoint.
 //
 // Send no body, or `{}`.
-//
-// An addition to the original contract.
 //
 // Scope: `webhooks:write`.
 func (c *Client) TestWebhookEndpoint(ctx context.Context, webhookEndpointID string, options ...CallOption) (*WebhookDelivery, error) {
@@ -605,8 +587,6 @@ func (c *Client) TestWebhookEndpoint(ctx context.Context, webhookEndpointID stri
 // `has_more` is true, call again once these were tried; until then the answer is `409
 // RECOVERY_RUNNING`. While the endpoint has `paused_until` they wait for the end of the pause;
 // PATCH it with `{"enabled": true}` to end that at once.
-//
-// An addition to the original contract.
 //
 // Scope: `webhooks:write`.
 func (c *Client) RecoverWebhooks(ctx context.Context, webhookEndpointID string, body RecoveryRequest, options ...CallOption) (*WebhookRecovery, error) {
@@ -648,8 +628,6 @@ func (p ListWebhookDeliveriesParams) query() url.Values {
 //
 // Every event for this endpoint with how it stands, newest first, for 30 days.
 //
-// An addition to the original contract.
-//
 // Scope: `webhooks:read`.
 func (c *Client) ListWebhookDeliveries(ctx context.Context, webhookEndpointID string, params ListWebhookDeliveriesParams, options ...CallOption) (*Page[WebhookDelivery], error) {
 	return page[WebhookDelivery](ctx, c, call{name: "ListWebhookDeliveries", method: http.MethodGet, path: []string{"webhook-endpoints", webhookEndpointID, "deliveries"}, repeatable: true, query: params.query()}, options)
@@ -667,8 +645,6 @@ func (c *Client) AllWebhookDeliveries(ctx context.Context, webhookEndpointID str
 // GetWebhookDelivery: Read how it stands with one webhook.
 //
 // One event for one endpoint.
-//
-// An addition to the original contract.
 //
 // Scope: `webhooks:read`.
 func (c *Client) GetWebhookDelivery(ctx context.Context, webhookDeliveryID string, options ...CallOption) (*WebhookDelivery, error) {
@@ -696,8 +672,6 @@ func (p ListWebhookAttemptsParams) query() url.Values {
 // The attempts, the first one first: all in one answer, or by pages where `limit` says so. Of more
 // than 500 it has the last 500; `attempt` numbers them all.
 //
-// An addition to the original contract.
-//
 // Scope: `webhooks:read`.
 func (c *Client) ListWebhookAttempts(ctx context.Context, webhookDeliveryID string, params ListWebhookAttemptsParams, options ...CallOption) (*Page[WebhookAttempt], error) {
 	return page[WebhookAttempt](ctx, c, call{name: "ListWebhookAttempts", method: http.MethodGet, path: []string{"webhook-deliveries", webhookDeliveryID, "attempts"}, repeatable: true, query: params.query()}, options)
@@ -720,8 +694,6 @@ func (c *Client) AllWebhookAttempts(ctx context.Context, webhookDeliveryID strin
 //
 // Send no body, or `{}`.
 //
-// An addition to the original contract.
-//
 // Scope: `webhooks:write`.
 func (c *Client) RedeliverWebhook(ctx context.Context, webhookDeliveryID string, options ...CallOption) (*WebhookDelivery, error) {
 	return one[WebhookDelivery](ctx, c, call{name: "RedeliverWebhook", method: http.MethodPost, path: []string{"webhook-deliveries", webhookDeliveryID, "redeliver"}, keyed: optional}, options)
@@ -736,8 +708,7 @@ func (c *Client) RedeliverWebhook(ctx context.Context, webhookDeliveryID string,
 //
 // Send no body, `{}`, or the event types.
 //
-// Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
-// original contract.
+// Only the sandbox has this call: the live host answers `404 NOT_FOUND`.
 //
 // Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
 func (c *Client) CreateWebhookListener(ctx context.Context, body *WebhookListenerRequest, options ...CallOption) (*WebhookListenerSecret, error) {
@@ -759,12 +730,11 @@ func (c *Client) CreateWebhookListener(ctx context.Context, body *WebhookListene
 //
 // A call that waits takes no place among the requests in flight. It takes no Idempotency-Key.
 //
-// Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
-// original contract.
+// Only the sandbox has this call: the live host answers `404 NOT_FOUND`.
 //
 // Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
-func (c *Client) FetchWebhooks(ctx context.Context, webhookListenerID string, body *WebhookFetchRequest, options ...CallOption) (*FetchWebhooksResult, error) {
-	return one[FetchWebhooksResult](ctx, c, call{name: "FetchWebhooks", method: http.MethodPost, path: []string{"webhook-listeners", webhookListenerID, "fetch"}, body: present(body)}, options)
+func (c *Client) FetchWebhooks(ctx context.Context, webhookListenerID string, body *WebhookFetchRequest, options ...CallOption) (*FetchedWebhooks, error) {
+	return one[FetchedWebhooks](ctx, c, call{name: "FetchWebhooks", method: http.MethodPost, path: []string{"webhook-listeners", webhookListenerID, "fetch"}, body: present(body)}, options)
 }
 
 // DeleteWebhookListener: End a listener. Only the sandbox has it.
@@ -773,8 +743,7 @@ func (c *Client) FetchWebhooks(ctx context.Context, webhookListenerID string, bo
 //
 // Send no body, or `{}`.
 //
-// Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
-// original contract.
+// Only the sandbox has this call: the live host answers `404 NOT_FOUND`.
 //
 // Scope: `webhooks:write`.
 func (c *Client) DeleteWebhookListener(ctx context.Context, webhookListenerID string, options ...CallOption) (*WebhookListener, error) {
@@ -814,7 +783,7 @@ func (c *Client) TransitionDelivery(ctx context.Context, deliveryID string, body
 // From any other status, or where the scenario does not fit the payment, the answer is
 // `409 SIMULATION_NOT_APPLICABLE`, and `details` lists the scenarios that would do. While one runs it
 // is `409 SIMULATION_RUNNING`. Only the sandbox has this call: the live host answers
-// `404 NOT_FOUND`. An addition to the original contract.
+// `404 NOT_FOUND`.
 //
 // Scope: `deliveries:write`.
 func (c *Client) StartSimulation(ctx context.Context, deliveryID string, body SandboxRequest, options ...CallOption) (*Delivery, error) {
@@ -838,22 +807,21 @@ func (c *Client) StopSimulation(ctx context.Context, deliveryID string, options 
 // GetAPIKey: Show what the calling key is and may do.
 //
 // A first call for a new integration, and a check for a deployed one: it works with every valid
-// key, whatever its scopes. The secret itself is never shown. An addition to the original
-// contract.
+// key, whatever its scopes. The secret itself is never shown.
 func (c *Client) GetAPIKey(ctx context.Context, options ...CallOption) (*APIKeyInfo, error) {
 	return one[APIKeyInfo](ctx, c, call{name: "GetAPIKey", method: http.MethodGet, path: []string{"api-key"}, repeatable: true}, options)
 }
 
 // GetOpenAPIJSON: This document as JSON.
 //
-// Needs no key and is not counted against any rate limit. An addition to the original contract.
+// Needs no key and is not counted against any rate limit.
 func (c *Client) GetOpenAPIJSON(ctx context.Context, options ...CallOption) ([]byte, error) {
 	return raw(ctx, c, call{name: "GetOpenAPIJSON", method: http.MethodGet, path: []string{"openapi.json"}, repeatable: true}, options)
 }
 
 // GetOpenAPIYAML: This document as YAML.
 //
-// Needs no key and is not counted against any rate limit. An addition to the original contract.
+// Needs no key and is not counted against any rate limit.
 func (c *Client) GetOpenAPIYAML(ctx context.Context, options ...CallOption) ([]byte, error) {
 	return raw(ctx, c, call{name: "GetOpenAPIYAML", method: http.MethodGet, path: []string{"openapi.yaml"}, repeatable: true}, options)
 }

@@ -23,7 +23,7 @@ const (
 	VehicleTypeTruck VehicleType = "truck"
 )
 
-// Scope: One permission of a key. The `webhooks:` scopes are an addition to the original contract.
+// Scope: One permission of a key.
 type Scope string
 
 // The values of Scope so far.
@@ -54,8 +54,7 @@ const (
 	DeliveryStatusOutsourced DeliveryStatus = "outsourced"
 )
 
-// ReasonCode: Why a delivery failed or was cancelled. Absent where no reason is known. An addition to the
-// original contract.
+// ReasonCode: Why a delivery failed or was cancelled. Absent where no reason is known.
 type ReasonCode string
 
 // The values of ReasonCode so far.
@@ -69,6 +68,95 @@ const (
 	ReasonCodeCancelledByCaller    ReasonCode = "cancelled_by_caller"
 	ReasonCodeCancelledByPlatform  ReasonCode = "cancelled_by_platform"
 	ReasonCodeOther                ReasonCode = "other"
+)
+
+// DistanceSource: `road` when a routing engine measured the way; `straight_line` when the distance was
+// estimated: no engine is in use, or the trip is longer than it measures.
+type DistanceSource string
+
+// The values of DistanceSource so far.
+const (
+	DistanceSourceRoad         DistanceSource = "road"
+	DistanceSourceStraightLine DistanceSource = "straight_line"
+)
+
+// SimulationStatus: `idle`: nothing moves it by itself, which goes with `manual` alone. `running`: the scenario does.
+// `completed`: all steps are done. `stopped`: it was stopped, or the delivery cancelled, before
+// that.
+type SimulationStatus string
+
+// The values of SimulationStatus so far.
+const (
+	SimulationStatusIdle      SimulationStatus = "idle"
+	SimulationStatusRunning   SimulationStatus = "running"
+	SimulationStatusCompleted SimulationStatus = "completed"
+	SimulationStatusStopped   SimulationStatus = "stopped"
+)
+
+// PaymentMethod: `cod`: the rider collects `goods_value`. `delivery_only`: nothing is collected.
+type PaymentMethod string
+
+// The values of PaymentMethod so far.
+const (
+	PaymentMethodCOD          PaymentMethod = "cod"
+	PaymentMethodDeliveryOnly PaymentMethod = "delivery_only"
+)
+
+type SortOrder string
+
+// The values of SortOrder so far.
+const (
+	SortOrderAsc  SortOrder = "asc"
+	SortOrderDesc SortOrder = "desc"
+)
+
+// WebhookEndpointStatus: `failing` while the last attempt failed, `disabled` while nothing is sent.
+type WebhookEndpointStatus string
+
+// The values of WebhookEndpointStatus so far.
+const (
+	WebhookEndpointStatusHealthy  WebhookEndpointStatus = "healthy"
+	WebhookEndpointStatusFailing  WebhookEndpointStatus = "failing"
+	WebhookEndpointStatusDisabled WebhookEndpointStatus = "disabled"
+)
+
+// WebhookEndpointDisabledReason: `by_caller`; `gone`: it answered 410; `failing`: 50 attempts and 72 hours without a success.
+type WebhookEndpointDisabledReason string
+
+// The values of WebhookEndpointDisabledReason so far.
+const (
+	WebhookEndpointDisabledReasonByCaller WebhookEndpointDisabledReason = "by_caller"
+	WebhookEndpointDisabledReasonGone     WebhookEndpointDisabledReason = "gone"
+	WebhookEndpointDisabledReasonFailing  WebhookEndpointDisabledReason = "failing"
+)
+
+// WebhookAttemptTrigger: Why an attempt was made: by the `schedule`, as the `probe` of an endpoint that kept failing, by a
+// redelivery (`manual`) or a recovery (`recover`), or as a `test`.
+type WebhookAttemptTrigger string
+
+// The values of WebhookAttemptTrigger so far.
+const (
+	WebhookAttemptTriggerSchedule WebhookAttemptTrigger = "schedule"
+	WebhookAttemptTriggerProbe    WebhookAttemptTrigger = "probe"
+	WebhookAttemptTriggerManual   WebhookAttemptTrigger = "manual"
+	WebhookAttemptTriggerRecover  WebhookAttemptTrigger = "recover"
+	WebhookAttemptTriggerTest     WebhookAttemptTrigger = "test"
+)
+
+type RecoverableStatus string
+
+// The values of RecoverableStatus so far.
+const (
+	RecoverableStatusFailed RecoverableStatus = "failed"
+	RecoverableStatusHeld   RecoverableStatus = "held"
+)
+
+type KeyPrefix string
+
+// The values of KeyPrefix so far.
+const (
+	KeyPrefixSvcLiveKey KeyPrefix = "svc_live_key_"
+	KeyPrefixSvcTestKey KeyPrefix = "svc_test_key_"
 )
 
 // Scenario: The script a sandbox delivery follows; "The sandbox" has the steps of each.
@@ -183,6 +271,20 @@ const (
 	WebhookErrorClassRedirect        WebhookErrorClass = "redirect"
 )
 
+// FieldErrorCode: What is wrong with a field. Treat a code you do not know as a wrong value.
+type FieldErrorCode string
+
+// The values of FieldErrorCode so far.
+const (
+	FieldErrorCodeRequired      FieldErrorCode = "required"
+	FieldErrorCodeTooShort      FieldErrorCode = "too_short"
+	FieldErrorCodeTooLong       FieldErrorCode = "too_long"
+	FieldErrorCodeOutOfRange    FieldErrorCode = "out_of_range"
+	FieldErrorCodeInvalidFormat FieldErrorCode = "invalid_format"
+	FieldErrorCodeInvalidType   FieldErrorCode = "invalid_type"
+	FieldErrorCodeNotAllowed    FieldErrorCode = "not_allowed"
+)
+
 type RecipientID = string
 
 type AddressID = string
@@ -216,10 +318,10 @@ type Latitude = float64
 
 type Longitude = float64
 
-// Fee: What the delivery costs, in `currency`.
+// Fee: What the delivery costs, in `currency`, with at most two decimals.
 type Fee = float64
 
-// GoodsValue: What the rider collects for the goods, in `currency`.
+// GoodsValue: What the rider collects for the goods, in `currency`, with at most two decimals.
 type GoodsValue = float64
 
 // Currency: ISO 4217 code.
@@ -230,6 +332,7 @@ type Point struct {
 	Longitude Longitude `json:"longitude"`
 }
 
+// QuoteRequest: Either `pickup` or `pickup_location_id`; both, or neither, is `422 PICKUP_SHAPE_CONFLICT`.
 type QuoteRequest struct {
 	Pickup           *Point           `json:"pickup,omitempty"`
 	PickupLocationID PickupLocationID `json:"pickup_location_id,omitzero"`
@@ -280,6 +383,8 @@ type PickupLocationChange struct {
 	Active    *bool            `json:"active,omitempty"`
 }
 
+// DeliveryRequest: Either `recipient`, or `recipient_id` and `recipient_address_id`; and either `pickup` or
+// `pickup_location_id`.
 type DeliveryRequest struct {
 	ExternalID         ExternalID       `json:"external_id,omitzero"`
 	RecipientID        RecipientID      `json:"recipient_id,omitzero"`
@@ -296,6 +401,12 @@ type DeliveryRequest struct {
 
 type BulkRequest struct {
 	Deliveries []DeliveryRequest `json:"deliveries"`
+}
+
+// Payment: With `cod` the rider collects `goods_value`; with `delivery_only` there is none.
+type Payment struct {
+	Type       PaymentMethod `json:"type"`
+	GoodsValue GoodsValue    `json:"goods_value,omitzero"`
 }
 
 // InlineRecipient: Added to the directory, or found there by phone number and address text.
@@ -353,16 +464,8 @@ type RecoveryRequest struct {
 	// And before this one; now, where it is left out.
 	Until time.Time `json:"until,omitzero"`
 	// Only these; both, where it is left out.
-	Only RecoveryRequestOnly `json:"only,omitzero"`
+	Only RecoverableStatus `json:"only,omitzero"`
 }
-
-type RecoveryRequestOnly string
-
-// The values of RecoveryRequestOnly so far.
-const (
-	RecoveryRequestOnlyFailed RecoveryRequestOnly = "failed"
-	RecoveryRequestOnlyHeld   RecoveryRequestOnly = "held"
-)
 
 type WebhookListenerRequest struct {
 	// All, where it is left out.
@@ -388,25 +491,15 @@ type WebhookResult struct {
 type Quote struct {
 	Environment Environment `json:"environment"`
 	// True in the sandbox.
-	Simulated   bool        `json:"simulated"`
-	VehicleType VehicleType `json:"vehicle_type"`
-	Currency    Currency    `json:"currency"`
-	DistanceKm  float64     `json:"distance_km"`
-	// `road` when a routing engine measured the way; `straight_line` when the distance was
-	// estimated: no engine is in use, or the trip is longer than it measures.
-	DistanceSource QuoteDistanceSource `json:"distance_source"`
-	Fee            *Fee                `json:"fee,omitempty"`
+	Simulated      bool           `json:"simulated"`
+	VehicleType    VehicleType    `json:"vehicle_type"`
+	Currency       Currency       `json:"currency"`
+	DistanceKm     float64        `json:"distance_km"`
+	DistanceSource DistanceSource `json:"distance_source"`
+	Fee            *Fee           `json:"fee,omitempty"`
 	// True when a person has to make the price; `fee` is absent then.
 	RequiresCustomQuote bool `json:"requires_custom_quote"`
 }
-
-type QuoteDistanceSource string
-
-// The values of QuoteDistanceSource so far.
-const (
-	QuoteDistanceSourceRoad         QuoteDistanceSource = "road"
-	QuoteDistanceSourceStraightLine QuoteDistanceSource = "straight_line"
-)
 
 type Recipient struct {
 	ID          RecipientID `json:"id"`
@@ -433,12 +526,12 @@ type PickupLocation struct {
 	ID   PickupLocationID `json:"id"`
 	Name string           `json:"name"`
 	// The phone number riders call; null while it is missing.
-	Contact *PhoneNumber `json:"contact"`
-	Address string       `json:"address"`
+	Contact *string `json:"contact"`
+	Address string  `json:"address"`
 	// Null while it is missing.
-	Latitude *Latitude `json:"latitude"`
+	Latitude *float64 `json:"latitude"`
 	// Null while it is missing.
-	Longitude *Longitude `json:"longitude"`
+	Longitude *float64 `json:"longitude"`
 	// False when the location is switched off.
 	Active bool `json:"active"`
 	// True when contact and coordinates are there, so that riders can collect.
@@ -459,7 +552,7 @@ type Delivery struct {
 	Recipient   DeliveryRecipient `json:"recipient"`
 	Pickup      DeliveryPickup    `json:"pickup"`
 	Dropoff     DeliveryDropoff   `json:"dropoff"`
-	Payment     Payment           `json:"payment"`
+	Payment     DeliveryPayment   `json:"payment"`
 	VehicleType VehicleType       `json:"vehicle_type"`
 	Currency    Currency          `json:"currency"`
 	DeliveryFee *Fee              `json:"delivery_fee,omitempty"`
@@ -506,24 +599,9 @@ const (
 // Everything but the first four codes is rare: what was checked has changed since, or the service
 // that makes the price knows better where we deliver.
 type BulkOutcomeResultError struct {
-	Code    BulkOutcomeResultErrorCode `json:"code"`
-	Message string                     `json:"message"`
+	Code    ErrorCode `json:"code"`
+	Message string    `json:"message"`
 }
-
-type BulkOutcomeResultErrorCode string
-
-// The values of BulkOutcomeResultErrorCode so far.
-const (
-	BulkOutcomeResultErrorCodeEXTERNALIDCONFLICT       BulkOutcomeResultErrorCode = "EXTERNAL_ID_CONFLICT"
-	BulkOutcomeResultErrorCodeQUOTEUNAVAILABLE         BulkOutcomeResultErrorCode = "QUOTE_UNAVAILABLE"
-	BulkOutcomeResultErrorCodeSIMULATIONNOTAPPLICABLE  BulkOutcomeResultErrorCode = "SIMULATION_NOT_APPLICABLE"
-	BulkOutcomeResultErrorCodeSIMULATIONLIMIT          BulkOutcomeResultErrorCode = "SIMULATION_LIMIT"
-	BulkOutcomeResultErrorCodeVALIDATIONERROR          BulkOutcomeResultErrorCode = "VALIDATION_ERROR"
-	BulkOutcomeResultErrorCodeNOTFOUND                 BulkOutcomeResultErrorCode = "NOT_FOUND"
-	BulkOutcomeResultErrorCodePICKUPLOCATIONNOTFOUND   BulkOutcomeResultErrorCode = "PICKUP_LOCATION_NOT_FOUND"
-	BulkOutcomeResultErrorCodePICKUPLOCATIONINACTIVE   BulkOutcomeResultErrorCode = "PICKUP_LOCATION_INACTIVE"
-	BulkOutcomeResultErrorCodePICKUPLOCATIONINCOMPLETE BulkOutcomeResultErrorCode = "PICKUP_LOCATION_INCOMPLETE"
-)
 
 type BulkItemCreated struct {
 	Index    BulkIndex `json:"index"`
@@ -544,8 +622,8 @@ type BulkItemFailed struct {
 // Everything but the first four codes is rare: what was checked has changed since, or the service
 // that makes the price knows better where we deliver.
 type BulkItemFailedError struct {
-	Code    BulkOutcomeResultErrorCode `json:"code"`
-	Message string                     `json:"message"`
+	Code    ErrorCode `json:"code"`
+	Message string    `json:"message"`
 }
 
 // BulkIndex: Which item it is, counted from 0.
@@ -579,48 +657,28 @@ type DeliveryDropoff struct {
 	DeliveryNotes string    `json:"delivery_notes,omitzero"`
 }
 
-type Payment struct {
-	Type       PaymentType `json:"type"`
-	GoodsValue GoodsValue  `json:"goods_value,omitzero"`
+// DeliveryPayment: How this delivery is paid.
+type DeliveryPayment struct {
+	Type PaymentMethod `json:"type"`
+	// There with `cod` only.
+	GoodsValue GoodsValue `json:"goods_value,omitzero"`
 }
-
-type PaymentType string
-
-// The values of PaymentType so far.
-const (
-	PaymentTypeCOD          PaymentType = "cod"
-	PaymentTypeDeliveryOnly PaymentType = "delivery_only"
-)
 
 // Simulation: What moves a sandbox delivery. Absent on live deliveries.
 type Simulation struct {
-	Scenario Scenario `json:"scenario"`
-	// `idle`: nothing moves it by itself, which goes with `manual` alone. `running`: the scenario does.
-	// `completed`: all steps are done. `stopped`: it was stopped, or the delivery cancelled, before
-	// that.
-	Status SimulationStatus `json:"status"`
+	Scenario Scenario         `json:"scenario"`
+	Status   SimulationStatus `json:"status"`
 	// Steps done.
 	Step int `json:"step"`
 	// Steps of the whole scenario.
 	StepsTotal int `json:"steps_total"`
 	// When the next step is due. Null unless the simulation is running.
-	NextStepAt *Timestamp `json:"next_step_at"`
+	NextStepAt *time.Time `json:"next_step_at"`
 }
-
-type SimulationStatus string
-
-// The values of SimulationStatus so far.
-const (
-	SimulationStatusIdle      SimulationStatus = "idle"
-	SimulationStatusRunning   SimulationStatus = "running"
-	SimulationStatusCompleted SimulationStatus = "completed"
-	SimulationStatusStopped   SimulationStatus = "stopped"
-)
 
 type DeliveryEvent struct {
 	ID EventID `json:"id"`
-	// What happened. A second attempt after `failed` is another `delivery.assigned`. Ignore types
-	// you do not know.
+	// A second attempt after `failed` is another `delivery.assigned`.
 	Type   DeliveryEventType `json:"type"`
 	Status DeliveryStatus    `json:"status"`
 	// 1 for the first event of a delivery, then without a gap.
@@ -629,59 +687,16 @@ type DeliveryEvent struct {
 	ReasonCode ReasonCode `json:"reason_code,omitzero"`
 }
 
-type WebhookEndpointFields struct {
-	ID          WebhookEndpointID `json:"id"`
-	URL         WebhookURL        `json:"url"`
-	EventTypes  EventPatterns     `json:"event_types"`
-	Description string            `json:"description,omitzero"`
-	Enabled     bool              `json:"enabled"`
-	// `failing` while the last attempt failed, `disabled` while nothing is sent.
-	Status WebhookEndpointStatus `json:"status"`
-	// `by_caller`; `gone`: it answered 410; `failing`: 50 attempts and 72 hours without a success.
-	DisabledReason WebhookEndpointDisabledReason `json:"disabled_reason,omitzero"`
-	// When the first of the failures in a row was; null while there is none.
-	FailingSince *Timestamp `json:"failing_since"`
-	// After 10 failures in a row nothing is sent until then; after that the next attempt decides. A
-	// test, a redelivery, a recovery or `enabled: true` ends the pause. Attempts of tests and
-	// redeliveries count as any other.
-	PausedUntil Timestamp `json:"paused_until,omitzero"`
-	// When the secret before the last rotation stops signing, or stopped; left out where there is none.
-	PreviousSecretExpiresAt Timestamp   `json:"previous_secret_expires_at,omitzero"`
-	Environment             Environment `json:"environment"`
-	CreatedAt               Timestamp   `json:"created_at"`
-	UpdatedAt               Timestamp   `json:"updated_at"`
-}
-
-type WebhookEndpointStatus string
-
-// The values of WebhookEndpointStatus so far.
-const (
-	WebhookEndpointStatusHealthy  WebhookEndpointStatus = "healthy"
-	WebhookEndpointStatusFailing  WebhookEndpointStatus = "failing"
-	WebhookEndpointStatusDisabled WebhookEndpointStatus = "disabled"
-)
-
-type WebhookEndpointDisabledReason string
-
-// The values of WebhookEndpointDisabledReason so far.
-const (
-	WebhookEndpointDisabledReasonByCaller WebhookEndpointDisabledReason = "by_caller"
-	WebhookEndpointDisabledReasonGone     WebhookEndpointDisabledReason = "gone"
-	WebhookEndpointDisabledReasonFailing  WebhookEndpointDisabledReason = "failing"
-)
-
 type WebhookEndpoint struct {
-	ID          WebhookEndpointID `json:"id"`
-	URL         WebhookURL        `json:"url"`
-	EventTypes  EventPatterns     `json:"event_types"`
-	Description string            `json:"description,omitzero"`
-	Enabled     bool              `json:"enabled"`
-	// `failing` while the last attempt failed, `disabled` while nothing is sent.
-	Status WebhookEndpointStatus `json:"status"`
-	// `by_caller`; `gone`: it answered 410; `failing`: 50 attempts and 72 hours without a success.
+	ID             WebhookEndpointID             `json:"id"`
+	URL            WebhookURL                    `json:"url"`
+	EventTypes     EventPatterns                 `json:"event_types"`
+	Description    string                        `json:"description,omitzero"`
+	Enabled        bool                          `json:"enabled"`
+	Status         WebhookEndpointStatus         `json:"status"`
 	DisabledReason WebhookEndpointDisabledReason `json:"disabled_reason,omitzero"`
 	// When the first of the failures in a row was; null while there is none.
-	FailingSince *Timestamp `json:"failing_since"`
+	FailingSince *time.Time `json:"failing_since"`
 	// After 10 failures in a row nothing is sent until then; after that the next attempt decides. A
 	// test, a redelivery, a recovery or `enabled: true` ends the pause. Attempts of tests and
 	// redeliveries count as any other.
@@ -693,18 +708,17 @@ type WebhookEndpoint struct {
 	UpdatedAt               Timestamp   `json:"updated_at"`
 }
 
+// WebhookEndpointSecret: A webhook endpoint, with the secret that signs what it gets.
 type WebhookEndpointSecret struct {
-	ID          WebhookEndpointID `json:"id"`
-	URL         WebhookURL        `json:"url"`
-	EventTypes  EventPatterns     `json:"event_types"`
-	Description string            `json:"description,omitzero"`
-	Enabled     bool              `json:"enabled"`
-	// `failing` while the last attempt failed, `disabled` while nothing is sent.
-	Status WebhookEndpointStatus `json:"status"`
-	// `by_caller`; `gone`: it answered 410; `failing`: 50 attempts and 72 hours without a success.
+	ID             WebhookEndpointID             `json:"id"`
+	URL            WebhookURL                    `json:"url"`
+	EventTypes     EventPatterns                 `json:"event_types"`
+	Description    string                        `json:"description,omitzero"`
+	Enabled        bool                          `json:"enabled"`
+	Status         WebhookEndpointStatus         `json:"status"`
 	DisabledReason WebhookEndpointDisabledReason `json:"disabled_reason,omitzero"`
 	// When the first of the failures in a row was; null while there is none.
-	FailingSince *Timestamp `json:"failing_since"`
+	FailingSince *time.Time `json:"failing_since"`
 	// After 10 failures in a row nothing is sent until then; after that the next attempt decides. A
 	// test, a redelivery, a recovery or `enabled: true` ends the pause. Attempts of tests and
 	// redeliveries count as any other.
@@ -727,16 +741,14 @@ type WebhookDelivery struct {
 	Status     WebhookDeliveryStatus `json:"status"`
 	Attempts   int                   `json:"attempts"`
 	// When it is attempted next, which is not before the `paused_until` of its endpoint.
-	NextAttemptAt *Timestamp `json:"next_attempt_at"`
+	NextAttemptAt *time.Time `json:"next_attempt_at"`
 	CreatedAt     Timestamp  `json:"created_at"`
 }
 
 type WebhookAttempt struct {
 	ID string `json:"id"`
 	// 1 for the first, then without a gap.
-	Attempt int `json:"attempt"`
-	// Why it was made: by the `schedule`, as the `probe` of an endpoint that kept failing, by a redelivery
-	// (`manual`) or a recovery (`recover`), or as a `test`.
+	Attempt    int                   `json:"attempt"`
 	Trigger    WebhookAttemptTrigger `json:"trigger"`
 	StatusCode int                   `json:"status_code,omitzero"`
 	ErrorClass WebhookErrorClass     `json:"error_class,omitzero"`
@@ -745,20 +757,9 @@ type WebhookAttempt struct {
 	ResponseExcerpt string `json:"response_excerpt,omitzero"`
 	// When the next one was due after this one; null where none followed. While its endpoint is paused,
 	// the one after the last attempt is due when the pause ends.
-	NextAttemptAt *Timestamp `json:"next_attempt_at"`
+	NextAttemptAt *time.Time `json:"next_attempt_at"`
 	StartedAt     Timestamp  `json:"started_at"`
 }
-
-type WebhookAttemptTrigger string
-
-// The values of WebhookAttemptTrigger so far.
-const (
-	WebhookAttemptTriggerSchedule WebhookAttemptTrigger = "schedule"
-	WebhookAttemptTriggerProbe    WebhookAttemptTrigger = "probe"
-	WebhookAttemptTriggerManual   WebhookAttemptTrigger = "manual"
-	WebhookAttemptTriggerRecover  WebhookAttemptTrigger = "recover"
-	WebhookAttemptTriggerTest     WebhookAttemptTrigger = "test"
-)
 
 type WebhookRecovery struct {
 	Queued int `json:"queued"`
@@ -766,28 +767,20 @@ type WebhookRecovery struct {
 	HasMore bool `json:"has_more"`
 }
 
-type WebhookListenerFields struct {
-	ID          WebhookEndpointID `json:"id"`
-	EventTypes  EventPatterns     `json:"event_types"`
-	Environment string            `json:"environment"`
-	CreatedAt   Timestamp         `json:"created_at"`
-	// When it ends unless it fetches before.
-	ExpiresAt Timestamp `json:"expires_at"`
-}
-
 type WebhookListener struct {
 	ID          WebhookEndpointID `json:"id"`
 	EventTypes  EventPatterns     `json:"event_types"`
-	Environment string            `json:"environment"`
+	Environment Environment       `json:"environment"`
 	CreatedAt   Timestamp         `json:"created_at"`
 	// When it ends unless it fetches before.
 	ExpiresAt Timestamp `json:"expires_at"`
 }
 
+// WebhookListenerSecret: A listener, with the secret that signs what it fetches.
 type WebhookListenerSecret struct {
 	ID          WebhookEndpointID `json:"id"`
 	EventTypes  EventPatterns     `json:"event_types"`
-	Environment string            `json:"environment"`
+	Environment Environment       `json:"environment"`
 	CreatedAt   Timestamp         `json:"created_at"`
 	// When it ends unless it fetches before.
 	ExpiresAt Timestamp     `json:"expires_at"`
@@ -803,6 +796,10 @@ type FetchedWebhook struct {
 	Headers map[string]string `json:"headers"`
 	// The exact bytes that are signed.
 	Body string `json:"body"`
+}
+
+type FetchedWebhooks struct {
+	Webhooks []FetchedWebhook `json:"webhooks"`
 }
 
 // PublishedDeliveryEvent: An event of a delivery, as the feed shows it and webhooks carry it.
@@ -829,21 +826,13 @@ type PublishedDeliveryEventData struct {
 // PublishedEndpointEvent: An event of a webhook endpoint. The feed has none of these.
 type PublishedEndpointEvent struct {
 	ID          EventID                    `json:"id"`
-	Type        PublishedEndpointEventType `json:"type"`
+	Type        EventType                  `json:"type"`
 	Timestamp   Timestamp                  `json:"timestamp"`
 	APIVersion  string                     `json:"api_version"`
 	Environment Environment                `json:"environment"`
 	Simulated   bool                       `json:"simulated"`
 	Data        PublishedEndpointEventData `json:"data"`
 }
-
-type PublishedEndpointEventType string
-
-// The values of PublishedEndpointEventType so far.
-const (
-	PublishedEndpointEventTypeWebhookEndpointTest     PublishedEndpointEventType = "webhook_endpoint.test"
-	PublishedEndpointEventTypeWebhookEndpointDisabled PublishedEndpointEventType = "webhook_endpoint.disabled"
-)
 
 type PublishedEndpointEventData struct {
 	WebhookEndpoint EventWebhookEndpoint `json:"webhook_endpoint"`
@@ -865,22 +854,14 @@ type APIKeyInfo struct {
 }
 
 type APIKeyInfoKey struct {
-	ID        string              `json:"id"`
-	Prefix    APIKeyInfoKeyPrefix `json:"prefix"`
-	LastFour  string              `json:"last_four"`
-	Scopes    []Scope             `json:"scopes"`
-	CreatedAt Timestamp           `json:"created_at"`
+	ID        string    `json:"id"`
+	Prefix    KeyPrefix `json:"prefix"`
+	LastFour  string    `json:"last_four"`
+	Scopes    []Scope   `json:"scopes"`
+	CreatedAt Timestamp `json:"created_at"`
 	// Null when the key does not expire.
-	ExpiresAt *Timestamp `json:"expires_at"`
+	ExpiresAt *time.Time `json:"expires_at"`
 }
-
-type APIKeyInfoKeyPrefix string
-
-// The values of APIKeyInfoKeyPrefix so far.
-const (
-	APIKeyInfoKeyPrefixSvcLiveKey APIKeyInfoKeyPrefix = "svc_live_key_"
-	APIKeyInfoKeyPrefixSvcTestKey APIKeyInfoKeyPrefix = "svc_test_key_"
-)
 
 type APIKeyInfoApplication struct {
 	ID   string `json:"id"`
@@ -900,43 +881,6 @@ type APIKeyInfoLimits struct {
 type RequestLimit struct {
 	Limit         int `json:"limit"`
 	WindowSeconds int `json:"window_seconds"`
-}
-
-type Ok struct {
-	Success bool `json:"success"`
-	// Repeats the HTTP status.
-	StatusCode int    `json:"statusCode"`
-	Message    string `json:"message"`
-}
-
-type Created struct {
-	Success bool `json:"success"`
-	// Repeats the HTTP status.
-	StatusCode int    `json:"statusCode"`
-	Message    string `json:"message"`
-}
-
-type Accepted struct {
-	Success bool `json:"success"`
-	// Repeats the HTTP status.
-	StatusCode int    `json:"statusCode"`
-	Message    string `json:"message"`
-}
-
-type MultiStatus struct {
-	Success bool `json:"success"`
-	// Repeats the HTTP status.
-	StatusCode int    `json:"statusCode"`
-	Message    string `json:"message"`
-}
-
-type Failure struct {
-	Success bool `json:"success"`
-	// Repeats the HTTP status.
-	StatusCode int `json:"statusCode"`
-	// What happened and what to do about it, for people.
-	Message string         `json:"message"`
-	Error   map[string]any `json:"error"`
 }
 
 type PageMeta struct {
@@ -967,391 +911,106 @@ type WholeOrPageMeta struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// DocURL: A page about the code: what causes it, what to do, and whether to send the request again. For
-// people. An addition to the original contract.
-type DocURL = string
-
-type ErrorInvalidRequest struct {
-	Code    string                      `json:"code"`
-	Details *ErrorInvalidRequestDetails `json:"details,omitempty"`
-}
-
-type ErrorInvalidRequestDetails struct {
+// ErrorDetails: What is known about the error. Each code has fields of its own; the page at `doc_url` has them.
+type ErrorDetails struct {
+	DocURL DocURL `json:"doc_url"`
+	// The fields of the request that are wrong, with `VALIDATION_ERROR` and `WEBHOOK_URL_NOT_ALLOWED`.
+	Fields []FieldError `json:"fields,omitempty"`
+	// Every problem of every item, by index, with `BULK_VALIDATION_FAILED`.
+	Errors []BulkProblem `json:"errors,omitempty"`
+	// The name that is not known, with `INVALID_REQUEST`.
 	Field string `json:"field,omitzero"`
 	// The known name it resembles.
 	Suggestion string `json:"suggestion,omitzero"`
-	DocURL     DocURL `json:"doc_url"`
-	Line       int    `json:"line,omitzero"`
-	Column     int    `json:"column,omitzero"`
+	// Where the body cannot be read, with `INVALID_REQUEST`.
+	Line   int `json:"line,omitzero"`
+	Column int `json:"column,omitzero"`
+	// What is wrong with the key, with `INVALID_API_KEY`.
+	Reason          ErrorDetailsReason `json:"reason,omitzero"`
+	KeyEnvironment  Environment        `json:"key_environment,omitzero"`
+	HostEnvironment Environment        `json:"host_environment,omitzero"`
+	RequiredScope   Scope              `json:"required_scope,omitzero"`
+	GrantedScopes   []Scope            `json:"granted_scopes,omitempty"`
+	// When the Idempotency-Key was first used, with `IDEMPOTENCY_CONFLICT`.
+	FirstUsedAt     Timestamp        `json:"first_used_at,omitzero"`
+	ExternalID      ExternalID       `json:"external_id,omitzero"`
+	DeliveryID      DeliveryID       `json:"delivery_id,omitzero"`
+	Status          DeliveryStatus   `json:"status,omitzero"`
+	CurrentStatus   DeliveryStatus   `json:"current_status,omitzero"`
+	RequestedStatus TransitionTarget `json:"requested_status,omitzero"`
+	// What the delivery can become now, with `SANDBOX_TRANSITION_INVALID`. Empty where nothing follows.
+	AllowedStatuses []TransitionTarget `json:"allowed_statuses,omitempty"`
+	Scenario        Scenario           `json:"scenario,omitzero"`
+	Step            *int               `json:"step,omitempty"`
+	StepsTotal      int                `json:"steps_total,omitzero"`
+	NextStepAt      Timestamp          `json:"next_step_at,omitzero"`
+	PaymentType     PaymentMethod      `json:"payment_type,omitzero"`
+	// Those that could start on this delivery, with `SIMULATION_NOT_APPLICABLE`. Empty where none can any more.
+	ApplicableScenarios []Scenario `json:"applicable_scenarios,omitempty"`
+	// The limit that was reached.
+	Limit int `json:"limit,omitzero"`
+	// How many simulations run, with `SIMULATION_LIMIT`.
+	Running *int `json:"running,omitempty"`
+	// The owner of the limit, with `RATE_LIMIT_EXCEEDED`: `key`, `business`, `address` for failed
+	// authentication from one client address, `endpoint` for test events, or `concurrency` for
+	// requests in flight.
+	Scope ErrorDetailsScope `json:"scope,omitzero"`
+	// In which `limit` requests are allowed. Absent with `concurrency`.
+	WindowSeconds  int                           `json:"window_seconds,omitzero"`
+	EndpointID     WebhookEndpointID             `json:"endpoint_id,omitzero"`
+	DisabledReason WebhookEndpointDisabledReason `json:"disabled_reason,omitzero"`
+	// What the pickup location lacks, with `PICKUP_LOCATION_INCOMPLETE`.
+	Missing []ErrorDetailsMissing `json:"missing,omitempty"`
+	// When the oldest event happened that can be read, with `CURSOR_EXPIRED`; null where there is none.
+	OldestAvailableAt time.Time `json:"oldest_available_at,omitzero"`
 }
 
-type ErrorIdempotencyKeyRequired struct {
-	Code string `json:"code"`
-}
+type ErrorDetailsReason string
 
-type ErrorSandboxOnlyField struct {
-	Code string `json:"code"`
-}
-
-type ErrorInvalidAPIKey struct {
-	Code    string                    `json:"code"`
-	Details ErrorInvalidAPIKeyDetails `json:"details"`
-}
-
-type ErrorInvalidAPIKeyDetails struct {
-	Reason ErrorInvalidAPIKeyDetailsReason `json:"reason"`
-	DocURL DocURL                          `json:"doc_url"`
-}
-
-type ErrorInvalidAPIKeyDetailsReason string
-
-// The values of ErrorInvalidAPIKeyDetailsReason so far.
+// The values of ErrorDetailsReason so far.
 const (
-	ErrorInvalidAPIKeyDetailsReasonMissing   ErrorInvalidAPIKeyDetailsReason = "missing"
-	ErrorInvalidAPIKeyDetailsReasonMalformed ErrorInvalidAPIKeyDetailsReason = "malformed"
-	ErrorInvalidAPIKeyDetailsReasonUnknown   ErrorInvalidAPIKeyDetailsReason = "unknown"
+	ErrorDetailsReasonMissing   ErrorDetailsReason = "missing"
+	ErrorDetailsReasonMalformed ErrorDetailsReason = "malformed"
+	ErrorDetailsReasonUnknown   ErrorDetailsReason = "unknown"
 )
 
-type ErrorEnvironmentMismatch struct {
-	Code    string                          `json:"code"`
-	Details ErrorEnvironmentMismatchDetails `json:"details"`
-}
+type ErrorDetailsScope string
 
-type ErrorEnvironmentMismatchDetails struct {
-	KeyEnvironment  Environment `json:"key_environment"`
-	HostEnvironment Environment `json:"host_environment"`
-	DocURL          DocURL      `json:"doc_url"`
-}
+// The values of ErrorDetailsScope so far.
+const (
+	ErrorDetailsScopeKey         ErrorDetailsScope = "key"
+	ErrorDetailsScopeBusiness    ErrorDetailsScope = "business"
+	ErrorDetailsScopeAddress     ErrorDetailsScope = "address"
+	ErrorDetailsScopeEndpoint    ErrorDetailsScope = "endpoint"
+	ErrorDetailsScopeConcurrency ErrorDetailsScope = "concurrency"
+)
 
-type ErrorAPIKeyRevoked struct {
-	Code string `json:"code"`
-}
+type ErrorDetailsMissing string
 
-type ErrorAPIKeyExpired struct {
-	Code string `json:"code"`
-}
+// The values of ErrorDetailsMissing so far.
+const (
+	ErrorDetailsMissingContact   ErrorDetailsMissing = "contact"
+	ErrorDetailsMissingLatitude  ErrorDetailsMissing = "latitude"
+	ErrorDetailsMissingLongitude ErrorDetailsMissing = "longitude"
+)
 
-type ErrorInsufficientScope struct {
-	Code    string                        `json:"code"`
-	Details ErrorInsufficientScopeDetails `json:"details"`
-}
-
-type ErrorInsufficientScopeDetails struct {
-	RequiredScope Scope   `json:"required_scope"`
-	GrantedScopes []Scope `json:"granted_scopes"`
-	DocURL        DocURL  `json:"doc_url"`
-}
-
-type ErrorNotFound struct {
-	Code string `json:"code"`
-}
-
-type ErrorMethodNotAllowed struct {
-	Code string `json:"code"`
-}
-
-type ErrorPayloadTooLarge struct {
-	Code string `json:"code"`
-}
-
-type ErrorUnsupportedMediaType struct {
-	Code string `json:"code"`
-}
-
-type ErrorIdempotencyConflict struct {
-	Code    string                          `json:"code"`
-	Details ErrorIdempotencyConflictDetails `json:"details"`
-}
-
-type ErrorIdempotencyConflictDetails struct {
-	FirstUsedAt Timestamp `json:"first_used_at"`
-	DocURL      DocURL    `json:"doc_url"`
-}
-
-type ErrorIdempotencyInProgress struct {
-	Code string `json:"code"`
-}
-
-type ErrorExternalIDConflict struct {
-	Code    string                         `json:"code"`
-	Details ErrorExternalIDConflictDetails `json:"details"`
-}
-
-type ErrorExternalIDConflictDetails struct {
-	ExternalID ExternalID `json:"external_id"`
-	DeliveryID DeliveryID `json:"delivery_id"`
-	DocURL     DocURL     `json:"doc_url"`
-}
-
-type ErrorDeliveryNotCancellable struct {
-	Code    string                             `json:"code"`
-	Details ErrorDeliveryNotCancellableDetails `json:"details"`
-}
-
-type ErrorDeliveryNotCancellableDetails struct {
-	Status DeliveryStatus `json:"status"`
-	DocURL DocURL         `json:"doc_url"`
-}
-
-type ErrorSandboxTransitionInvalid struct {
-	Code    string                               `json:"code"`
-	Details ErrorSandboxTransitionInvalidDetails `json:"details"`
-}
-
-type ErrorSandboxTransitionInvalidDetails struct {
-	CurrentStatus   DeliveryStatus   `json:"current_status"`
-	RequestedStatus TransitionTarget `json:"requested_status"`
-	// What the delivery can become now. Empty where nothing follows.
-	AllowedStatuses []TransitionTarget `json:"allowed_statuses"`
-	DocURL          DocURL             `json:"doc_url"`
-}
-
-type ErrorSimulationRunning struct {
-	Code string `json:"code"`
-	// How far the simulation is, as in `simulation` of the delivery.
-	Details ErrorSimulationRunningDetails `json:"details"`
-}
-
-// ErrorSimulationRunningDetails: How far the simulation is, as in `simulation` of the delivery.
-type ErrorSimulationRunningDetails struct {
-	Scenario   Scenario  `json:"scenario"`
-	Step       int       `json:"step"`
-	StepsTotal int       `json:"steps_total"`
-	NextStepAt Timestamp `json:"next_step_at"`
-	DocURL     DocURL    `json:"doc_url"`
-}
-
-type ErrorSimulationNotApplicable struct {
-	Code    string                              `json:"code"`
-	Details ErrorSimulationNotApplicableDetails `json:"details"`
-}
-
-type ErrorSimulationNotApplicableDetails struct {
-	Scenario    Scenario       `json:"scenario"`
-	PaymentType PaymentType    `json:"payment_type"`
-	Status      DeliveryStatus `json:"status"`
-	// Those that could start on this delivery. Empty where none can any more.
-	ApplicableScenarios []Scenario `json:"applicable_scenarios"`
-	DocURL              DocURL     `json:"doc_url"`
-}
-
-type ErrorSimulationLimit struct {
-	Code    string                      `json:"code"`
-	Details ErrorSimulationLimitDetails `json:"details"`
-}
-
-type ErrorSimulationLimitDetails struct {
-	Limit   int    `json:"limit"`
-	Running int    `json:"running"`
-	DocURL  DocURL `json:"doc_url"`
-}
-
-type ErrorWebhookURLNotAllowed struct {
-	Code    string                           `json:"code"`
-	Details ErrorWebhookURLNotAllowedDetails `json:"details"`
-}
-
-type ErrorWebhookURLNotAllowedDetails struct {
-	Fields []FieldError `json:"fields"`
-	DocURL DocURL       `json:"doc_url"`
-}
-
-type ErrorPickupLocationLimit struct {
-	Code    string                          `json:"code"`
-	Details ErrorPickupLocationLimitDetails `json:"details"`
-}
-
-type ErrorPickupLocationLimitDetails struct {
-	Limit  int    `json:"limit"`
-	DocURL DocURL `json:"doc_url"`
-}
-
-type ErrorWebhookEndpointLimit struct {
-	Code    string                           `json:"code"`
-	Details ErrorWebhookEndpointLimitDetails `json:"details"`
-}
-
-type ErrorWebhookEndpointLimitDetails struct {
-	Limit  int    `json:"limit"`
-	DocURL DocURL `json:"doc_url"`
-}
-
-type ErrorWebhookEndpointDisabled struct {
-	Code    string                              `json:"code"`
-	Details ErrorWebhookEndpointDisabledDetails `json:"details"`
-}
-
-type ErrorWebhookEndpointDisabledDetails struct {
-	EndpointID     WebhookEndpointID             `json:"endpoint_id"`
-	DisabledReason WebhookEndpointDisabledReason `json:"disabled_reason"`
-	DocURL         DocURL                        `json:"doc_url"`
-}
-
-type ErrorRecoveryRunning struct {
-	Code string `json:"code"`
-}
-
-type ErrorValidationError struct {
-	Code    string                      `json:"code"`
-	Details ErrorValidationErrorDetails `json:"details"`
-}
-
-type ErrorValidationErrorDetails struct {
-	Fields []FieldError `json:"fields"`
-	DocURL DocURL       `json:"doc_url"`
-}
-
-type ErrorBulkValidationFailed struct {
-	Code    string                           `json:"code"`
-	Details ErrorBulkValidationFailedDetails `json:"details"`
-}
-
-type ErrorBulkValidationFailedDetails struct {
-	// Every problem of every item, by index.
-	Errors []BulkProblem `json:"errors"`
-	DocURL DocURL        `json:"doc_url"`
-}
+// DocURL: A page about the code: what causes it, what to do, and whether to send the request again. For
+// people.
+type DocURL = string
 
 type BulkProblem struct {
-	Index   BulkIndex       `json:"index"`
-	Code    BulkProblemCode `json:"code"`
-	Message string          `json:"message"`
-	// A path within the item, where a field is to blame. An addition to the original contract.
+	Index   BulkIndex `json:"index"`
+	Code    ErrorCode `json:"code"`
+	Message string    `json:"message"`
+	// A path within the item, where a field is to blame.
 	Field string `json:"field,omitzero"`
 }
-
-type BulkProblemCode string
-
-// The values of BulkProblemCode so far.
-const (
-	BulkProblemCodeVALIDATIONERROR          BulkProblemCode = "VALIDATION_ERROR"
-	BulkProblemCodeRECIPIENTSHAPECONFLICT   BulkProblemCode = "RECIPIENT_SHAPE_CONFLICT"
-	BulkProblemCodePICKUPSHAPECONFLICT      BulkProblemCode = "PICKUP_SHAPE_CONFLICT"
-	BulkProblemCodeCODGOODSVALUEREQUIRED    BulkProblemCode = "COD_GOODS_VALUE_REQUIRED"
-	BulkProblemCodeNOTFOUND                 BulkProblemCode = "NOT_FOUND"
-	BulkProblemCodePICKUPLOCATIONNOTFOUND   BulkProblemCode = "PICKUP_LOCATION_NOT_FOUND"
-	BulkProblemCodePICKUPLOCATIONINACTIVE   BulkProblemCode = "PICKUP_LOCATION_INACTIVE"
-	BulkProblemCodePICKUPLOCATIONINCOMPLETE BulkProblemCode = "PICKUP_LOCATION_INCOMPLETE"
-	BulkProblemCodeDUPLICATEEXTERNALID      BulkProblemCode = "DUPLICATE_EXTERNAL_ID"
-)
 
 type FieldError struct {
 	// A path in the body, a query parameter, or a header.
 	Field   string         `json:"field"`
 	Code    FieldErrorCode `json:"code"`
 	Message string         `json:"message"`
-}
-
-type FieldErrorCode string
-
-// The values of FieldErrorCode so far.
-const (
-	FieldErrorCodeRequired      FieldErrorCode = "required"
-	FieldErrorCodeTooShort      FieldErrorCode = "too_short"
-	FieldErrorCodeTooLong       FieldErrorCode = "too_long"
-	FieldErrorCodeOutOfRange    FieldErrorCode = "out_of_range"
-	FieldErrorCodeInvalidFormat FieldErrorCode = "invalid_format"
-	FieldErrorCodeInvalidType   FieldErrorCode = "invalid_type"
-	FieldErrorCodeNotAllowed    FieldErrorCode = "not_allowed"
-)
-
-type ErrorRecipientShapeConflict struct {
-	Code string `json:"code"`
-}
-
-type ErrorPickupShapeConflict struct {
-	Code string `json:"code"`
-}
-
-type ErrorPickupLocationNotFound struct {
-	Code string `json:"code"`
-}
-
-type ErrorPickupLocationInactive struct {
-	Code string `json:"code"`
-}
-
-type ErrorPickupLocationIncomplete struct {
-	Code    string                               `json:"code"`
-	Details ErrorPickupLocationIncompleteDetails `json:"details"`
-}
-
-type ErrorPickupLocationIncompleteDetails struct {
-	Missing []ErrorPickupLocationIncompleteDetailsMissing `json:"missing"`
-	DocURL  DocURL                                        `json:"doc_url"`
-}
-
-type ErrorPickupLocationIncompleteDetailsMissing string
-
-// The values of ErrorPickupLocationIncompleteDetailsMissing so far.
-const (
-	ErrorPickupLocationIncompleteDetailsMissingContact   ErrorPickupLocationIncompleteDetailsMissing = "contact"
-	ErrorPickupLocationIncompleteDetailsMissingLatitude  ErrorPickupLocationIncompleteDetailsMissing = "latitude"
-	ErrorPickupLocationIncompleteDetailsMissingLongitude ErrorPickupLocationIncompleteDetailsMissing = "longitude"
-)
-
-type ErrorCODGoodsValueRequired struct {
-	Code string `json:"code"`
-}
-
-type ErrorRateLimitExceeded struct {
-	Code    string                        `json:"code"`
-	Details ErrorRateLimitExceededDetails `json:"details"`
-}
-
-type ErrorRateLimitExceededDetails struct {
-	// The owner of the limit: `key`, `business`, `address` for failed authentication from one
-	// client address, or `endpoint` for test events.
-	Scope         ErrorRateLimitExceededDetailsScope `json:"scope"`
-	Limit         int                                `json:"limit"`
-	WindowSeconds int                                `json:"window_seconds,omitzero"`
-	DocURL        DocURL                             `json:"doc_url"`
-}
-
-type ErrorRateLimitExceededDetailsScope string
-
-// The values of ErrorRateLimitExceededDetailsScope so far.
-const (
-	ErrorRateLimitExceededDetailsScopeKey         ErrorRateLimitExceededDetailsScope = "key"
-	ErrorRateLimitExceededDetailsScopeBusiness    ErrorRateLimitExceededDetailsScope = "business"
-	ErrorRateLimitExceededDetailsScopeAddress     ErrorRateLimitExceededDetailsScope = "address"
-	ErrorRateLimitExceededDetailsScopeEndpoint    ErrorRateLimitExceededDetailsScope = "endpoint"
-	ErrorRateLimitExceededDetailsScopeConcurrency ErrorRateLimitExceededDetailsScope = "concurrency"
-)
-
-type ErrorInternalServerError struct {
-	Code string `json:"code"`
-}
-
-type ErrorQuoteUnavailable struct {
-	Code string `json:"code"`
-}
-
-type ErrorCursorExpired struct {
-	Code    string                    `json:"code"`
-	Details ErrorCursorExpiredDetails `json:"details"`
-}
-
-type ErrorCursorExpiredDetails struct {
-	// When the oldest event happened that can be read; null where there is none.
-	OldestAvailableAt *time.Time `json:"oldest_available_at"`
-	DocURL            DocURL     `json:"doc_url"`
-}
-
-type ErrorServiceUnavailable struct {
-	Code string `json:"code"`
-}
-
-type ListDeliveriesParamsOrder string
-
-// The values of ListDeliveriesParamsOrder so far.
-const (
-	ListDeliveriesParamsOrderAsc  ListDeliveriesParamsOrder = "asc"
-	ListDeliveriesParamsOrderDesc ListDeliveriesParamsOrder = "desc"
-)
-
-type FetchWebhooksResult struct {
-	Webhooks []FetchedWebhook `json:"webhooks"`
 }
 
 type WebhookEvent struct {
@@ -1378,44 +1037,45 @@ type WebhookEventData struct {
 // ErrorCode tells failures apart; more may come.
 type ErrorCode string
 
-// The codes so far. Those with details have a type of the name Error and the code.
+// The codes so far.
 const (
-	CodeInvalidRequest           ErrorCode = "INVALID_REQUEST"
-	CodeIdempotencyKeyRequired   ErrorCode = "IDEMPOTENCY_KEY_REQUIRED"
-	CodeSandboxOnlyField         ErrorCode = "SANDBOX_ONLY_FIELD"
-	CodeInvalidAPIKey            ErrorCode = "INVALID_API_KEY"
-	CodeEnvironmentMismatch      ErrorCode = "ENVIRONMENT_MISMATCH"
-	CodeAPIKeyRevoked            ErrorCode = "API_KEY_REVOKED"
 	CodeAPIKeyExpired            ErrorCode = "API_KEY_EXPIRED"
-	CodeInsufficientScope        ErrorCode = "INSUFFICIENT_SCOPE"
-	CodeNotFound                 ErrorCode = "NOT_FOUND"
-	CodeMethodNotAllowed         ErrorCode = "METHOD_NOT_ALLOWED"
-	CodePayloadTooLarge          ErrorCode = "PAYLOAD_TOO_LARGE"
-	CodeUnsupportedMediaType     ErrorCode = "UNSUPPORTED_MEDIA_TYPE"
+	CodeAPIKeyRevoked            ErrorCode = "API_KEY_REVOKED"
+	CodeBulkValidationFailed     ErrorCode = "BULK_VALIDATION_FAILED"
+	CodeCODGoodsValueRequired    ErrorCode = "COD_GOODS_VALUE_REQUIRED"
+	CodeCursorExpired            ErrorCode = "CURSOR_EXPIRED"
+	CodeDeliveryNotCancellable   ErrorCode = "DELIVERY_NOT_CANCELLABLE"
+	CodeDuplicateExternalID      ErrorCode = "DUPLICATE_EXTERNAL_ID"
+	CodeEnvironmentMismatch      ErrorCode = "ENVIRONMENT_MISMATCH"
+	CodeExternalIDConflict       ErrorCode = "EXTERNAL_ID_CONFLICT"
 	CodeIdempotencyConflict      ErrorCode = "IDEMPOTENCY_CONFLICT"
 	CodeIdempotencyInProgress    ErrorCode = "IDEMPOTENCY_IN_PROGRESS"
-	CodeExternalIDConflict       ErrorCode = "EXTERNAL_ID_CONFLICT"
-	CodeDeliveryNotCancellable   ErrorCode = "DELIVERY_NOT_CANCELLABLE"
-	CodeSandboxTransitionInvalid ErrorCode = "SANDBOX_TRANSITION_INVALID"
-	CodeSimulationRunning        ErrorCode = "SIMULATION_RUNNING"
-	CodeSimulationNotApplicable  ErrorCode = "SIMULATION_NOT_APPLICABLE"
-	CodeSimulationLimit          ErrorCode = "SIMULATION_LIMIT"
-	CodeWebhookURLNotAllowed     ErrorCode = "WEBHOOK_URL_NOT_ALLOWED"
-	CodePickupLocationLimit      ErrorCode = "PICKUP_LOCATION_LIMIT"
-	CodeWebhookEndpointLimit     ErrorCode = "WEBHOOK_ENDPOINT_LIMIT"
-	CodeWebhookEndpointDisabled  ErrorCode = "WEBHOOK_ENDPOINT_DISABLED"
-	CodeRecoveryRunning          ErrorCode = "RECOVERY_RUNNING"
-	CodeValidationError          ErrorCode = "VALIDATION_ERROR"
-	CodeBulkValidationFailed     ErrorCode = "BULK_VALIDATION_FAILED"
-	CodeRecipientShapeConflict   ErrorCode = "RECIPIENT_SHAPE_CONFLICT"
-	CodePickupShapeConflict      ErrorCode = "PICKUP_SHAPE_CONFLICT"
-	CodePickupLocationNotFound   ErrorCode = "PICKUP_LOCATION_NOT_FOUND"
+	CodeIdempotencyKeyRequired   ErrorCode = "IDEMPOTENCY_KEY_REQUIRED"
+	CodeInsufficientScope        ErrorCode = "INSUFFICIENT_SCOPE"
+	CodeInternalServerError      ErrorCode = "INTERNAL_SERVER_ERROR"
+	CodeInvalidAPIKey            ErrorCode = "INVALID_API_KEY"
+	CodeInvalidRequest           ErrorCode = "INVALID_REQUEST"
+	CodeMethodNotAllowed         ErrorCode = "METHOD_NOT_ALLOWED"
+	CodeNotFound                 ErrorCode = "NOT_FOUND"
+	CodePayloadTooLarge          ErrorCode = "PAYLOAD_TOO_LARGE"
 	CodePickupLocationInactive   ErrorCode = "PICKUP_LOCATION_INACTIVE"
 	CodePickupLocationIncomplete ErrorCode = "PICKUP_LOCATION_INCOMPLETE"
-	CodeCODGoodsValueRequired    ErrorCode = "COD_GOODS_VALUE_REQUIRED"
-	CodeRateLimitExceeded        ErrorCode = "RATE_LIMIT_EXCEEDED"
-	CodeInternalServerError      ErrorCode = "INTERNAL_SERVER_ERROR"
+	CodePickupLocationLimit      ErrorCode = "PICKUP_LOCATION_LIMIT"
+	CodePickupLocationNotFound   ErrorCode = "PICKUP_LOCATION_NOT_FOUND"
+	CodePickupShapeConflict      ErrorCode = "PICKUP_SHAPE_CONFLICT"
 	CodeQuoteUnavailable         ErrorCode = "QUOTE_UNAVAILABLE"
-	CodeCursorExpired            ErrorCode = "CURSOR_EXPIRED"
+	CodeRateLimitExceeded        ErrorCode = "RATE_LIMIT_EXCEEDED"
+	CodeRecipientShapeConflict   ErrorCode = "RECIPIENT_SHAPE_CONFLICT"
+	CodeRecoveryRunning          ErrorCode = "RECOVERY_RUNNING"
+	CodeSandboxOnlyField         ErrorCode = "SANDBOX_ONLY_FIELD"
+	CodeSandboxTransitionInvalid ErrorCode = "SANDBOX_TRANSITION_INVALID"
 	CodeServiceUnavailable       ErrorCode = "SERVICE_UNAVAILABLE"
+	CodeSimulationLimit          ErrorCode = "SIMULATION_LIMIT"
+	CodeSimulationNotApplicable  ErrorCode = "SIMULATION_NOT_APPLICABLE"
+	CodeSimulationRunning        ErrorCode = "SIMULATION_RUNNING"
+	CodeUnsupportedMediaType     ErrorCode = "UNSUPPORTED_MEDIA_TYPE"
+	CodeValidationError          ErrorCode = "VALIDATION_ERROR"
+	CodeWebhookEndpointDisabled  ErrorCode = "WEBHOOK_ENDPOINT_DISABLED"
+	CodeWebhookEndpointLimit     ErrorCode = "WEBHOOK_ENDPOINT_LIMIT"
+	CodeWebhookURLNotAllowed     ErrorCode = "WEBHOOK_URL_NOT_ALLOWED"
 )

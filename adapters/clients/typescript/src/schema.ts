@@ -14,23 +14,6 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -67,23 +50,6 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -120,30 +86,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a recipient.
                  * @example rcp_0198f3a1552f7c60b8d7e4a1930f2c5b
                  */
-                recipient_id: components["parameters"]["RecipientId"];
+                recipient_id: components["parameters"]["RecipientIdInPath"];
             };
             cookie?: never;
         };
@@ -172,30 +121,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a recipient.
                  * @example rcp_0198f3a1552f7c60b8d7e4a1930f2c5b
                  */
-                recipient_id: components["parameters"]["RecipientId"];
+                recipient_id: components["parameters"]["RecipientIdInPath"];
             };
             cookie?: never;
         };
@@ -232,30 +164,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a recipient address.
                  * @example adr_0198f3a1a8047e92a3c5f6d80b17e24d
                  */
-                address_id: components["parameters"]["AddressId"];
+                address_id: components["parameters"]["AddressIdInPath"];
             };
             cookie?: never;
         };
@@ -284,23 +199,6 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -317,8 +215,7 @@ export interface paths {
         put?: never;
         /**
          * Save a pickup location
-         * @description Saves a place riders collect from, so that deliveries can name it by its ID. An addition to the
-         *     original contract.
+         * @description Saves a place riders collect from, so that deliveries can name it by its ID.
          *
          *     A business may have 1,000 pickup locations in each environment, those that are switched off
          *     included; none can be deleted. One more is `409 PICKUP_LOCATION_LIMIT`.
@@ -342,36 +239,19 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a pickup location.
                  * @example pkp_0198f3a0c9b17d4e8e2f7a6b5c1d0394
                  */
-                pickup_location_id: components["parameters"]["PickupLocationId"];
+                pickup_location_id: components["parameters"]["PickupLocationIdInPath"];
             };
             cookie?: never;
         };
         /**
          * Read a pickup location
-         * @description One pickup location of the business. An addition to the original contract.
+         * @description One pickup location of the business.
          *
          *     Scope: `deliveries:read`.
          */
@@ -385,8 +265,7 @@ export interface paths {
          * Change a pickup location
          * @description Changes the fields that are sent and leaves the others. Use it to complete a record, to correct
          *     it, or to switch it off and on. While a location has no coordinates, `latitude` and `longitude`
-         *     come together. Deliveries already booked keep the pickup they were booked with. An addition to
-         *     the original contract.
+         *     come together. Deliveries already booked keep the pickup they were booked with.
          *
          *     Scope: `deliveries:write`.
          */
@@ -403,23 +282,6 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -475,23 +337,6 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -555,30 +400,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -609,30 +437,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -662,30 +473,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -720,23 +514,6 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -762,8 +539,6 @@ export interface paths {
          *     With the `ETag` of the answer before as `If-None-Match` an answer that has nothing new is `304`, and
          *     is free up to ten times the limit of the key.
          *
-         *     An addition to the original contract.
-         *
          *     Scope: `deliveries:read`.
          */
         get: operations["listEvents"];
@@ -785,23 +560,6 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -809,8 +567,6 @@ export interface paths {
         /**
          * List webhook endpoints
          * @description All endpoints of this application in this environment, oldest first.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:read`.
          */
@@ -832,8 +588,6 @@ export interface paths {
          *     WEBHOOK_ENDPOINT_LIMIT`. In the sandbox each running `waybill listen` counts as one of them,
          *     though it is in no list.
          *
-         *     An addition to the original contract.
-         *
          *     Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
          */
         post: operations["createWebhookEndpoint"];
@@ -853,30 +607,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -884,8 +621,6 @@ export interface paths {
          * Read a webhook endpoint
          * @description One endpoint. `status` is `failing` while the last attempt failed, and `disabled` while nothing
          *     is sent: `disabled_reason` tells why.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:read`.
          */
@@ -899,8 +634,6 @@ export interface paths {
          *
          *     Send no body, or `{}`.
          *
-         *     An addition to the original contract.
-         *
          *     Scope: `webhooks:write`.
          */
         delete: operations["deleteWebhookEndpoint"];
@@ -911,8 +644,6 @@ export interface paths {
          * @description Send at least one field; those left out stay. `enabled: false` holds what is pending and what
          *     comes; `enabled: true` starts afresh, also where we disabled the endpoint. What was held
          *     meanwhile is sent by a recovery only; the message of the answer tells how to ask for it.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:write`; with `url` also `deliveries:read`, as payloads are deliveries.
          */
@@ -929,30 +660,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -971,8 +685,6 @@ export interface paths {
          *     was before; a webhook that you refuse for its old signature comes again with the new one.
          *
          *     Send no body, `{}`, or the overlap.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:write`.
          */
@@ -993,30 +705,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -1028,8 +723,6 @@ export interface paths {
          *     are. It is tried once; read its attempts to see how it went. At most 10 a minute for an endpoint.
          *
          *     Send no body, or `{}`.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:write`.
          */
@@ -1050,30 +743,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -1086,8 +762,6 @@ export interface paths {
          *     `has_more` is true, call again once these were tried; until then the answer is `409
          *     RECOVERY_RUNNING`. While the endpoint has `paused_until` they wait for the end of the pause;
          *     PATCH it with `{"enabled": true}` to end that at once.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:write`.
          */
@@ -1108,38 +782,19 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
         /**
          * List what was sent to an endpoint
          * @description Every event for this endpoint with how it stands, newest first, for 30 days.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:read`.
          */
@@ -1162,38 +817,19 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook delivery.
                  * @example whd_0198f3a27c4e7b23a1d4c8e9f0b51a60
                  */
-                webhook_delivery_id: components["parameters"]["WebhookDeliveryId"];
+                webhook_delivery_id: components["parameters"]["WebhookDeliveryIdInPath"];
             };
             cookie?: never;
         };
         /**
          * Read how it stands with one webhook
          * @description One event for one endpoint.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:read`.
          */
@@ -1216,30 +852,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook delivery.
                  * @example whd_0198f3a27c4e7b23a1d4c8e9f0b51a60
                  */
-                webhook_delivery_id: components["parameters"]["WebhookDeliveryId"];
+                webhook_delivery_id: components["parameters"]["WebhookDeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -1247,8 +866,6 @@ export interface paths {
          * List the attempts of one webhook
          * @description The attempts, the first one first: all in one answer, or by pages where `limit` says so. Of more
          *     than 500 it has the last 500; `attempt` numbers them all.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:read`.
          */
@@ -1271,30 +888,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook delivery.
                  * @example whd_0198f3a27c4e7b23a1d4c8e9f0b51a60
                  */
-                webhook_delivery_id: components["parameters"]["WebhookDeliveryId"];
+                webhook_delivery_id: components["parameters"]["WebhookDeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -1307,8 +907,6 @@ export interface paths {
          *     must be enabled.
          *
          *     Send no body, or `{}`.
-         *
-         *     An addition to the original contract.
          *
          *     Scope: `webhooks:write`.
          */
@@ -1329,23 +927,6 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -1361,8 +942,7 @@ export interface paths {
          *
          *     Send no body, `{}`, or the event types.
          *
-         *     Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
-         *     original contract.
+         *     Only the sandbox has this call: the live host answers `404 NOT_FOUND`.
          *
          *     Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
          */
@@ -1383,30 +963,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a listener.
                  * @example whe_0198f3b7204e7c15b0d2a9f46c81e370
                  */
-                webhook_listener_id: components["parameters"]["WebhookListenerId"];
+                webhook_listener_id: components["parameters"]["WebhookListenerIdInPath"];
             };
             cookie?: never;
         };
@@ -1427,8 +990,7 @@ export interface paths {
          *
          *     A call that waits takes no place among the requests in flight. It takes no Idempotency-Key.
          *
-         *     Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
-         *     original contract.
+         *     Only the sandbox has this call: the live host answers `404 NOT_FOUND`.
          *
          *     Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
          */
@@ -1449,30 +1011,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a listener.
                  * @example whe_0198f3b7204e7c15b0d2a9f46c81e370
                  */
-                webhook_listener_id: components["parameters"]["WebhookListenerId"];
+                webhook_listener_id: components["parameters"]["WebhookListenerIdInPath"];
             };
             cookie?: never;
         };
@@ -1485,8 +1030,7 @@ export interface paths {
          *
          *     Send no body, or `{}`.
          *
-         *     Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
-         *     original contract.
+         *     Only the sandbox has this call: the live host answers `404 NOT_FOUND`.
          *
          *     Scope: `webhooks:write`.
          */
@@ -1506,30 +1050,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -1573,30 +1100,13 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -1611,7 +1121,7 @@ export interface paths {
          *     From any other status, or where the scenario does not fit the payment, the answer is
          *     `409 SIMULATION_NOT_APPLICABLE`, and `details` lists the scenarios that would do. While one runs it
          *     is `409 SIMULATION_RUNNING`. Only the sandbox has this call: the live host answers
-         *     `404 NOT_FOUND`. An addition to the original contract.
+         *     `404 NOT_FOUND`.
          *
          *     Scope: `deliveries:write`.
          */
@@ -1643,23 +1153,6 @@ export interface paths {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -1667,8 +1160,7 @@ export interface paths {
         /**
          * Show what the calling key is and may do
          * @description A first call for a new integration, and a check for a deployed one: it works with every valid
-         *     key, whatever its scopes. The secret itself is never shown. An addition to the original
-         *     contract.
+         *     key, whatever its scopes. The secret itself is never shown.
          */
         get: operations["getApiKey"];
         put?: never;
@@ -1695,7 +1187,7 @@ export interface paths {
         };
         /**
          * This document as JSON
-         * @description Needs no key and is not counted against any rate limit. An addition to the original contract.
+         * @description Needs no key and is not counted against any rate limit.
          */
         get: operations["getOpenApiJson"];
         put?: never;
@@ -1722,7 +1214,7 @@ export interface paths {
         };
         /**
          * This document as YAML
-         * @description Needs no key and is not counted against any rate limit. An addition to the original contract.
+         * @description Needs no key and is not counted against any rate limit.
          */
         get: operations["getOpenApiYaml"];
         put?: never;
@@ -1747,8 +1239,7 @@ export interface webhooks {
         /**
          * What your endpoint receives
          * @description One event, sent to each endpoint that takes its type; "Webhooks" says how to verify it and when
-         *     it is sent again. Answer any 2xx as soon as you have stored it. An addition to the original
-         *     contract.
+         *     it is sent again. Answer any 2xx as soon as you have stored it.
          */
         post: operations["receiveEvent"];
         delete?: never;
@@ -1784,11 +1275,19 @@ export interface components {
         /** @description Your own name for the delivery. Printable characters; case matters. */
         ExternalId: string;
         IdempotencyKey: string;
+        /** Format: double */
         Latitude: number;
+        /** Format: double */
         Longitude: number;
-        /** @description What the delivery costs, in `currency`. */
+        /**
+         * Format: double
+         * @description What the delivery costs, in `currency`, with at most two decimals.
+         */
         Fee: number;
-        /** @description What the rider collects for the goods, in `currency`. */
+        /**
+         * Format: double
+         * @description What the rider collects for the goods, in `currency`, with at most two decimals.
+         */
         GoodsValue: number;
         /** @description ISO 4217 code. */
         Currency: string;
@@ -1800,7 +1299,7 @@ export interface components {
          */
         VehicleType: "bike" | "car" | "van" | "truck";
         /**
-         * @description One permission of a key. The `webhooks:` scopes are an addition to the original contract.
+         * @description One permission of a key.
          * @enum {string}
          */
         Scope: "quotes:read" | "recipients:read" | "recipients:write" | "deliveries:read" | "deliveries:write" | "webhooks:read" | "webhooks:write";
@@ -1812,21 +1311,72 @@ export interface components {
          */
         DeliveryStatus: "booked" | "assigned" | "picked_up" | "in_transit" | "delivered" | "failed" | "cancelled" | "outsourced";
         /**
-         * @description Why a delivery failed or was cancelled. Absent where no reason is known. An addition to the
-         *     original contract.
+         * @description Why a delivery failed or was cancelled. Absent where no reason is known.
+         * @example recipient_unreachable
+         * @example recipient_refused
+         * @example cod_refused
+         * @example address_problem
+         * @example pickup_unavailable
+         * @example no_rider
+         * @example cancelled_by_caller
+         * @example cancelled_by_platform
+         * @example other
+         */
+        ReasonCode: string;
+        /**
+         * @description `road` when a routing engine measured the way; `straight_line` when the distance was
+         *     estimated: no engine is in use, or the trip is longer than it measures.
          * @enum {string}
          */
-        ReasonCode: "recipient_unreachable" | "recipient_refused" | "cod_refused" | "address_problem" | "pickup_unavailable" | "no_rider" | "cancelled_by_caller" | "cancelled_by_platform" | "other";
+        DistanceSource: "road" | "straight_line";
+        /**
+         * @description `idle`: nothing moves it by itself, which goes with `manual` alone. `running`: the scenario does.
+         *     `completed`: all steps are done. `stopped`: it was stopped, or the delivery cancelled, before
+         *     that.
+         * @enum {string}
+         */
+        SimulationStatus: "idle" | "running" | "completed" | "stopped";
+        /**
+         * @description `cod`: the rider collects `goods_value`. `delivery_only`: nothing is collected.
+         * @enum {string}
+         */
+        PaymentMethod: "cod" | "delivery_only";
+        /**
+         * @default asc
+         * @enum {string}
+         */
+        SortOrder: "asc" | "desc";
+        /**
+         * @description `failing` while the last attempt failed, `disabled` while nothing is sent.
+         * @enum {string}
+         */
+        WebhookEndpointStatus: "healthy" | "failing" | "disabled";
+        /**
+         * @description `by_caller`; `gone`: it answered 410; `failing`: 50 attempts and 72 hours without a success.
+         * @enum {string}
+         */
+        WebhookEndpointDisabledReason: "by_caller" | "gone" | "failing";
+        /**
+         * @description Why an attempt was made: by the `schedule`, as the `probe` of an endpoint that kept failing, by a
+         *     redelivery (`manual`) or a recovery (`recover`), or as a `test`.
+         * @enum {string}
+         */
+        WebhookAttemptTrigger: "schedule" | "probe" | "manual" | "recover" | "test";
+        /** @enum {string} */
+        RecoverableStatus: "failed" | "held";
+        /** @enum {string} */
+        KeyPrefix: "svc_live_key_" | "svc_test_key_";
         Point: {
             latitude: components["schemas"]["Latitude"];
             longitude: components["schemas"]["Longitude"];
         };
+        /** @description Either `pickup` or `pickup_location_id`; both, or neither, is `422 PICKUP_SHAPE_CONFLICT`. */
         QuoteRequest: {
             pickup?: components["schemas"]["Point"];
             pickup_location_id?: components["schemas"]["PickupLocationId"];
             dropoff: components["schemas"]["Point"];
             vehicle_type: components["schemas"]["VehicleType"];
-        } & (unknown | unknown);
+        };
         RecipientRequest: {
             phone_number: components["schemas"]["PhoneNumberInput"];
             name?: string;
@@ -1868,6 +1418,10 @@ export interface components {
             longitude?: components["schemas"]["Longitude"];
             active?: boolean;
         };
+        /**
+         * @description Either `recipient`, or `recipient_id` and `recipient_address_id`; and either `pickup` or
+         *     `pickup_location_id`.
+         */
         DeliveryRequest: {
             external_id?: components["schemas"]["ExternalId"];
             recipient_id?: components["schemas"]["RecipientId"];
@@ -1880,9 +1434,18 @@ export interface components {
             /** @description For the rider. */
             delivery_instructions?: string;
             sandbox?: components["schemas"]["SandboxRequest"];
-        } & ((unknown | unknown) & (unknown | unknown));
+        };
         BulkRequest: {
             deliveries: components["schemas"]["DeliveryRequest"][];
+        };
+        /** @description With `cod` the rider collects `goods_value`; with `delivery_only` there is none. */
+        Payment: {
+            /** @constant */
+            type: "cod";
+            goods_value: components["schemas"]["GoodsValue"];
+        } | {
+            /** @constant */
+            type: "delivery_only";
         };
         /** @description Added to the directory, or found there by phone number and address text. */
         InlineRecipient: {
@@ -1894,6 +1457,7 @@ export interface components {
         SandboxRequest: {
             scenario: components["schemas"]["Scenario"];
             /**
+             * Format: int32
              * @description How long one step takes. A `manual` delivery has no steps of its own.
              * @default 15
              */
@@ -1914,19 +1478,46 @@ export interface components {
         TransitionTarget: "assigned" | "picked_up" | "in_transit" | "delivered" | "failed" | "cancelled" | "outsourced";
         /**
          * @description What happened to a delivery. Ignore types you do not know.
-         * @enum {string}
+         * @example delivery.created
+         * @example delivery.assigned
+         * @example delivery.picked_up
+         * @example delivery.in_transit
+         * @example delivery.delivered
+         * @example delivery.failed
+         * @example delivery.cancelled
+         * @example delivery.outsourced
          */
-        DeliveryEventType: "delivery.created" | "delivery.assigned" | "delivery.picked_up" | "delivery.in_transit" | "delivery.delivered" | "delivery.failed" | "delivery.cancelled" | "delivery.outsourced";
+        DeliveryEventType: string;
         /**
          * @description What happened. Ignore types you do not know.
-         * @enum {string}
+         * @example delivery.created
+         * @example delivery.assigned
+         * @example delivery.picked_up
+         * @example delivery.in_transit
+         * @example delivery.delivered
+         * @example delivery.failed
+         * @example delivery.cancelled
+         * @example delivery.outsourced
+         * @example webhook_endpoint.test
+         * @example webhook_endpoint.disabled
          */
-        EventType: "delivery.created" | "delivery.assigned" | "delivery.picked_up" | "delivery.in_transit" | "delivery.delivered" | "delivery.failed" | "delivery.cancelled" | "delivery.outsourced" | "webhook_endpoint.test" | "webhook_endpoint.disabled";
+        EventType: string;
         /**
          * @description A type, `delivery.*` for all of deliveries, or `*` for all, those of later versions included.
-         * @enum {string}
+         * @example *
+         * @example delivery.*
+         * @example delivery.created
+         * @example delivery.assigned
+         * @example delivery.picked_up
+         * @example delivery.in_transit
+         * @example delivery.delivered
+         * @example delivery.failed
+         * @example delivery.cancelled
+         * @example delivery.outsourced
+         * @example webhook_endpoint.test
+         * @example webhook_endpoint.disabled
          */
-        EventPattern: "*" | "delivery.*" | "delivery.created" | "delivery.assigned" | "delivery.picked_up" | "delivery.in_transit" | "delivery.delivered" | "delivery.failed" | "delivery.cancelled" | "delivery.outsourced" | "webhook_endpoint.test" | "webhook_endpoint.disabled";
+        EventPattern: string;
         EventPatterns: components["schemas"]["EventPattern"][];
         /**
          * @description Where events are sent; 1 to 2,048 bytes. `https` on port 443 or 8443, in the sandbox also `http` on
@@ -1953,6 +1544,7 @@ export interface components {
         };
         SecretRotationRequest: {
             /**
+             * Format: int32
              * @description How long the secret before signs beside the new one.
              * @default 86400
              */
@@ -1969,11 +1561,8 @@ export interface components {
              * @description And before this one; now, where it is left out.
              */
             until?: string;
-            /**
-             * @description Only these; both, where it is left out.
-             * @enum {string}
-             */
-            only?: "failed" | "held";
+            /** @description Only these; both, where it is left out. */
+            only?: components["schemas"]["RecoverableStatus"];
         };
         WebhookListenerRequest: {
             /** @description All, where it is left out. */
@@ -1981,36 +1570,40 @@ export interface components {
         };
         WebhookFetchRequest: {
             results?: components["schemas"]["WebhookResult"][];
-            /** @default 20 */
+            /**
+             * Format: int32
+             * @default 20
+             */
             wait_seconds?: number;
         };
         /** @description How a fetched webhook went. `status_code`, or `error_class` where there was no answer. */
         WebhookResult: {
             webhook_delivery_id: components["schemas"]["WebhookDeliveryId"];
-            /** @description That was fetched. A result of another one is passed over. */
+            /**
+             * Format: int32
+             * @description That was fetched. A result of another one is passed over.
+             */
             attempt?: number;
+            /** Format: int32 */
             status_code?: number;
             error_class?: components["schemas"]["WebhookErrorClass"];
+            /** Format: int32 */
             duration_ms: number;
             response_excerpt?: string;
-        } | unknown | unknown;
+        };
         Quote: {
             environment: components["schemas"]["Environment"];
             /** @description True in the sandbox. */
             simulated: boolean;
             vehicle_type: components["schemas"]["VehicleType"];
             currency: components["schemas"]["Currency"];
+            /** Format: double */
             distance_km: number;
-            /**
-             * @description `road` when a routing engine measured the way; `straight_line` when the distance was
-             *     estimated: no engine is in use, or the trip is longer than it measures.
-             * @enum {string}
-             */
-            distance_source: "road" | "straight_line";
+            distance_source: components["schemas"]["DistanceSource"];
             fee?: components["schemas"]["Fee"];
             /** @description True when a person has to make the price; `fee` is absent then. */
             requires_custom_quote: boolean;
-        } & (unknown & unknown);
+        };
         Recipient: {
             id: components["schemas"]["RecipientId"];
             phone_number: components["schemas"]["PhoneNumber"];
@@ -2034,12 +1627,18 @@ export interface components {
             id: components["schemas"]["PickupLocationId"];
             name: string;
             /** @description The phone number riders call; null while it is missing. */
-            contact: components["schemas"]["PhoneNumber"] | null;
+            contact: string | null;
             address: string;
-            /** @description Null while it is missing. */
-            latitude: components["schemas"]["Latitude"] | null;
-            /** @description Null while it is missing. */
-            longitude: components["schemas"]["Longitude"] | null;
+            /**
+             * Format: double
+             * @description Null while it is missing.
+             */
+            latitude: number | null;
+            /**
+             * Format: double
+             * @description Null while it is missing.
+             */
+            longitude: number | null;
             /** @description False when the location is switched off. */
             active: boolean;
             /** @description True when contact and coordinates are there, so that riders can collect. */
@@ -2059,7 +1658,7 @@ export interface components {
             recipient: components["schemas"]["DeliveryRecipient"];
             pickup: components["schemas"]["DeliveryPickup"];
             dropoff: components["schemas"]["DeliveryDropoff"];
-            payment: components["schemas"]["Payment"];
+            payment: components["schemas"]["DeliveryPayment"];
             vehicle_type: components["schemas"]["VehicleType"];
             currency: components["schemas"]["Currency"];
             delivery_fee?: components["schemas"]["Fee"];
@@ -2075,12 +1674,18 @@ export interface components {
             /** @description Changes with any other field of the delivery, and only then. */
             updated_at: components["schemas"]["Timestamp"];
             simulation?: components["schemas"]["Simulation"];
-        } & (unknown & unknown);
+        };
         /** @description What became of the items of a bulk create. */
         BulkOutcome: {
-            /** @description How many items are booked. */
+            /**
+             * Format: int32
+             * @description How many items are booked.
+             */
             created: number;
-            /** @description How many are not. */
+            /**
+             * Format: int32
+             * @description How many are not.
+             */
             failed: number;
             /** @description One entry for each item, in the order sent. */
             results: (components["schemas"]["BulkItemCreated"] | components["schemas"]["BulkItemFailed"])[];
@@ -2103,12 +1708,14 @@ export interface components {
              *     that makes the price knows better where we deliver.
              */
             error: {
-                /** @enum {string} */
-                code: "EXTERNAL_ID_CONFLICT" | "QUOTE_UNAVAILABLE" | "SIMULATION_NOT_APPLICABLE" | "SIMULATION_LIMIT" | "VALIDATION_ERROR" | "NOT_FOUND" | "PICKUP_LOCATION_NOT_FOUND" | "PICKUP_LOCATION_INACTIVE" | "PICKUP_LOCATION_INCOMPLETE";
+                code: components["schemas"]["ErrorCode"];
                 message: string;
             };
         };
-        /** @description Which item it is, counted from 0. */
+        /**
+         * Format: int32
+         * @description Which item it is, counted from 0.
+         */
         BulkIndex: number;
         /** @description The recipient as this delivery was booked for them. */
         DeliveryRecipient: {
@@ -2135,110 +1742,58 @@ export interface components {
             municipality?: string;
             delivery_notes?: string;
         };
-        Payment: {
-            /** @constant */
-            type: "cod";
-            goods_value: components["schemas"]["GoodsValue"];
-        } | {
-            /** @constant */
-            type: "delivery_only";
+        /** @description How this delivery is paid. */
+        DeliveryPayment: {
+            type: components["schemas"]["PaymentMethod"];
+            /** @description There with `cod` only. */
+            goods_value?: components["schemas"]["GoodsValue"];
         };
         /** @description What moves a sandbox delivery. Absent on live deliveries. */
         Simulation: {
             scenario: components["schemas"]["Scenario"];
+            status: components["schemas"]["SimulationStatus"];
             /**
-             * @description `idle`: nothing moves it by itself, which goes with `manual` alone. `running`: the scenario does.
-             *     `completed`: all steps are done. `stopped`: it was stopped, or the delivery cancelled, before
-             *     that.
-             * @enum {string}
+             * Format: int32
+             * @description Steps done.
              */
-            status: "idle" | "running" | "completed" | "stopped";
-            /** @description Steps done. */
             step: number;
             /**
+             * Format: int32
              * @description Steps of the whole scenario.
-             * @enum {integer}
              */
-            steps_total: 0 | 1 | 2 | 3 | 4 | 8;
-            /** @description When the next step is due. Null unless the simulation is running. */
-            next_step_at: components["schemas"]["Timestamp"] | null;
-        } & (unknown & ({
-            /** @constant */
-            scenario?: "manual";
-            /** @constant */
-            status?: "idle";
-            /** @constant */
-            step?: 0;
-            /** @constant */
-            steps_total?: 0;
-        } | {
-            /** @constant */
-            scenario?: "no_rider_found";
-            /** @enum {unknown} */
-            status?: "running" | "completed" | "stopped";
-            /** @constant */
-            steps_total?: 1;
-        } | {
-            /** @enum {unknown} */
-            scenario?: "failed_at_pickup" | "cancelled_by_platform";
-            /** @enum {unknown} */
-            status?: "running" | "completed" | "stopped";
-            /** @constant */
-            steps_total?: 2;
-        } | {
-            /** @constant */
-            scenario?: "stalled";
-            /** @enum {unknown} */
-            status?: "running" | "completed" | "stopped";
-            /** @constant */
-            steps_total?: 3;
-        } | {
-            /** @enum {unknown} */
-            scenario?: "delivered" | "delayed" | "failed_at_dropoff" | "cod_refused" | "outsourced_then_delivered";
-            /** @enum {unknown} */
-            status?: "running" | "completed" | "stopped";
-            /** @constant */
-            steps_total?: 4;
-        } | {
-            /** @constant */
-            scenario?: "failed_then_retried";
-            /** @enum {unknown} */
-            status?: "running" | "completed" | "stopped";
-            /** @constant */
-            steps_total?: 8;
-        }));
+            steps_total: number;
+            /**
+             * Format: date-time
+             * @description When the next step is due. Null unless the simulation is running.
+             */
+            next_step_at: string | null;
+        };
         DeliveryEvent: {
             id: components["schemas"]["EventId"];
-            /**
-             * @description What happened. A second attempt after `failed` is another `delivery.assigned`. Ignore types
-             *     you do not know.
-             * @enum {string}
-             */
-            type: "delivery.created" | "delivery.assigned" | "delivery.picked_up" | "delivery.in_transit" | "delivery.delivered" | "delivery.failed" | "delivery.cancelled" | "delivery.outsourced";
+            /** @description A second attempt after `failed` is another `delivery.assigned`. */
+            type: components["schemas"]["DeliveryEventType"];
             status: components["schemas"]["DeliveryStatus"];
-            /** @description 1 for the first event of a delivery, then without a gap. */
+            /**
+             * Format: int32
+             * @description 1 for the first event of a delivery, then without a gap.
+             */
             sequence: number;
             occurred_at: components["schemas"]["Timestamp"];
             reason_code?: components["schemas"]["ReasonCode"];
         };
-        WebhookEndpointFields: {
+        WebhookEndpoint: {
             id: components["schemas"]["WebhookEndpointId"];
             url: components["schemas"]["WebhookUrl"];
             event_types: components["schemas"]["EventPatterns"];
             description?: string;
             enabled: boolean;
+            status: components["schemas"]["WebhookEndpointStatus"];
+            disabled_reason?: components["schemas"]["WebhookEndpointDisabledReason"];
             /**
-             * @description `failing` while the last attempt failed, `disabled` while nothing is sent.
-             * @enum {string}
+             * Format: date-time
+             * @description When the first of the failures in a row was; null while there is none.
              */
-            status: "healthy" | "failing" | "disabled";
-            /**
-             * @description `by_caller`; `gone`: it answered 410; `failing`: 50 attempts and 72 hours without a success.
-             * @enum {string}
-             */
-            disabled_reason?: "by_caller" | "gone" | "failing";
-            /** @description When the first of the failures in a row was; null while there is none. */
-            failing_since: components["schemas"]["Timestamp"] | null;
+            failing_since: string | null;
             /**
              * @description After 10 failures in a row nothing is sent until then; after that the next attempt decides. A
              *     test, a redelivery, a recovery or `enabled: true` ends the pause. Attempts of tests and
@@ -2251,10 +1806,33 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];
         };
-        WebhookEndpoint: components["schemas"]["WebhookEndpointFields"];
+        /** @description A webhook endpoint, with the secret that signs what it gets. */
         WebhookEndpointSecret: {
+            id: components["schemas"]["WebhookEndpointId"];
+            url: components["schemas"]["WebhookUrl"];
+            event_types: components["schemas"]["EventPatterns"];
+            description?: string;
+            enabled: boolean;
+            status: components["schemas"]["WebhookEndpointStatus"];
+            disabled_reason?: components["schemas"]["WebhookEndpointDisabledReason"];
+            /**
+             * Format: date-time
+             * @description When the first of the failures in a row was; null while there is none.
+             */
+            failing_since: string | null;
+            /**
+             * @description After 10 failures in a row nothing is sent until then; after that the next attempt decides. A
+             *     test, a redelivery, a recovery or `enabled: true` ends the pause. Attempts of tests and
+             *     redeliveries count as any other.
+             */
+            paused_until?: components["schemas"]["Timestamp"];
+            /** @description When the secret before the last rotation stops signing, or stopped; left out where there is none. */
+            previous_secret_expires_at?: components["schemas"]["Timestamp"];
+            environment: components["schemas"]["Environment"];
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
             secret: components["schemas"]["SigningSecret"];
-        } & components["schemas"]["WebhookEndpointFields"];
+        };
         /**
          * @description `pending`: an attempt is due, now or later. `failed`: the schedule is used up. `held`: the endpoint is
          *     disabled.
@@ -2267,59 +1845,72 @@ export interface components {
             event_id: components["schemas"]["EventId"];
             event_type: components["schemas"]["EventType"];
             delivery_id?: components["schemas"]["DeliveryId"];
+            /** Format: int32 */
             sequence?: number;
             status: components["schemas"]["WebhookDeliveryStatus"];
+            /** Format: int32 */
             attempts: number;
-            /** @description When it is attempted next, which is not before the `paused_until` of its endpoint. */
-            next_attempt_at: components["schemas"]["Timestamp"] | null;
+            /**
+             * Format: date-time
+             * @description When it is attempted next, which is not before the `paused_until` of its endpoint.
+             */
+            next_attempt_at: string | null;
             created_at: components["schemas"]["Timestamp"];
         };
         /** @enum {string} */
         WebhookErrorClass: "dns" | "blocked_ip" | "refused" | "reset" | "tls" | "timeout_connect" | "timeout_response" | "body_too_large" | "http_4xx" | "http_5xx" | "redirect";
         WebhookAttempt: {
             id: string;
-            /** @description 1 for the first, then without a gap. */
-            attempt: number;
             /**
-             * @description Why it was made: by the `schedule`, as the `probe` of an endpoint that kept failing, by a redelivery
-             *     (`manual`) or a recovery (`recover`), or as a `test`.
-             * @enum {string}
+             * Format: int32
+             * @description 1 for the first, then without a gap.
              */
-            trigger: "schedule" | "probe" | "manual" | "recover" | "test";
+            attempt: number;
+            trigger: components["schemas"]["WebhookAttemptTrigger"];
+            /** Format: int32 */
             status_code?: number;
             error_class?: components["schemas"]["WebhookErrorClass"];
+            /** Format: int32 */
             duration_ms: number;
             /** @description The begin of what you answered, in one line, at most 1,024 bytes. */
             response_excerpt?: string;
             /**
+             * Format: date-time
              * @description When the next one was due after this one; null where none followed. While its endpoint is paused,
              *     the one after the last attempt is due when the pause ends.
              */
-            next_attempt_at: components["schemas"]["Timestamp"] | null;
+            next_attempt_at: string | null;
             started_at: components["schemas"]["Timestamp"];
         };
         WebhookRecovery: {
+            /** Format: int32 */
             queued: number;
             /** @description True where the span has more than one call recovers. */
             has_more: boolean;
         };
-        WebhookListenerFields: {
+        WebhookListener: {
             id: components["schemas"]["WebhookEndpointId"];
             event_types: components["schemas"]["EventPatterns"];
-            /** @constant */
-            environment: "sandbox";
+            environment: components["schemas"]["Environment"];
             created_at: components["schemas"]["Timestamp"];
             /** @description When it ends unless it fetches before. */
             expires_at: components["schemas"]["Timestamp"];
         };
-        WebhookListener: components["schemas"]["WebhookListenerFields"];
+        /** @description A listener, with the secret that signs what it fetches. */
         WebhookListenerSecret: {
+            id: components["schemas"]["WebhookEndpointId"];
+            event_types: components["schemas"]["EventPatterns"];
+            environment: components["schemas"]["Environment"];
+            created_at: components["schemas"]["Timestamp"];
+            /** @description When it ends unless it fetches before. */
+            expires_at: components["schemas"]["Timestamp"];
             secret: components["schemas"]["SigningSecret"];
-        } & components["schemas"]["WebhookListenerFields"];
+        };
         FetchedWebhook: {
             webhook_delivery_id: components["schemas"]["WebhookDeliveryId"];
             event_id: components["schemas"]["EventId"];
             event_type: components["schemas"]["EventType"];
+            /** Format: int32 */
             attempt: number;
             /** @description To be sent with it, by name. */
             headers: {
@@ -2327,6 +1918,9 @@ export interface components {
             };
             /** @description The exact bytes that are signed. */
             body: string;
+        };
+        FetchedWebhooks: {
+            webhooks: components["schemas"]["FetchedWebhook"][];
         };
         /** @description An event of a delivery, as the feed shows it and webhooks carry it. */
         PublishedDeliveryEvent: {
@@ -2337,7 +1931,10 @@ export interface components {
             api_version: "v1";
             environment: components["schemas"]["Environment"];
             simulated: boolean;
-            /** @description 1 for the first event of the delivery, then without a gap. Ignore one lower than what you have seen. */
+            /**
+             * Format: int32
+             * @description 1 for the first event of the delivery, then without a gap. Ignore one lower than what you have seen.
+             */
             sequence: number;
             data: {
                 /** @description As it was right after this event. */
@@ -2350,8 +1947,7 @@ export interface components {
         /** @description An event of a webhook endpoint. The feed has none of these. */
         PublishedEndpointEvent: {
             id: components["schemas"]["EventId"];
-            /** @enum {string} */
-            type: "webhook_endpoint.test" | "webhook_endpoint.disabled";
+            type: components["schemas"]["EventType"];
             timestamp: components["schemas"]["Timestamp"];
             /** @constant */
             api_version: "v1";
@@ -2370,13 +1966,15 @@ export interface components {
         ApiKeyInfo: {
             key: {
                 id: string;
-                /** @enum {string} */
-                prefix: "svc_live_key_" | "svc_test_key_";
+                prefix: components["schemas"]["KeyPrefix"];
                 last_four: string;
                 scopes: components["schemas"]["Scope"][];
                 created_at: components["schemas"]["Timestamp"];
-                /** @description Null when the key does not expire. */
-                expires_at: components["schemas"]["Timestamp"] | null;
+                /**
+                 * Format: date-time
+                 * @description Null when the key does not expire.
+                 */
+                expires_at: string | null;
             };
             application: {
                 id: string;
@@ -2393,59 +1991,197 @@ export interface components {
             };
         };
         RequestLimit: {
+            /** Format: int32 */
             limit: number;
+            /** Format: int32 */
             window_seconds: number;
         };
-        Ok: {
+        QuoteResponse: {
             /** @constant */
             success: true;
-            /**
-             * @description Repeats the HTTP status.
-             * @constant
-             */
-            statusCode: 200;
-            message: string;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["Quote"];
         };
-        Created: {
+        RecipientResponse: {
             /** @constant */
             success: true;
-            /**
-             * @description Repeats the HTTP status.
-             * @constant
-             */
-            statusCode: 201;
-            message: string;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["Recipient"];
         };
-        Accepted: {
+        RecipientListResponse: {
             /** @constant */
             success: true;
-            /**
-             * @description Repeats the HTTP status.
-             * @constant
-             */
-            statusCode: 202;
-            message: string;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["Recipient"][];
+            meta: components["schemas"]["PageMeta"];
         };
-        MultiStatus: {
+        RecipientAddressResponse: {
             /** @constant */
             success: true;
-            /**
-             * @description Repeats the HTTP status.
-             * @constant
-             */
-            statusCode: 207;
-            message: string;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["RecipientAddress"];
         };
-        Failure: {
+        RecipientAddressListResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["RecipientAddress"][];
+            meta: components["schemas"]["WholeOrPageMeta"];
+        };
+        PickupLocationListResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["PickupLocation"][];
+            meta: components["schemas"]["PageMeta"];
+        };
+        PickupLocationResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["PickupLocation"];
+        };
+        DeliveryResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["Delivery"];
+        };
+        DeliveryListResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["Delivery"][];
+            meta: components["schemas"]["PageMeta"];
+        };
+        BulkOutcomeResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["BulkOutcome"];
+        };
+        DeliveryEventListResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["DeliveryEvent"][];
+            meta: components["schemas"]["WholeOrPageMeta"];
+        };
+        EventListResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["PublishedDeliveryEvent"][];
+            meta: components["schemas"]["FeedMeta"];
+        };
+        WebhookEndpointSecretResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["WebhookEndpointSecret"];
+        };
+        WebhookEndpointListResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["WebhookEndpoint"][];
+            meta: components["schemas"]["PageMeta"];
+        };
+        WebhookEndpointResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["WebhookEndpoint"];
+        };
+        WebhookDeliveryResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["WebhookDelivery"];
+        };
+        WebhookRecoveryResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["WebhookRecovery"];
+        };
+        WebhookDeliveryListResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["WebhookDelivery"][];
+            meta: components["schemas"]["PageMeta"];
+        };
+        WebhookAttemptListResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["WebhookAttempt"][];
+            meta: components["schemas"]["WholeOrPageMeta"];
+        };
+        WebhookListenerSecretResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["WebhookListenerSecret"];
+        };
+        FetchedWebhooksResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["FetchedWebhooks"];
+        };
+        WebhookListenerResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["WebhookListener"];
+        };
+        ApiKeyInfoResponse: {
+            /** @constant */
+            success: true;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            data: components["schemas"]["ApiKeyInfo"];
+        };
+        ErrorResponse: {
             /** @constant */
             success: false;
-            /** @description Repeats the HTTP status. */
-            statusCode: number;
-            /** @description What happened and what to do about it, for people. */
-            message: string;
-            error: Record<string, never>;
+            statusCode: components["schemas"]["StatusCode"];
+            message: components["schemas"]["Message"];
+            error: components["schemas"]["Error"];
         };
+        /**
+         * Format: int32
+         * @description Repeats the HTTP status.
+         */
+        StatusCode: number;
+        /** @description What happened and what to do about it, for people. Its wording may change. */
+        Message: string;
         PageMeta: {
+            /** Format: int32 */
             limit: number;
             /** @description True when there is another page. */
             has_more: boolean;
@@ -2453,6 +2189,7 @@ export interface components {
             next_cursor: string | null;
         };
         FeedMeta: {
+            /** Format: int32 */
             limit: number;
             /** @description True when there is more right now, even where this page is empty. */
             has_more: boolean;
@@ -2463,314 +2200,180 @@ export interface components {
         };
         /** @description Of a list that comes whole unless `limit` asks for a page. */
         WholeOrPageMeta: {
-            /** @description The limit that was sent, or the number of rows returned. */
+            /**
+             * Format: int32
+             * @description The limit that was sent, or the number of rows returned.
+             */
             limit: number;
             /** @description True when there is another page. */
             has_more: boolean;
             /** @description What to send as `cursor` for the next page; null on the last one. */
             next_cursor: string | null;
         };
+        /** @description Branch on `code`. Each response lists the codes it can have in `x-waybill-codes`. */
+        Error: {
+            code: components["schemas"]["ErrorCode"];
+            details?: components["schemas"]["ErrorDetails"];
+        };
+        /**
+         * @description What went wrong. Treat a code you do not know by the HTTP status.
+         * @example API_KEY_EXPIRED
+         * @example API_KEY_REVOKED
+         * @example BULK_VALIDATION_FAILED
+         * @example COD_GOODS_VALUE_REQUIRED
+         * @example CURSOR_EXPIRED
+         * @example DELIVERY_NOT_CANCELLABLE
+         * @example DUPLICATE_EXTERNAL_ID
+         * @example ENVIRONMENT_MISMATCH
+         * @example EXTERNAL_ID_CONFLICT
+         * @example IDEMPOTENCY_CONFLICT
+         * @example IDEMPOTENCY_IN_PROGRESS
+         * @example IDEMPOTENCY_KEY_REQUIRED
+         * @example INSUFFICIENT_SCOPE
+         * @example INTERNAL_SERVER_ERROR
+         * @example INVALID_API_KEY
+         * @example INVALID_REQUEST
+         * @example METHOD_NOT_ALLOWED
+         * @example NOT_FOUND
+         * @example PAYLOAD_TOO_LARGE
+         * @example PICKUP_LOCATION_INACTIVE
+         * @example PICKUP_LOCATION_INCOMPLETE
+         * @example PICKUP_LOCATION_LIMIT
+         * @example PICKUP_LOCATION_NOT_FOUND
+         * @example PICKUP_SHAPE_CONFLICT
+         * @example QUOTE_UNAVAILABLE
+         * @example RATE_LIMIT_EXCEEDED
+         * @example RECIPIENT_SHAPE_CONFLICT
+         * @example RECOVERY_RUNNING
+         * @example SANDBOX_ONLY_FIELD
+         * @example SANDBOX_TRANSITION_INVALID
+         * @example SERVICE_UNAVAILABLE
+         * @example SIMULATION_LIMIT
+         * @example SIMULATION_NOT_APPLICABLE
+         * @example SIMULATION_RUNNING
+         * @example UNSUPPORTED_MEDIA_TYPE
+         * @example VALIDATION_ERROR
+         * @example WEBHOOK_ENDPOINT_DISABLED
+         * @example WEBHOOK_ENDPOINT_LIMIT
+         * @example WEBHOOK_URL_NOT_ALLOWED
+         */
+        ErrorCode: string;
+        /** @description What is known about the error. Each code has fields of its own; the page at `doc_url` has them. */
+        ErrorDetails: {
+            doc_url: components["schemas"]["DocUrl"];
+            /** @description The fields of the request that are wrong, with `VALIDATION_ERROR` and `WEBHOOK_URL_NOT_ALLOWED`. */
+            fields?: components["schemas"]["FieldError"][];
+            /** @description Every problem of every item, by index, with `BULK_VALIDATION_FAILED`. */
+            errors?: components["schemas"]["BulkProblem"][];
+            /** @description The name that is not known, with `INVALID_REQUEST`. */
+            field?: string;
+            /** @description The known name it resembles. */
+            suggestion?: string;
+            /**
+             * Format: int32
+             * @description Where the body cannot be read, with `INVALID_REQUEST`.
+             */
+            line?: number;
+            /** Format: int32 */
+            column?: number;
+            /**
+             * @description What is wrong with the key, with `INVALID_API_KEY`.
+             * @example missing
+             * @example malformed
+             * @example unknown
+             */
+            reason?: string;
+            key_environment?: components["schemas"]["Environment"];
+            host_environment?: components["schemas"]["Environment"];
+            required_scope?: components["schemas"]["Scope"];
+            granted_scopes?: components["schemas"]["Scope"][];
+            /** @description When the Idempotency-Key was first used, with `IDEMPOTENCY_CONFLICT`. */
+            first_used_at?: components["schemas"]["Timestamp"];
+            external_id?: components["schemas"]["ExternalId"];
+            delivery_id?: components["schemas"]["DeliveryId"];
+            status?: components["schemas"]["DeliveryStatus"];
+            current_status?: components["schemas"]["DeliveryStatus"];
+            requested_status?: components["schemas"]["TransitionTarget"];
+            /** @description What the delivery can become now, with `SANDBOX_TRANSITION_INVALID`. Empty where nothing follows. */
+            allowed_statuses?: components["schemas"]["TransitionTarget"][];
+            scenario?: components["schemas"]["Scenario"];
+            /** Format: int32 */
+            step?: number;
+            /** Format: int32 */
+            steps_total?: number;
+            next_step_at?: components["schemas"]["Timestamp"];
+            payment_type?: components["schemas"]["PaymentMethod"];
+            /** @description Those that could start on this delivery, with `SIMULATION_NOT_APPLICABLE`. Empty where none can any more. */
+            applicable_scenarios?: components["schemas"]["Scenario"][];
+            /**
+             * Format: int32
+             * @description The limit that was reached.
+             */
+            limit?: number;
+            /**
+             * Format: int32
+             * @description How many simulations run, with `SIMULATION_LIMIT`.
+             */
+            running?: number;
+            /**
+             * @description The owner of the limit, with `RATE_LIMIT_EXCEEDED`: `key`, `business`, `address` for failed
+             *     authentication from one client address, `endpoint` for test events, or `concurrency` for
+             *     requests in flight.
+             * @example key
+             * @example business
+             * @example address
+             * @example endpoint
+             * @example concurrency
+             */
+            scope?: string;
+            /**
+             * Format: int32
+             * @description In which `limit` requests are allowed. Absent with `concurrency`.
+             */
+            window_seconds?: number;
+            endpoint_id?: components["schemas"]["WebhookEndpointId"];
+            disabled_reason?: components["schemas"]["WebhookEndpointDisabledReason"];
+            /** @description What the pickup location lacks, with `PICKUP_LOCATION_INCOMPLETE`. */
+            missing?: string[];
+            /**
+             * Format: date-time
+             * @description When the oldest event happened that can be read, with `CURSOR_EXPIRED`; null where there is none.
+             */
+            oldest_available_at?: string | null;
+        };
         /**
          * Format: uri
          * @description A page about the code: what causes it, what to do, and whether to send the request again. For
-         *     people. An addition to the original contract.
+         *     people.
          */
         DocUrl: string;
-        ErrorInvalidRequest: {
-            /** @constant */
-            code: "INVALID_REQUEST";
-            details?: {
-                field: string;
-                /** @description The known name it resembles. */
-                suggestion?: string;
-                doc_url: components["schemas"]["DocUrl"];
-            } | {
-                line: number;
-                column: number;
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorIdempotencyKeyRequired: {
-            /** @constant */
-            code: "IDEMPOTENCY_KEY_REQUIRED";
-        };
-        ErrorSandboxOnlyField: {
-            /** @constant */
-            code: "SANDBOX_ONLY_FIELD";
-        };
-        ErrorInvalidApiKey: {
-            /** @constant */
-            code: "INVALID_API_KEY";
-            details: {
-                /** @enum {string} */
-                reason: "missing" | "malformed" | "unknown";
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorEnvironmentMismatch: {
-            /** @constant */
-            code: "ENVIRONMENT_MISMATCH";
-            details: {
-                key_environment: components["schemas"]["Environment"];
-                host_environment: components["schemas"]["Environment"];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorApiKeyRevoked: {
-            /** @constant */
-            code: "API_KEY_REVOKED";
-        };
-        ErrorApiKeyExpired: {
-            /** @constant */
-            code: "API_KEY_EXPIRED";
-        };
-        ErrorInsufficientScope: {
-            /** @constant */
-            code: "INSUFFICIENT_SCOPE";
-            details: {
-                required_scope: components["schemas"]["Scope"];
-                granted_scopes: components["schemas"]["Scope"][];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorNotFound: {
-            /** @constant */
-            code: "NOT_FOUND";
-        };
-        ErrorMethodNotAllowed: {
-            /** @constant */
-            code: "METHOD_NOT_ALLOWED";
-        };
-        ErrorPayloadTooLarge: {
-            /** @constant */
-            code: "PAYLOAD_TOO_LARGE";
-        };
-        ErrorUnsupportedMediaType: {
-            /** @constant */
-            code: "UNSUPPORTED_MEDIA_TYPE";
-        };
-        ErrorIdempotencyConflict: {
-            /** @constant */
-            code: "IDEMPOTENCY_CONFLICT";
-            details: {
-                first_used_at: components["schemas"]["Timestamp"];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorIdempotencyInProgress: {
-            /** @constant */
-            code: "IDEMPOTENCY_IN_PROGRESS";
-        };
-        ErrorExternalIdConflict: {
-            /** @constant */
-            code: "EXTERNAL_ID_CONFLICT";
-            details: {
-                external_id: components["schemas"]["ExternalId"];
-                delivery_id: components["schemas"]["DeliveryId"];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorDeliveryNotCancellable: {
-            /** @constant */
-            code: "DELIVERY_NOT_CANCELLABLE";
-            details: {
-                status: components["schemas"]["DeliveryStatus"];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorSandboxTransitionInvalid: {
-            /** @constant */
-            code: "SANDBOX_TRANSITION_INVALID";
-            details: {
-                current_status: components["schemas"]["DeliveryStatus"];
-                requested_status: components["schemas"]["TransitionTarget"];
-                /** @description What the delivery can become now. Empty where nothing follows. */
-                allowed_statuses: components["schemas"]["TransitionTarget"][];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorSimulationRunning: {
-            /** @constant */
-            code: "SIMULATION_RUNNING";
-            /** @description How far the simulation is, as in `simulation` of the delivery. */
-            details: {
-                scenario: components["schemas"]["Scenario"];
-                step: number;
-                steps_total: number;
-                next_step_at: components["schemas"]["Timestamp"];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorSimulationNotApplicable: {
-            /** @constant */
-            code: "SIMULATION_NOT_APPLICABLE";
-            details: {
-                scenario: components["schemas"]["Scenario"];
-                /** @enum {string} */
-                payment_type: "cod" | "delivery_only";
-                status: components["schemas"]["DeliveryStatus"];
-                /** @description Those that could start on this delivery. Empty where none can any more. */
-                applicable_scenarios: components["schemas"]["Scenario"][];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorSimulationLimit: {
-            /** @constant */
-            code: "SIMULATION_LIMIT";
-            details: {
-                /** @constant */
-                limit: 100;
-                running: number;
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorWebhookUrlNotAllowed: {
-            /** @constant */
-            code: "WEBHOOK_URL_NOT_ALLOWED";
-            details: {
-                fields: components["schemas"]["FieldError"][];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorPickupLocationLimit: {
-            /** @constant */
-            code: "PICKUP_LOCATION_LIMIT";
-            details: {
-                /** @constant */
-                limit: 1000;
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorWebhookEndpointLimit: {
-            /** @constant */
-            code: "WEBHOOK_ENDPOINT_LIMIT";
-            details: {
-                /** @constant */
-                limit: 16;
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorWebhookEndpointDisabled: {
-            /** @constant */
-            code: "WEBHOOK_ENDPOINT_DISABLED";
-            details: {
-                endpoint_id: components["schemas"]["WebhookEndpointId"];
-                /** @enum {string} */
-                disabled_reason: "by_caller" | "gone" | "failing";
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorRecoveryRunning: {
-            /** @constant */
-            code: "RECOVERY_RUNNING";
-        };
-        ErrorValidationError: {
-            /** @constant */
-            code: "VALIDATION_ERROR";
-            details: {
-                fields: components["schemas"]["FieldError"][];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorBulkValidationFailed: {
-            /** @constant */
-            code: "BULK_VALIDATION_FAILED";
-            details: {
-                /** @description Every problem of every item, by index. */
-                errors: components["schemas"]["BulkProblem"][];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
         BulkProblem: {
             index: components["schemas"]["BulkIndex"];
-            /** @enum {string} */
-            code: "VALIDATION_ERROR" | "RECIPIENT_SHAPE_CONFLICT" | "PICKUP_SHAPE_CONFLICT" | "COD_GOODS_VALUE_REQUIRED" | "NOT_FOUND" | "PICKUP_LOCATION_NOT_FOUND" | "PICKUP_LOCATION_INACTIVE" | "PICKUP_LOCATION_INCOMPLETE" | "DUPLICATE_EXTERNAL_ID";
+            code: components["schemas"]["ErrorCode"];
             message: string;
-            /** @description A path within the item, where a field is to blame. An addition to the original contract. */
+            /** @description A path within the item, where a field is to blame. */
             field?: string;
         };
         FieldError: {
             /** @description A path in the body, a query parameter, or a header. */
             field: string;
-            /** @enum {string} */
-            code: "required" | "too_short" | "too_long" | "out_of_range" | "invalid_format" | "invalid_type" | "not_allowed";
+            code: components["schemas"]["FieldErrorCode"];
             message: string;
         };
-        ErrorRecipientShapeConflict: {
-            /** @constant */
-            code: "RECIPIENT_SHAPE_CONFLICT";
-        };
-        ErrorPickupShapeConflict: {
-            /** @constant */
-            code: "PICKUP_SHAPE_CONFLICT";
-        };
-        ErrorPickupLocationNotFound: {
-            /** @constant */
-            code: "PICKUP_LOCATION_NOT_FOUND";
-        };
-        ErrorPickupLocationInactive: {
-            /** @constant */
-            code: "PICKUP_LOCATION_INACTIVE";
-        };
-        ErrorPickupLocationIncomplete: {
-            /** @constant */
-            code: "PICKUP_LOCATION_INCOMPLETE";
-            details: {
-                missing: ("contact" | "latitude" | "longitude")[];
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorCodGoodsValueRequired: {
-            /** @constant */
-            code: "COD_GOODS_VALUE_REQUIRED";
-        };
-        ErrorRateLimitExceeded: {
-            /** @constant */
-            code: "RATE_LIMIT_EXCEEDED";
-            details: {
-                /**
-                 * @description The owner of the limit: `key`, `business`, `address` for failed authentication from one
-                 *     client address, or `endpoint` for test events.
-                 * @enum {string}
-                 */
-                scope: "key" | "business" | "address" | "endpoint";
-                limit: number;
-                window_seconds: number;
-                doc_url: components["schemas"]["DocUrl"];
-            } | {
-                /** @constant */
-                scope: "concurrency";
-                limit: number;
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorInternalServerError: {
-            /** @constant */
-            code: "INTERNAL_SERVER_ERROR";
-        };
-        ErrorQuoteUnavailable: {
-            /** @constant */
-            code: "QUOTE_UNAVAILABLE";
-        };
-        ErrorCursorExpired: {
-            /** @constant */
-            code: "CURSOR_EXPIRED";
-            details: {
-                /**
-                 * Format: date-time
-                 * @description When the oldest event happened that can be read; null where there is none.
-                 */
-                oldest_available_at: string | null;
-                doc_url: components["schemas"]["DocUrl"];
-            };
-        };
-        ErrorServiceUnavailable: {
-            /** @constant */
-            code: "SERVICE_UNAVAILABLE";
-        };
+        /**
+         * @description What is wrong with a field. Treat a code you do not know as a wrong value.
+         * @example required
+         * @example too_short
+         * @example too_long
+         * @example out_of_range
+         * @example invalid_format
+         * @example invalid_type
+         * @example not_allowed
+         */
+        FieldErrorCode: string;
     };
     responses: {
-        /** @description Nothing changed since the answer you have; no body. An addition to the original contract. */
+        /** @description Nothing changed since the answer you have; no body. */
         NotModified: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2792,11 +2395,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 400;
-                    error?: components["schemas"]["ErrorInvalidRequest"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The request cannot be read, or has no Idempotency-Key. */
@@ -2809,11 +2408,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 400;
-                    error?: components["schemas"]["ErrorInvalidRequest"] | components["schemas"]["ErrorIdempotencyKeyRequired"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The request cannot be read, has no Idempotency-Key, or asks for a simulation on the live host. */
@@ -2826,11 +2421,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 400;
-                    error?: components["schemas"]["ErrorInvalidRequest"] | components["schemas"]["ErrorIdempotencyKeyRequired"] | components["schemas"]["ErrorSandboxOnlyField"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /**
@@ -2846,11 +2437,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 400;
-                    error?: components["schemas"]["ErrorInvalidRequest"] | components["schemas"]["ErrorIdempotencyKeyRequired"] | components["schemas"]["ErrorSandboxOnlyField"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The key is missing, wrong, worn out, or on the wrong host. */
@@ -2863,11 +2450,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 401;
-                    error?: components["schemas"]["ErrorInvalidApiKey"] | components["schemas"]["ErrorEnvironmentMismatch"] | components["schemas"]["ErrorApiKeyRevoked"] | components["schemas"]["ErrorApiKeyExpired"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The key is good but lacks the scope of this call. */
@@ -2880,11 +2463,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 403;
-                    error?: components["schemas"]["ErrorInsufficientScope"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description An ID that is malformed, unknown, or not yours; or an address this API does not have. */
@@ -2897,14 +2476,10 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 404;
-                    error?: components["schemas"]["ErrorNotFound"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The address exists, the method does not. An addition to the original contract. */
+        /** @description The address exists, the method does not. */
         MethodNotAllowed: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -2915,11 +2490,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 405;
-                    error?: components["schemas"]["ErrorMethodNotAllowed"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The Idempotency-Key is busy, or belongs to another request. */
@@ -2933,11 +2504,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 409;
-                    error?: components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The business has as many pickup locations as it may, or the Idempotency-Key is busy or belongs to another request. */
@@ -2951,11 +2518,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 409;
-                    error?: components["schemas"]["ErrorPickupLocationLimit"] | components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /**
@@ -2972,11 +2535,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 409;
-                    error?: components["schemas"]["ErrorExternalIdConflict"] | components["schemas"]["ErrorSimulationNotApplicable"] | components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The goods were picked up, or the Idempotency-Key is busy or belongs to another request. */
@@ -2990,11 +2549,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 409;
-                    error?: components["schemas"]["ErrorDeliveryNotCancellable"] | components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The delivery cannot make this move now, or the Idempotency-Key is busy or belongs to another request. */
@@ -3008,11 +2563,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 409;
-                    error?: components["schemas"]["ErrorSandboxTransitionInvalid"] | components["schemas"]["ErrorSimulationRunning"] | components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description No simulation can start here, or the Idempotency-Key is busy or belongs to another request. */
@@ -3026,11 +2577,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 409;
-                    error?: components["schemas"]["ErrorSimulationNotApplicable"] | components["schemas"]["ErrorSimulationRunning"] | components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /**
@@ -3047,17 +2594,10 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 409;
-                    error?: components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /**
-         * @description The body is larger than the call takes: 64 KiB, or 1 MiB for a bulk create. An addition to the
-         *     original contract.
-         */
+        /** @description The body is larger than the call takes: 64 KiB, or 1 MiB for a bulk create. */
         PayloadTooLarge: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3067,14 +2607,10 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 413;
-                    error?: components["schemas"]["ErrorPayloadTooLarge"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The body is not JSON, or is compressed. An addition to the original contract. */
+        /** @description The body is not JSON, or is compressed. */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3084,11 +2620,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 415;
-                    error?: components["schemas"]["ErrorUnsupportedMediaType"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description Some fields are not acceptable; all of them are listed. */
@@ -3101,11 +2633,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 422;
-                    error?: components["schemas"]["ErrorValidationError"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description Some fields, or the pickup, are not acceptable. */
@@ -3118,11 +2646,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 422;
-                    error?: components["schemas"]["ErrorValidationError"] | components["schemas"]["ErrorPickupShapeConflict"] | components["schemas"]["ErrorPickupLocationNotFound"] | components["schemas"]["ErrorPickupLocationInactive"] | components["schemas"]["ErrorPickupLocationIncomplete"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description Some fields, or their combination, are not acceptable; nothing was created. */
@@ -3135,11 +2659,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 422;
-                    error?: components["schemas"]["ErrorValidationError"] | components["schemas"]["ErrorRecipientShapeConflict"] | components["schemas"]["ErrorPickupShapeConflict"] | components["schemas"]["ErrorPickupLocationNotFound"] | components["schemas"]["ErrorPickupLocationInactive"] | components["schemas"]["ErrorPickupLocationIncomplete"] | components["schemas"]["ErrorCodGoodsValueRequired"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /**
@@ -3155,11 +2675,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 422;
-                    error?: components["schemas"]["ErrorValidationError"] | components["schemas"]["ErrorBulkValidationFailed"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description Too many requests, or too many failed authentications. Wait `Retry-After` seconds. */
@@ -3173,11 +2689,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 429;
-                    error?: components["schemas"]["ErrorRateLimitExceeded"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /**
@@ -3194,11 +2706,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 429;
-                    error?: components["schemas"]["ErrorRateLimitExceeded"] | components["schemas"]["ErrorSimulationLimit"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The endpoint is disabled, or the Idempotency-Key is busy or belongs to another request. */
@@ -3212,11 +2720,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 409;
-                    error?: components["schemas"]["ErrorWebhookEndpointDisabled"] | components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description A recovery is running, the endpoint is disabled, or the Idempotency-Key is busy or belongs to another request. */
@@ -3230,11 +2734,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 409;
-                    error?: components["schemas"]["ErrorRecoveryRunning"] | components["schemas"]["ErrorWebhookEndpointDisabled"] | components["schemas"]["ErrorIdempotencyConflict"] | components["schemas"]["ErrorIdempotencyInProgress"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description Some fields are not acceptable, the address is not allowed, or there are 16 endpoints and listeners. */
@@ -3247,11 +2747,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 422;
-                    error?: components["schemas"]["ErrorValidationError"] | components["schemas"]["ErrorWebhookUrlNotAllowed"] | components["schemas"]["ErrorWebhookEndpointLimit"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description Some fields are not acceptable, or the address is not allowed. */
@@ -3264,11 +2760,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 422;
-                    error?: components["schemas"]["ErrorValidationError"] | components["schemas"]["ErrorWebhookUrlNotAllowed"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description Some fields are not acceptable, or there are 16 endpoints and listeners. */
@@ -3281,11 +2773,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 422;
-                    error?: components["schemas"]["ErrorValidationError"] | components["schemas"]["ErrorWebhookEndpointLimit"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description Something failed on our side. Repeating the request with the same Idempotency-Key is safe. */
@@ -3298,11 +2786,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 500;
-                    error?: components["schemas"]["ErrorInternalServerError"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description No price can be had at the moment; nothing was created. Wait `Retry-After` seconds. */
@@ -3316,18 +2800,14 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 503;
-                    error?: components["schemas"]["ErrorQuoteUnavailable"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /**
          * @description The service cannot reach its data at the moment, or a bulk waited for its turn at a server that is
          *     about to stop. Wait `Retry-After` seconds and send the same request again, a write with the same
          *     `Idempotency-Key`: it tells whether the first one was carried out. The answer comes within 3 seconds,
-         *     for writes within 8, for bulks that long after their turn has come. An addition to the original contract.
+         *     for writes within 8, for bulks that long after their turn has come.
          */
         ServiceUnavailable: {
             headers: {
@@ -3339,18 +2819,12 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 503;
-                    error?: components["schemas"]["ErrorServiceUnavailable"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /**
          * @description Events behind this cursor have been deleted, or the service was restored to a state from before it.
          *     Begin again without a cursor, and pass over events whose `id` you have.
-         *
-         *     An addition to the original contract.
          */
         CursorExpired: {
             headers: {
@@ -3361,11 +2835,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 410;
-                    error?: components["schemas"]["ErrorCursorExpired"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /**
@@ -3383,11 +2853,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @constant */
-                    statusCode?: 503;
-                    error?: components["schemas"]["ErrorQuoteUnavailable"] | components["schemas"]["ErrorServiceUnavailable"];
-                } & components["schemas"]["Failure"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
     };
@@ -3398,23 +2864,6 @@ export interface components {
          * @example checkout-7f3a:1
          */
         RequestId: string;
-        /**
-         * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-         *     the live host. An addition to the original contract.
-         *
-         *     Every call that takes the header has these answers in the sandbox, also where its own list of
-         *     answers has not:
-         *
-         *     | Value | Answer |
-         *     |---|---|
-         *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-         *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-         *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-         *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-         *     | any other | 422 `VALIDATION_ERROR` |
-         * @example QUOTE_UNAVAILABLE
-         */
-        SandboxError: "QUOTE_UNAVAILABLE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_SERVER_ERROR" | "IDEMPOTENCY_IN_PROGRESS";
         /**
          * @description A value of your choice, new for each thing to create and the same for each retry; a UUID will do.
          *     Without it the call is refused with `400 IDEMPOTENCY_KEY_REQUIRED`.
@@ -3429,7 +2878,7 @@ export interface components {
         /**
          * @description The `ETag` of the answer you have. If it is still current you get 304 without a body, and the
          *     request is not counted, up to ten times the limit of the key in each window. `*` gives 304 too, and
-         *     counts. An addition to the original contract.
+         *     counts.
          * @example "1f0c9be2a47d5e83"
          */
         IfNoneMatch: string;
@@ -3453,37 +2902,37 @@ export interface components {
          * @description The `id` of a recipient.
          * @example rcp_0198f3a1552f7c60b8d7e4a1930f2c5b
          */
-        RecipientId: components["schemas"]["RecipientId"];
+        RecipientIdInPath: components["schemas"]["RecipientId"];
         /**
          * @description The `id` of a recipient address.
          * @example adr_0198f3a1a8047e92a3c5f6d80b17e24d
          */
-        AddressId: components["schemas"]["AddressId"];
+        AddressIdInPath: components["schemas"]["AddressId"];
         /**
          * @description The `id` of a pickup location.
          * @example pkp_0198f3a0c9b17d4e8e2f7a6b5c1d0394
          */
-        PickupLocationId: components["schemas"]["PickupLocationId"];
+        PickupLocationIdInPath: components["schemas"]["PickupLocationId"];
         /**
          * @description The `id` of a delivery.
          * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
          */
-        DeliveryId: components["schemas"]["DeliveryId"];
+        DeliveryIdInPath: components["schemas"]["DeliveryId"];
         /**
          * @description The `id` of a webhook endpoint.
          * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
          */
-        WebhookEndpointId: components["schemas"]["WebhookEndpointId"];
+        WebhookEndpointIdInPath: components["schemas"]["WebhookEndpointId"];
         /**
          * @description The `id` of a webhook delivery.
          * @example whd_0198f3a27c4e7b23a1d4c8e9f0b51a60
          */
-        WebhookDeliveryId: components["schemas"]["WebhookDeliveryId"];
+        WebhookDeliveryIdInPath: components["schemas"]["WebhookDeliveryId"];
         /**
          * @description The `id` of a listener.
          * @example whe_0198f3b7204e7c15b0d2a9f46c81e370
          */
-        WebhookListenerId: components["schemas"]["WebhookEndpointId"];
+        WebhookListenerIdInPath: components["schemas"]["WebhookEndpointId"];
     };
     requestBodies: never;
     headers: {
@@ -3523,7 +2972,7 @@ export interface components {
          */
         "Idempotent-Replayed": true;
         /**
-         * @description Names this state of the answer, for `If-None-Match`. An addition to the original contract.
+         * @description Names this state of the answer, for `If-None-Match`.
          * @example "1f0c9be2a47d5e83"
          */
         ETag: string;
@@ -3577,23 +3026,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -3614,9 +3046,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Quote"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["QuoteResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3665,23 +3095,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -3698,10 +3111,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Recipient"][];
-                        meta: components["schemas"]["PageMeta"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["RecipientListResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3723,23 +3133,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
                 /**
                  * @description A value of your choice, new for each thing to create and the same for each retry; a UUID will do.
                  *     Without it the call is refused with `400 IDEMPOTENCY_KEY_REQUIRED`.
@@ -3767,9 +3160,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Recipient"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["RecipientResponse"];
                 };
             };
             /** @description A new recipient. */
@@ -3784,9 +3175,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Recipient"];
-                    } & components["schemas"]["Created"];
+                    "application/json": components["schemas"]["RecipientResponse"];
                 };
             };
             400: components["responses"]["BadCreateRequest"];
@@ -3811,30 +3200,13 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a recipient.
                  * @example rcp_0198f3a1552f7c60b8d7e4a1930f2c5b
                  */
-                recipient_id: components["parameters"]["RecipientId"];
+                recipient_id: components["parameters"]["RecipientIdInPath"];
             };
             cookie?: never;
         };
@@ -3850,9 +3222,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Recipient"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["RecipientResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3886,30 +3256,13 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a recipient.
                  * @example rcp_0198f3a1552f7c60b8d7e4a1930f2c5b
                  */
-                recipient_id: components["parameters"]["RecipientId"];
+                recipient_id: components["parameters"]["RecipientIdInPath"];
             };
             cookie?: never;
         };
@@ -3925,10 +3278,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["RecipientAddress"][];
-                        meta: components["schemas"]["WholeOrPageMeta"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["RecipientAddressListResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3952,23 +3302,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description A value of your choice, new for each thing to create and the same for each retry; a UUID will do.
                  *     Without it the call is refused with `400 IDEMPOTENCY_KEY_REQUIRED`.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
@@ -3980,7 +3313,7 @@ export interface operations {
                  * @description The `id` of a recipient.
                  * @example rcp_0198f3a1552f7c60b8d7e4a1930f2c5b
                  */
-                recipient_id: components["parameters"]["RecipientId"];
+                recipient_id: components["parameters"]["RecipientIdInPath"];
             };
             cookie?: never;
         };
@@ -4001,9 +3334,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["RecipientAddress"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["RecipientAddressResponse"];
                 };
             };
             /** @description A new address. */
@@ -4018,9 +3349,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["RecipientAddress"];
-                    } & components["schemas"]["Created"];
+                    "application/json": components["schemas"]["RecipientAddressResponse"];
                 };
             };
             400: components["responses"]["BadCreateRequest"];
@@ -4046,30 +3375,13 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a recipient address.
                  * @example adr_0198f3a1a8047e92a3c5f6d80b17e24d
                  */
-                address_id: components["parameters"]["AddressId"];
+                address_id: components["parameters"]["AddressIdInPath"];
             };
             cookie?: never;
         };
@@ -4085,9 +3397,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["RecipientAddress"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["RecipientAddressResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4131,23 +3441,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -4164,10 +3457,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["PickupLocation"][];
-                        meta: components["schemas"]["PageMeta"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["PickupLocationListResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4189,23 +3479,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
                 /**
                  * @description A value of your choice, new for each thing to create and the same for each retry; a UUID will do.
                  *     Without it the call is refused with `400 IDEMPOTENCY_KEY_REQUIRED`.
@@ -4234,9 +3507,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["PickupLocation"];
-                    } & components["schemas"]["Created"];
+                    "application/json": components["schemas"]["PickupLocationResponse"];
                 };
             };
             400: components["responses"]["BadCreateRequest"];
@@ -4261,30 +3532,13 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a pickup location.
                  * @example pkp_0198f3a0c9b17d4e8e2f7a6b5c1d0394
                  */
-                pickup_location_id: components["parameters"]["PickupLocationId"];
+                pickup_location_id: components["parameters"]["PickupLocationIdInPath"];
             };
             cookie?: never;
         };
@@ -4300,9 +3554,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["PickupLocation"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["PickupLocationResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4325,23 +3577,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -4352,7 +3587,7 @@ export interface operations {
                  * @description The `id` of a pickup location.
                  * @example pkp_0198f3a0c9b17d4e8e2f7a6b5c1d0394
                  */
-                pickup_location_id: components["parameters"]["PickupLocationId"];
+                pickup_location_id: components["parameters"]["PickupLocationIdInPath"];
             };
             cookie?: never;
         };
@@ -4373,9 +3608,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["PickupLocation"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["PickupLocationResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4418,10 +3651,10 @@ export interface operations {
                 created_before?: string;
                 /**
                  * @description By time of creation: `asc` for the oldest first, `desc` for the newest. It cannot change
-                 *     between the pages of one scan. An addition to the original contract.
+                 *     between the pages of one scan.
                  * @example desc
                  */
-                order?: "asc" | "desc";
+                order?: components["schemas"]["SortOrder"];
                 /**
                  * @description `meta.next_cursor` of the page before, unchanged. It is good only for the application,
                  *     environment, list and filters it was made for; anything else is a 422 on `cursor`.
@@ -4441,23 +3674,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -4474,10 +3690,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Delivery"][];
-                        meta: components["schemas"]["PageMeta"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["DeliveryListResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4499,23 +3712,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
                 /**
                  * @description A value of your choice, new for each thing to create and the same for each retry; a UUID will do.
                  *     Without it the call is refused with `400 IDEMPOTENCY_KEY_REQUIRED`.
@@ -4544,9 +3740,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Delivery"];
-                    } & components["schemas"]["Created"];
+                    "application/json": components["schemas"]["DeliveryResponse"];
                 };
             };
             400: components["responses"]["BadDeliveryRequest"];
@@ -4572,23 +3766,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
                 /**
                  * @description A value of your choice, new for each thing to create and the same for each retry; a UUID will do.
                  *     Without it the call is refused with `400 IDEMPOTENCY_KEY_REQUIRED`.
@@ -4616,14 +3793,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["BulkOutcome"] & {
-                            created?: unknown;
-                            /** @constant */
-                            failed?: 0;
-                            results?: unknown;
-                        };
-                    } & components["schemas"]["Created"];
+                    "application/json": components["schemas"]["BulkOutcomeResponse"];
                 };
             };
             /** @description At least one item could not be booked, and perhaps none. The same status is in `statusCode`. */
@@ -4637,12 +3807,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["BulkOutcome"] & {
-                            failed?: unknown;
-                            results?: unknown;
-                        };
-                    } & components["schemas"]["MultiStatus"];
+                    "application/json": components["schemas"]["BulkOutcomeResponse"];
                 };
             };
             400: components["responses"]["BadBulkRequest"];
@@ -4668,26 +3833,9 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description The `ETag` of the answer you have. If it is still current you get 304 without a body, and the
                  *     request is not counted, up to ten times the limit of the key in each window. `*` gives 304 too, and
-                 *     counts. An addition to the original contract.
+                 *     counts.
                  * @example "1f0c9be2a47d5e83"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4697,7 +3845,7 @@ export interface operations {
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -4714,9 +3862,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Delivery"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["DeliveryResponse"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4752,26 +3898,9 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description The `ETag` of the answer you have. If it is still current you get 304 without a body, and the
                  *     request is not counted, up to ten times the limit of the key in each window. `*` gives 304 too, and
-                 *     counts. An addition to the original contract.
+                 *     counts.
                  * @example "1f0c9be2a47d5e83"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4781,7 +3910,7 @@ export interface operations {
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -4798,10 +3927,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["DeliveryEvent"][];
-                        meta: components["schemas"]["WholeOrPageMeta"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["DeliveryEventListResponse"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -4826,23 +3952,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -4853,7 +3962,7 @@ export interface operations {
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -4870,16 +3979,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Delivery"] & {
-                            /** @constant */
-                            status?: "cancelled";
-                            simulation?: {
-                                /** @enum {unknown} */
-                                status?: "idle" | "completed" | "stopped";
-                            };
-                        };
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["DeliveryResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4933,26 +4033,9 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description The `ETag` of the answer you have. If it is still current you get 304 without a body, and the
                  *     request is not counted, up to ten times the limit of the key in each window. `*` gives 304 too, and
-                 *     counts. An addition to the original contract.
+                 *     counts.
                  * @example "1f0c9be2a47d5e83"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4973,10 +4056,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["PublishedDeliveryEvent"][];
-                        meta: components["schemas"]["FeedMeta"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["EventListResponse"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5012,23 +4092,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -5045,10 +4108,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookEndpoint"][];
-                        meta: components["schemas"]["PageMeta"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["WebhookEndpointListResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5070,23 +4130,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
                 /**
                  * @description A value of your choice, new for each thing to create and the same for each retry; a UUID will do.
                  *     Without it the call is refused with `400 IDEMPOTENCY_KEY_REQUIRED`.
@@ -5115,9 +4158,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookEndpointSecret"];
-                    } & components["schemas"]["Created"];
+                    "application/json": components["schemas"]["WebhookEndpointSecretResponse"];
                 };
             };
             400: components["responses"]["BadCreateRequest"];
@@ -5142,30 +4183,13 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -5181,9 +4205,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookEndpoint"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["WebhookEndpointResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5206,23 +4228,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -5233,7 +4238,7 @@ export interface operations {
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -5250,9 +4255,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookEndpoint"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["WebhookEndpointResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5279,23 +4282,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -5306,7 +4292,7 @@ export interface operations {
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -5327,9 +4313,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookEndpoint"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["WebhookEndpointResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5356,23 +4340,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -5383,7 +4350,7 @@ export interface operations {
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -5404,9 +4371,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookEndpointSecret"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["WebhookEndpointSecretResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5433,23 +4398,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -5460,7 +4408,7 @@ export interface operations {
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -5477,9 +4425,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookDelivery"];
-                    } & components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["WebhookDeliveryResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5506,23 +4452,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -5533,7 +4462,7 @@ export interface operations {
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -5554,9 +4483,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookRecovery"];
-                    } & components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["WebhookRecoveryResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5619,30 +4546,13 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook endpoint.
                  * @example whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b
                  */
-                webhook_endpoint_id: components["parameters"]["WebhookEndpointId"];
+                webhook_endpoint_id: components["parameters"]["WebhookEndpointIdInPath"];
             };
             cookie?: never;
         };
@@ -5658,10 +4568,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookDelivery"][];
-                        meta: components["schemas"]["PageMeta"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["WebhookDeliveryListResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5684,30 +4591,13 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook delivery.
                  * @example whd_0198f3a27c4e7b23a1d4c8e9f0b51a60
                  */
-                webhook_delivery_id: components["parameters"]["WebhookDeliveryId"];
+                webhook_delivery_id: components["parameters"]["WebhookDeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -5723,9 +4613,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookDelivery"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["WebhookDeliveryResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5759,30 +4647,13 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a webhook delivery.
                  * @example whd_0198f3a27c4e7b23a1d4c8e9f0b51a60
                  */
-                webhook_delivery_id: components["parameters"]["WebhookDeliveryId"];
+                webhook_delivery_id: components["parameters"]["WebhookDeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -5798,10 +4669,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookAttempt"][];
-                        meta: components["schemas"]["WholeOrPageMeta"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["WebhookAttemptListResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5825,23 +4693,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -5852,7 +4703,7 @@ export interface operations {
                  * @description The `id` of a webhook delivery.
                  * @example whd_0198f3a27c4e7b23a1d4c8e9f0b51a60
                  */
-                webhook_delivery_id: components["parameters"]["WebhookDeliveryId"];
+                webhook_delivery_id: components["parameters"]["WebhookDeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -5869,9 +4720,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookDelivery"];
-                    } & components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["WebhookDeliveryResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5897,23 +4746,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
                 /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
@@ -5941,9 +4773,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookListenerSecret"];
-                    } & components["schemas"]["Created"];
+                    "application/json": components["schemas"]["WebhookListenerSecretResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5969,30 +4799,13 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path: {
                 /**
                  * @description The `id` of a listener.
                  * @example whe_0198f3b7204e7c15b0d2a9f46c81e370
                  */
-                webhook_listener_id: components["parameters"]["WebhookListenerId"];
+                webhook_listener_id: components["parameters"]["WebhookListenerIdInPath"];
             };
             cookie?: never;
         };
@@ -6012,11 +4825,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: {
-                            webhooks: components["schemas"]["FetchedWebhook"][];
-                        };
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["FetchedWebhooksResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6042,23 +4851,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -6069,7 +4861,7 @@ export interface operations {
                  * @description The `id` of a listener.
                  * @example whe_0198f3b7204e7c15b0d2a9f46c81e370
                  */
-                webhook_listener_id: components["parameters"]["WebhookListenerId"];
+                webhook_listener_id: components["parameters"]["WebhookListenerIdInPath"];
             };
             cookie?: never;
         };
@@ -6086,9 +4878,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WebhookListener"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["WebhookListenerResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6115,23 +4905,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -6142,7 +4915,7 @@ export interface operations {
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -6163,17 +4936,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Delivery"] & {
-                            /** @constant */
-                            environment?: "sandbox";
-                            status?: components["schemas"]["TransitionTarget"];
-                            simulation?: {
-                                /** @enum {unknown} */
-                                status?: "idle" | "completed" | "stopped";
-                            };
-                        };
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["DeliveryResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6200,23 +4963,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -6227,7 +4973,7 @@ export interface operations {
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -6248,20 +4994,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Delivery"] & {
-                            /** @constant */
-                            environment?: "sandbox";
-                            /** @constant */
-                            status?: "booked";
-                            simulation?: {
-                                /** @enum {unknown} */
-                                status?: "idle" | "running";
-                                /** @constant */
-                                step?: 0;
-                            };
-                        };
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["DeliveryResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6288,23 +5021,6 @@ export interface operations {
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
                 /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
-                /**
                  * @description Not required here, and honoured when sent.
                  * @example 8f14e45f-ceea-467f-9b1c-2d6a3c1e7b90
                  */
@@ -6315,7 +5031,7 @@ export interface operations {
                  * @description The `id` of a delivery.
                  * @example dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847
                  */
-                delivery_id: components["parameters"]["DeliveryId"];
+                delivery_id: components["parameters"]["DeliveryIdInPath"];
             };
             cookie?: never;
         };
@@ -6332,16 +5048,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Delivery"] & {
-                            /** @constant */
-                            environment?: "sandbox";
-                            simulation?: {
-                                /** @enum {unknown} */
-                                status?: "idle" | "completed" | "stopped";
-                            };
-                        };
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["DeliveryResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6367,23 +5074,6 @@ export interface operations {
                  * @example checkout-7f3a:1
                  */
                 "X-Request-ID"?: components["parameters"]["RequestId"];
-                /**
-                 * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
-                 *     the live host. An addition to the original contract.
-                 *
-                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
-                 *     answers has not:
-                 *
-                 *     | Value | Answer |
-                 *     |---|---|
-                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
-                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
-                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
-                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
-                 *     | any other | 422 `VALIDATION_ERROR` |
-                 * @example QUOTE_UNAVAILABLE
-                 */
-                "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
             };
             path?: never;
             cookie?: never;
@@ -6400,9 +5090,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["ApiKeyInfo"];
-                    } & components["schemas"]["Ok"];
+                    "application/json": components["schemas"]["ApiKeyInfoResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { components } from "./schema.ts";
 
-/** What a webhook carries. Ignore types you do not know. */
+/** What a webhook carries: `"delivery" in event.data` tells the two apart. Ignore types you do not know. */
 export type WebhookEvent =
   | components["schemas"]["PublishedDeliveryEvent"]
   | components["schemas"]["PublishedEndpointEvent"];

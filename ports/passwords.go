@@ -12,7 +12,7 @@ var ErrPasswordsBusy = errors.New("too many passwords are being checked")
 // Caller identifies for whom a password is hashed, so that callers share the turns.
 type Caller struct {
 	Known  bool   // a session, or a browser in which the person has signed in before
-	Line   string // the business of who is known, empty for the staff; the network of a stranger
+	Line   string // the business of who is known, or the staff; the network of a stranger
 	Member string // the person who is known; the address of a stranger
 }
 

@@ -1,7 +1,6 @@
 package people
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -44,7 +43,7 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 			return domain.AuditRecord{}, err
 		}
 		if !known {
-			if err := c.reopen(ctx, tx, member.Person); err != nil {
+			if err := c.access.reopen(ctx, tx, member.Person, ""); err != nil {
 				return domain.AuditRecord{}, err
 			}
 			if err := tx.Identities.Insert(ctx, c.connected(person.ID, i)); err != nil {
@@ -72,32 +71,6 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 	}
 	err = c.access.succeed(ctx, signedIn(bySelf, domain.Console, person.ID), func() error { return c.access.log.Change(ctx, by, change) })
 	return entered, refusedTo(person.ID, err)
-}
-
-// reopen turns accepted memberships of businesses into invitations again, in an account that is
-// taken over, and forgets its devices and the accounts that were connected with it. Somebody else
-// may have accepted them, and would see the person's own name there, or sign in again.
-func (c *Company) reopen(ctx context.Context, tx ports.Stores, p domain.Person) error {
-	if p.EmailProven {
-		return nil
-	}
-	if err := cmp.Or(tx.Identities.RemoveAll(ctx, p.ID), tx.Devices.RemoveAll(ctx, p.ID)); err != nil {
-		return err
-	}
-	all, err := tx.Memberships.OfPerson(ctx, p.ID)
-	if err != nil {
-		return err
-	}
-	for _, m := range all {
-		if m.AcceptedAt == nil || m.Site() == domain.Console {
-			continue
-		}
-		m.AcceptedAt, m.Name = nil, p.Name
-		if err := tx.Memberships.Update(ctx, m); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // nameOf returns the name that the provider gives, or else the part of the address before the @.

@@ -147,6 +147,13 @@ func TestAnAccountMadeByAnotherBusinessOpensNothingElse(t *testing.T) {
 			if victim.Principal = s.in(t, "accepted", victim); victim.Session.BusinessID != s.other {
 				t.Errorf("%+v", victim.Principal)
 			}
+			if known, err := s.stage.Store.Read().Devices.Known(t.Context(), issued.PersonID, domain.BearerDigest(stolen.Mark)); known || err != nil {
+				t.Errorf("the attacker's browser is one of the person's: %v, %v", known, err)
+			}
+			there, err := s.stage.Store.Read().Memberships.Member(t.Context(), s.mine, issued.PersonID)
+			if arrivedThere := what != "one to the other business"; err != nil || (there.Membership.AcceptedAt != nil) != arrivedThere {
+				t.Errorf("the attacker's business has the person: %+v, %v", there.Membership, err)
+			}
 			again := s.setPasswordOf(t, victim)
 			if next, err := s.Enter(t.Context(), browser, s.link(t, issued.PersonID)); err != nil || next.CredentialsEnded {
 				t.Errorf("the next link: %+v, %v", next, err)

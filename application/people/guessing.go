@@ -25,6 +25,9 @@ var (
 	guessesFromEverywhere = domain.RateLimit{Limit: 100, Window: time.Hour}
 	guessesFromAddress    = domain.RateLimit{Limit: 100, Window: 15 * time.Minute}
 	guessesInCrowd        = domain.RateLimit{Limit: 2, Window: 15 * time.Minute}
+	// guessesFromNetwork is for passwords, at one person from a network of many addresses: reaching
+	// guessesFromEverywhere takes several networks.
+	guessesFromNetwork = domain.RateLimit{Limit: 30, Window: time.Hour}
 	// confirmsOfSession and confirmsOfPerson limit confirmations within a session.
 	confirmsOfSession = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
 	confirmsOfPerson  = domain.RateLimit{Limit: 50, Window: time.Hour}
@@ -37,7 +40,8 @@ var (
 	signInsPerPerson = domain.RateLimit{Limit: 20, Window: time.Hour}
 	linksPerPerson   = domain.RateLimit{Limit: 5, Window: 15 * time.Minute} // by email: nobody may fill a mailbox
 	linksPerAddress  = domain.RateLimit{Limit: 30, Window: 15 * time.Minute}
-	linksInCrowd     = domain.RateLimit{Limit: 1, Window: 15 * time.Minute} // by person, where the address is beyond linksPerAddress
+	linksPerBrowsers = domain.RateLimit{Limit: 15, Window: 15 * time.Minute} // of a person, from all browsers that are known
+	linksInCrowd     = domain.RateLimit{Limit: 1, Window: 15 * time.Minute}  // by person, where the address is beyond linksPerAddress
 )
 
 // attempts holds the buckets that count an attempt to sign in.
@@ -113,6 +117,7 @@ func (a *Access) passwordGuesses(ctx context.Context, b Browser, site domain.Sit
 	return attempts{
 		buckets: []ports.Bucket{
 			{Scope: "password", Name: here, Limit: guessesAtPerson},
+			{Scope: "password_network", Name: email + " " + domain.ClientGroup(b.Address), Limit: guessesFromNetwork},
 			{Scope: "password_person", Name: email, Limit: guessesFromEverywhere},
 		},
 		crowd:   ports.Bucket{Scope: "password_address", Name: at(site, b.Address), Limit: guessesFromAddress},
@@ -146,12 +151,18 @@ func confirmGuesses(p domain.Principal) attempts {
 }
 
 // hashing returns the queue in which a password is hashed. Neither strangers nor other people of a
-// network delay a browser that is known to be the person's.
-func (a attempts) hashing(b Browser, person, business domain.ID) ports.Caller {
-	if a.known {
-		return ports.Caller{Known: true, Line: string(business), Member: string(person)}
+// network delay a browser that is known to be the person's. Without a membership of the site, which
+// is a zero one, the person is a stranger there.
+func (a attempts) hashing(b Browser, m domain.Membership) ports.Caller {
+	if a.known && m.PersonID != "" {
+		return member(m.Site(), m.BusinessID, m.PersonID)
 	}
 	return ports.Caller{Line: domain.ClientGroup(b.Address), Member: b.Address}
+}
+
+// member returns the queue of a person who is known to belong to a business, or to the staff.
+func member(site domain.Site, business, person domain.ID) ports.Caller {
+	return ports.Caller{Known: true, Line: at(site, string(business)), Member: string(person)}
 }
 
 // known reports whether a person has signed in by the browser before.

@@ -112,6 +112,11 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link, by *pro
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		}
 		member.Person = person
+		if link.Private() {
+			if err := a.reopen(ctx, tx, person, link.BusinessID); err != nil {
+				return domain.AuditRecord{}, err
+			}
+		}
 		if entered.CredentialsEnded, err = a.arrive(ctx, tx, &member.Person, link.Private()); err != nil {
 			return domain.AuditRecord{}, err
 		}
@@ -191,7 +196,7 @@ func (a *Access) AcceptByPassword(ctx context.Context, b Browser, secret, passwo
 		if err := a.maySignIn(ctx, link.Site(), person.ID); err != nil {
 			return err
 		}
-		if _, err := a.verify(ctx, counted.hashing(b, person.ID, link.BusinessID), person.PasswordHash, password); err != nil {
+		if _, err := a.verify(ctx, counted.hashing(b, domain.Membership{PersonID: person.ID, BusinessID: link.BusinessID}), person.PasswordHash, password); err != nil {
 			return err
 		}
 		return a.succeed(ctx, signedIn(bySelf, link.Site(), person.ID), func() error {
@@ -278,6 +283,33 @@ func (a *Access) arrive(ctx context.Context, tx ports.Stores, p *domain.Person, 
 	return p.State == domain.PersonActive, tx.Persons.Update(ctx, *p)
 }
 
+// reopen turns accepted memberships of businesses into invitations again, but for the business at
+// which the person arrives, in an account that is taken over. It forgets the devices of the account
+// and the accounts that were connected with it. Somebody else
+// may have accepted them, and would see the person's own name there, or sign in again.
+func (a *Access) reopen(ctx context.Context, tx ports.Stores, p domain.Person, at domain.ID) error {
+	if p.EmailProven {
+		return nil
+	}
+	if err := cmp.Or(tx.Identities.RemoveAll(ctx, p.ID), tx.Devices.RemoveAll(ctx, p.ID)); err != nil {
+		return err
+	}
+	all, err := tx.Memberships.OfPerson(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.AcceptedAt == nil || m.Site() == domain.Console || m.BusinessID == at {
+			continue
+		}
+		m.AcceptedAt, m.Name = nil, p.Name
+		if err := tx.Memberships.Update(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // SendLink queues a mail with a sign-in link to an email address, if a person with that address may
 // sign in there. The mail sender checks that. For any address the response here is the same and
 // costs the same: two reads and one stored row. The mail is queued for the business that the person
@@ -311,7 +343,10 @@ func (a *Access) mailLink(ctx context.Context, b Browser, site domain.Site, pers
 		instead: ports.Bucket{Scope: "link_crowd", Name: name + " " + b.Address, Limit: linksInCrowd},
 	}
 	if known {
-		counted = attempts{buckets: []ports.Bucket{{Scope: "link_browser", Name: name + " " + digestOf(b.Mark), Limit: linksPerPerson}}}
+		counted = attempts{buckets: []ports.Bucket{
+			{Scope: "link_browser", Name: name + " " + digestOf(b.Mark), Limit: linksPerPerson},
+			{Scope: "link_browsers", Name: name, Limit: linksPerBrowsers},
+		}}
 	}
 	_, err = a.charge(ctx, counted)
 	var limited *domain.Error

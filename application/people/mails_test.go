@@ -157,4 +157,16 @@ func TestLinksThatOneAsksForShutNobodyElseOut(t *testing.T) {
 		wantCode(t, "in a browser of Ama's", s.SendLink(t.Context(), office, domain.Portal, "ama@example.com"), "")
 	}
 	wantCode(t, "and no more", s.SendLink(t.Context(), office, domain.Portal, "ama@example.com"), domain.CodeTooManySignIns)
+	sent := 5
+	for range 4 { // further browsers in which Ama has been
+		office.Mark = s.enterAgain(t, ama.Person.ID).Mark
+		for range 5 {
+			if s.SendLink(t.Context(), office, domain.Portal, "ama@example.com") == nil {
+				sent++
+			}
+		}
+	}
+	if sent != 15 {
+		t.Errorf("%d links from browsers of Ama's", sent)
+	}
 }

@@ -26,7 +26,7 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 		if err := a.maySignIn(ctx, site, person.ID); err != nil {
 			return err
 		}
-		caller := counted.hashing(b, person.ID, member.BusinessID)
+		caller := counted.hashing(b, member)
 		outdated, err := a.verify(ctx, caller, person.PasswordHash, password)
 		if err != nil {
 			return err
@@ -93,19 +93,30 @@ func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.E
 }
 
 // place returns where an active person signs in: the first accepted membership at the site, or
-// domain.ErrNotFound.
+// domain.ErrNotFound. It passes over businesses that signed the person out just now where there is
+// another one: an owner who does so again and again keeps nobody out of the other one.
 func (a *Access) place(ctx context.Context, site domain.Site, person domain.Person) (domain.Membership, error) {
 	all, err := a.storage.Read().Memberships.OfPerson(ctx, person.ID)
 	if err != nil {
 		return domain.Membership{}, err
 	}
+	found, err := domain.Membership{}, domain.ErrNotFound
 	for _, m := range all {
-		if m.Site() == site && m.AcceptedAt != nil && person.State == domain.PersonActive {
+		if m.Site() != site || m.AcceptedAt == nil || person.State != domain.PersonActive {
+			continue
+		}
+		if m.SignedOutAt == nil || a.clock.Now().Sub(*m.SignedOutAt) > signedOutLately {
 			return m, nil
 		}
+		if err != nil {
+			found, err = m, nil
+		}
 	}
-	return domain.Membership{}, domain.ErrNotFound
+	return found, err
 }
+
+// signedOutLately is for how long a business that signed a person out is passed over.
+const signedOutLately = time.Hour
 
 // preferEnabled returns another accepted membership of a person in the portal, if the first
 // business is disabled and the other is not. It is called only after the person proved who they
@@ -169,7 +180,7 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 
 // hashingOf returns the queue in which a password of a session is hashed.
 func hashingOf(p domain.Principal) ports.Caller {
-	return ports.Caller{Known: true, Line: string(p.Session.BusinessID), Member: string(p.Person.ID)}
+	return member(p.Site(), p.Session.BusinessID, p.Person.ID)
 }
 
 // mayChange returns nil if a session may set a password or add a passkey. That takes a fresh

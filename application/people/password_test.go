@@ -65,7 +65,7 @@ func TestAPasswordWaitsInTheLineOfItsBusinessOrNetwork(t *testing.T) {
 	s := newScene(t)
 	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
 	s.setPassword(t, ama.Principal)
-	known := ports.Caller{Known: true, Line: string(s.mine), Member: string(ama.Person.ID)}
+	known := ports.Caller{Known: true, Line: "portal " + string(s.mine), Member: string(ama.Person.ID)}
 	waits := func(what string, want ports.Caller) {
 		t.Helper()
 		if got := s.hasher.caller.Swap(ports.Caller{}); got != want {
@@ -81,6 +81,11 @@ func TestAPasswordWaitsInTheLineOfItsBusinessOrNetwork(t *testing.T) {
 		waits("a sign-in", known)
 		known = ports.Caller{Line: "2001:db8:1::/48", Member: b.Address}
 	}
+	// Who is no member of a site is a stranger there, in a browser of theirs too.
+	b := people.Browser{Address: "192.0.2.1", Mark: ama.Mark}
+	_, err := s.SignIn(t.Context(), b, domain.Console, "ama@example.com", password)
+	wantCode(t, "at the console", err, domain.CodeSignInRefused)
+	waits("a customer at the console", ports.Caller{Line: "192.0.2.0/24", Member: b.Address})
 }
 
 // guess tries a wrong password so many times.
@@ -134,10 +139,15 @@ func TestNobodyGuessesFromManyAddressesOrAtManyPersons(t *testing.T) {
 	s.setPassword(t, ama.Principal)
 	for _, email := range []string{"ama@example.com", "nobody@example.com"} { // known or not: alike
 		for i := range 10 {
-			s.guess(t, people.Browser{Address: fmt.Sprint(email, i)}, email, 10, domain.CodeSignInRefused)
+			s.guess(t, people.Browser{Address: fmt.Sprintf("192.0.%d.1", i)}, email, 10, domain.CodeSignInRefused)
 		}
-		s.guess(t, people.Browser{Address: "11"}, email, 1, domain.CodeTooManySignIns)
+		s.guess(t, people.Browser{Address: "198.51.100.1"}, email, 1, domain.CodeTooManySignIns)
 	}
+	for i := range 3 { // one network with many addresses locks nobody
+		s.guess(t, people.Browser{Address: fmt.Sprintf("2001:db8:1:%d00::/56", i)}, "esi@example.com", 10, domain.CodeSignInRefused)
+	}
+	s.guess(t, people.Browser{Address: "2001:db8:1:900::/56"}, "esi@example.com", 1, domain.CodeTooManySignIns)
+	s.guess(t, people.Browser{Address: "2001:db8:2:900::/56"}, "esi@example.com", 1, domain.CodeSignInRefused)
 	if _, err := s.SignIn(t.Context(), people.Browser{Address: "12", Mark: ama.Mark}, domain.Portal, "ama@example.com", password); err != nil {
 		t.Errorf("Ama, in a browser of hers: %v", err)
 	}
@@ -332,7 +342,7 @@ func TestAttemptsAtOneSiteLockNobodyOutOfTheOther(t *testing.T) {
 			tries := 0
 			for ; tries < 400 && !domain.HasCode(c.try(b, domain.Portal), domain.CodeTooManySignIns); tries++ {
 				if what == "a password" && tries%10 == 9 { // from everywhere
-					b.Address = fmt.Sprint("office ", tries)
+					b.Address = fmt.Sprintf("10.0.%d.1", tries)
 				}
 			}
 			if tries == 400 {

@@ -126,6 +126,34 @@ func TestAFailureOfTheDatabaseRefusesEverySession(t *testing.T) {
 	}
 }
 
+// The owner of the business that a person joined first keeps them out of no other one.
+func TestWhoIsSignedOutOfOneBusinessSignsInToAnother(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, ama.Principal)
+	invited := s.invite(t, command, s.other, "ama@example.com", domain.RoleOwner)
+	wantCode(t, "accept", s.AcceptHere(t.Context(), browser, ama.Principal, invited.Secret), "")
+	in := func(want domain.ID) {
+		t.Helper()
+		entered, err := s.SignIn(t.Context(), browser, domain.Portal, "ama@example.com", password)
+		if err != nil || entered.Session.BusinessID != want {
+			t.Errorf("in %s, %v, want %s", entered.Session.BusinessID, err, want)
+		}
+	}
+	in(s.mine)
+	signOut := func(business domain.ID, owner string) {
+		_, err := s.EndSessions(t.Context(), s.enter(t, business, owner, domain.RoleOwner).Actor(""), ama.Person.ID)
+		wantCode(t, "sign out", err, "")
+	}
+	signOut(s.mine, "kofi@example.com")
+	in(s.other)
+	signOut(s.other, "yaa@example.com")
+	in(s.mine) // of both: the first one
+	s.stage.Clock.GoOn(2 * time.Hour)
+	in(s.mine)
+}
+
 // A request is admitted first and changes something later; the person may be put out in between.
 func TestWhoIsPutOutMeanwhileChangesNothing(t *testing.T) {
 	t.Parallel()

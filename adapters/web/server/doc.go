@@ -14,12 +14,12 @@
 //   - Each listener has its own limit of connections, so that one cannot use up those of another. A
 //     connection beyond the limit is closed at once: letting it wait would only move the queue into
 //     the kernel.
-//   - One network (/56 of IPv6) holds at most half of the connections. That does not apply to
-//     trusted proxies, behind which all clients have one address, nor to this machine.
+//   - One network (/24 of IPv4, /48 of IPv6) holds at most half of the connections. That does not
+//     apply to trusted proxies, behind which all clients have one address, nor to this machine.
 //   - A proxy that streams bodies holds a connection while one arrives slowly. So arriving bodies
-//     have half as many places as there are connections. Those of one client address
-//     (X-Forwarded-For) have a thirty-second, at least 16. A body without a place is not read. One
-//     that has already arrived needs its place for microseconds.
+//     have half as many places as there are connections. Those of one network of clients
+//     (X-Forwarded-For) have a quarter of them. A body waits a second for its place, and is not read
+//     without one. One that has already arrived needs its place for microseconds.
 //   - A response does not wait for a body that its handler did not read to the end. What has not
 //     arrived within a quarter of a second is not read, and the connection is closed.
 //   - A server that shuts down answers the requests that have reached it. Closing a listener makes

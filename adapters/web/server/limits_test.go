@@ -122,9 +122,10 @@ func TestOneNetworkHoldsHalfOfThePlaces(t *testing.T) {
 	}{
 		{"one IPv4 address", "198.51.100.7:1%02d", most / 2},
 		{"one IPv4 address written as IPv6", "[::ffff:198.51.100.7]:1%02d", most / 2},
-		{"one IPv6 /56", "[2001:db8:1:0100::%d]:443", most / 2},
+		{"one IPv6 /48", "[2001:db8:1:%d00::1]:443", most / 2},
 		{"a network of IPv6 each", "[2001:db8:%d::1]:443", most},
-		{"many IPv4 addresses", "198.51.100.%d:443", most},
+		{"many IPv4 networks", "198.51.%d.7:443", most},
+		{"one IPv4 /24", "198.51.100.%d:443", most / 2},
 		{"a trusted proxy", "10.1.2.3:1%02d", most},
 		{"this machine", "127.0.0.1:1%02d", most},
 	} {
@@ -158,11 +159,11 @@ func TestOneNetworkHoldsHalfOfThePlaces(t *testing.T) {
 	}
 }
 
-// The server reads bodies here, of which those of one client may arrive 16 at a time, and 32 in
+// The server reads bodies here, of which those of one network may arrive 8 at a time, and 32 in
 // all. Each slow one has begun to arrive, as the handler has read of it.
 func TestBodiesThatDripTakeAShareOfTheConnections(t *testing.T) {
 	t.Parallel()
-	const most, each = 64, 16
+	const most, each = 64, 8
 	begun := make(chan struct{})
 	registry := prometheus.NewRegistry()
 	address := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -205,10 +206,10 @@ func TestBodiesThatDripTakeAShareOfTheConnections(t *testing.T) {
 	status := func(method, client string) int {
 		return statusOf(send(method + " / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: " + client + "\r\nContent-Length: 2\r\n\r\nab"))
 	}
-	const one, other, third = "203.0.113.7", "2001:db8:1:100::7", "203.0.113.9"
+	const one, other, third = "203.0.113.7", "2001:db8:1:100::7", "198.51.100.9"
 	first := slow(one)
 	for range each - 1 {
-		slow("192.0.2.1, " + one + ":4711, 10.0.0.2") // the same client, as gin sees it
+		slow("192.0.2.1, " + one + "0:4711, 10.0.0.2") // the same network, as gin sees it
 	}
 	for _, c := range []struct {
 		method, client string
@@ -222,8 +223,8 @@ func TestBodiesThatDripTakeAShareOfTheConnections(t *testing.T) {
 		t.Errorf("refused %v, want 1", refused)
 	}
 	var cut net.Conn
-	for n := range each {
-		cut = slow(fmt.Sprintf("2001:db8:1:1%02d::7", n)) // the same network
+	for n := range 3 * each {
+		cut = slow(fmt.Sprintf("2001:db8:%d:1%02d::7", n%3, n)) // three networks
 	}
 	if got := status("POST", third); got != 503 {
 		t.Errorf("with half as many bodies as connections: %d, want 503", got)

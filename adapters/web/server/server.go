@@ -33,9 +33,6 @@ const (
 	// listener with few connections has fewer: a quarter of them.
 	discards       = 256
 	discardsOfEach = 64
-	// bodiesOfEach is how many bodies of one client may arrive at a time at a listener with few
-	// connections.
-	bodiesOfEach = 16
 )
 
 // Options holds the limits of a listener.
@@ -74,7 +71,8 @@ func New(server *http.Server, o Options) *Server {
 	}
 	if o.Most > 0 {
 		s.discarding.most = min(discards, max(1, o.Most/4))
-		s.arriving = turns.New(max(1, o.Most/2), max(bodiesOfEach, o.Most/32))
+		bodies := max(1, o.Most/2)
+		s.arriving = turns.New(bodies, max(1, bodies/4))
 	}
 	server.ConnState, server.ConnContext = follow, remember
 	server.IdleTimeout = cmp.Or(o.Idle, server.IdleTimeout)
@@ -167,7 +165,7 @@ func (s *Server) left(c *conn) {
 	delete(s.open, c)
 }
 
-// client returns the address whose share a connection counts against, or "" for none.
+// client returns the network whose share a connection counts against, or "" for none.
 func (s *Server) client(remote net.Addr) string {
 	at, ok := remote.(*net.TCPAddr)
 	if !ok {
@@ -176,17 +174,17 @@ func (s *Server) client(remote net.Addr) string {
 	return s.shareOf(at.AddrPort().Addr().Unmap().WithZone(""))
 }
 
-// shareOf returns the name under which an address has a share. Trusted proxies and this machine
-// have none.
+// shareOf returns the network that has one share with all its addresses, or "" for trusted proxies
+// and this machine, which have none.
 func (s *Server) shareOf(ip netip.Addr) string {
 	if ip.IsLoopback() || contained(s.options.Proxies, ip) {
 		return ""
 	}
-	return domain.ClientAddress(ip.String())
+	return domain.ClientGroup(domain.ClientAddress(ip.String()))
 }
 
-// sender returns the address whose share the body of a request counts against, or "" for none.
-// That is the address before the trusted proxies, as gin finds it for the handlers.
+// sender returns the network whose share the body of a request counts against, or "" for none. It is
+// that of the address before the trusted proxies, as gin finds it for the handlers.
 func (s *Server) sender(r *http.Request) string {
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -201,7 +199,7 @@ func (s *Server) sender(r *http.Request) string {
 				break
 			}
 		}
-		return domain.ClientAddress(client.String())
+		return domain.ClientGroup(domain.ClientAddress(client.String()))
 	}
 	return s.shareOf(peer)
 }

@@ -55,3 +55,13 @@ func TestASignInIsAsRecentAsTheProviderProves(t *testing.T) {
 		}
 	}
 }
+
+func TestASignInThatLiesAheadIsNotRecent(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	for ahead, want := range map[time.Duration]bool{time.Minute: true, 2 * time.Minute: false, -9 * time.Minute: true, -10 * time.Minute: false} {
+		if got := (domain.Session{SignedInAt: now.Add(ahead)}).Fresh(now); got != want {
+			t.Errorf("%s ahead: recent %v", ahead, got)
+		}
+	}
+}

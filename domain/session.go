@@ -70,8 +70,12 @@ func (s Session) Live(now time.Time) bool {
 	return s.EndedAt == nil && now.Before(s.ExpiresAt) && now.Before(s.LastSeenAt.Add(SessionIdle))
 }
 
-// Fresh reports whether the sign-in is younger than FreshFor.
-func (s Session) Fresh(now time.Time) bool { return now.Before(s.SignedInAt.Add(FreshFor)) }
+// Fresh reports whether the sign-in is younger than FreshFor. One that lies ahead, because the clock
+// was set back, is not.
+func (s Session) Fresh(now time.Time) bool {
+	const clocks = time.Minute // by which those of two processes may differ
+	return now.Before(s.SignedInAt.Add(FreshFor)) && !s.SignedInAt.After(now.Add(clocks))
+}
 
 // SessionEnded returns the error for a session that is unknown, expired or ended. It does not
 // distinguish the three.

@@ -62,7 +62,8 @@ func (a *Access) Identify(ctx context.Context, site domain.Site, secret string) 
 		return domain.Principal{}, domain.SessionEnded()
 	}
 	if err == nil && now.Sub(p.Session.LastSeenAt) >= domain.SeenEvery {
-		err = a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Sessions.Seen(ctx, p.Session.ID, now) })
+		// Where that cannot be stored, as on a full disk, pages are shown all the same.
+		_ = a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Sessions.Seen(ctx, p.Session.ID, now) })
 	}
 	return p, err
 }

@@ -79,3 +79,15 @@ func TestNobodyPassesForTheDeliveryCompany(t *testing.T) {
 		}
 	}
 }
+
+func TestPunctuationIsFoldedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"O’Neil": "O'Neil", "Oʼ‘`´Neil": "O''''Neil", "Al‐‑–—−-Hassan": "Al------Hassan", " Ama\t\u00a0\n  Mensah ": "Ama Mensah",
+		"Ɔ_%\\.,;é": "Ɔ_%\\.,;é", " ": "",
+	} {
+		if got := domain.FoldPunctuation(text); got != want {
+			t.Errorf("%q is folded to %q, want %q", text, got, want)
+		}
+	}
+}

@@ -185,7 +185,7 @@ func (h *Handling) findKeys(ctx context.Context, business domain.ID, text string
 		return err
 	}
 	for _, a := range apps[:min(len(apps), maxAppsSearched)] {
-		if string(a.ID) == text || strings.EqualFold(a.Name, text) {
+		if string(a.ID) == text || strings.EqualFold(domain.FoldPunctuation(a.Name), domain.FoldPunctuation(text)) {
 			f.Applications = append(f.Applications, a)
 		}
 		if len(text) != lastFour {

@@ -35,7 +35,7 @@ func (o *Operations) Story(ctx context.Context, id domain.ID) (s Story, err erro
 
 // Typed is what a person types to find a delivery.
 type Typed struct {
-	Text  string             // an ID, an external_id, or a reference in any spelling; never a part of one
+	Text  string             // an ID, an external_id with plain or other punctuation, or a reference in any spelling; never a part of one
 	Phone domain.PhoneNumber // the number that the text spells; empty: it is none
 }
 
@@ -48,6 +48,10 @@ func (t Typed) searches(within domain.DeliverySearch) []domain.DeliverySearch {
 	}
 	one.ExternalID = t.Text
 	all := []domain.DeliverySearch{one}
+	if plain := domain.FoldPunctuation(t.Text); plain != t.Text {
+		one.ExternalID = plain
+		all = append(all, one)
+	}
 	if reference, ok := domain.FoldReference(t.Text); ok {
 		one = within
 		one.Reference = reference

@@ -97,7 +97,8 @@ func (h *Handling) Tenant(ctx context.Context, business, id domain.ID) (domain.T
 }
 
 // Search finds deliveries of the business by their complete ID, reference or external_id, newest
-// first. A reference may have any spelling. It returns at most limit.
+// first. A reference may have any spelling, and an external_id the dashes and apostrophes of a
+// phone where it has plain ones. It returns at most limit.
 func (h *Handling) Search(ctx context.Context, business domain.ID, text string, limit int) ([]*domain.Delivery, error) {
 	if business == "" {
 		return nil, domain.ErrNotFound
@@ -109,10 +110,19 @@ func (h *Handling) Search(ctx context.Context, business domain.ID, text string, 
 		search.Reference, search.ExternalID = reference, ""
 	}
 	found, err := h.storage.Read().Platform.Deliveries(ctx, search, domain.PageRequest{Limit: limit})
-	if folded, ok := domain.FoldReference(text); err == nil && ok && folded != search.Reference && len(found) < limit {
-		search.Reference, search.ExternalID = folded, ""
+	var spelled []domain.DeliverySearch
+	if plain := domain.FoldPunctuation(text); search.ExternalID != "" && plain != text {
+		spelled = append(spelled, domain.DeliverySearch{BusinessID: business, ExternalID: plain, NewestFirst: true})
+	}
+	if folded, ok := domain.FoldReference(text); ok && folded != search.Reference {
+		spelled = append(spelled, domain.DeliverySearch{BusinessID: business, Reference: folded, NewestFirst: true})
+	}
+	for _, s := range spelled {
+		if err != nil || len(found) >= limit {
+			break
+		}
 		var more []*domain.Delivery
-		more, err = h.storage.Read().Platform.Deliveries(ctx, search, domain.PageRequest{Limit: limit})
+		more, err = h.storage.Read().Platform.Deliveries(ctx, s, domain.PageRequest{Limit: limit})
 		found = append(found, more...)
 	}
 	return found[:min(len(found), limit)], err

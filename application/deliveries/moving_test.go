@@ -137,6 +137,9 @@ func TestADeliveryIsFoundByWhateverAPersonHasInHand(t *testing.T) {
 			if i == 1 {
 				d.ExternalID = string(phone) // an external_id that is a phone number
 			}
+			if i == 2 {
+				d.ExternalID = "Ama's order-7"
+			}
 		})
 		if err := s.Store.Book(t.Context(), w); err != nil {
 			t.Fatal(err)
@@ -150,6 +153,7 @@ func TestADeliveryIsFoundByWhateverAPersonHasInHand(t *testing.T) {
 		"an ID":                   {deliveries.Typed{Text: string(booked[2].ID)}, []int{2}},
 		"a reference":             {deliveries.Typed{Text: string(booked[0].Reference)}, []int{0}},
 		"an external_id":          {deliveries.Typed{Text: string(phone)}, []int{1}},
+		"one of a phone":          {deliveries.Typed{Text: "Ama’s order–7"}, []int{2}},
 		"a phone number":          {deliveries.Typed{Text: "0", Phone: booked[3].Recipient.PhoneNumber}, []int{3}},
 		"a number that is both":   {deliveries.Typed{Text: string(phone), Phone: booked[3].Recipient.PhoneNumber}, []int{3, 1}},
 		"nothing that there is":   {deliveries.Typed{Text: "nothing"}, nil},

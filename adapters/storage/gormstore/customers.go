@@ -77,8 +77,10 @@ func (q *condition) customers(f domain.CustomerSearch) {
 			return
 		}
 	}
-	// SQLite folds only ASCII. There other letters are also found as typed.
-	typed := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(f.Text) + "%"
+	// SQLite folds only ASCII. There other letters are also found as typed. Punctuation is folded by
+	// wildcards: an apostrophe or a hyphen stands for any character, white space for one or more.
+	wildcards := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`, "'", "_", "-", "_", " ", "_%")
+	typed := "%" + wildcards.Replace(domain.FoldPunctuation(f.Text)) + "%"
 	folded := strings.ToLower(typed)
 	const like = `LIKE ? ESCAPE '\'`
 	q.and("(lower(b.name) "+like+" OR b.name "+like+

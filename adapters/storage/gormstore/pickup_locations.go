@@ -73,10 +73,10 @@ func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.Pic
 	}
 	var rows []pickupLocationRow
 	var err error
-	if f.Search == "" {
+	if sought := newSearch(f.Search); len(sought) == 0 {
 		err = page(query(), p, true).Find(&rows).Error
 	} else {
-		rows, err = searchPage[pickupLocationRow](query, s.dialect, newSearch(f.Search), p, true)
+		rows, err = searchPage[pickupLocationRow](query, s.dialect, sought, p, true)
 	}
 	return all(rows, (*pickupLocationRow).domain), s.listFailed(ctx, "list pickup locations", err)
 }

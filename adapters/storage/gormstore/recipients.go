@@ -63,10 +63,10 @@ func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.Recipien
 	}
 	var rows []recipientRow
 	var err error
-	if f.Search == "" {
+	if sought := newSearch(f.Search, f.SearchPhone); len(sought) == 0 {
 		err = page(query(), p, false).Find(&rows).Error
 	} else {
-		rows, err = searchPage[recipientRow](query, s.dialect, newSearch(f.Search, f.SearchPhone), p, false)
+		rows, err = searchPage[recipientRow](query, s.dialect, sought, p, false)
 	}
 	return all(rows, (*recipientRow).domain), s.listFailed(ctx, "list recipients", err)
 }

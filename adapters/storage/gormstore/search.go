@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -20,12 +21,22 @@ import (
 // The database compares only with parts of a few characters. A pattern that is compared at each
 // character of a row costs the product of both lengths at worst, and folding turns some characters
 // into three. The program compares the whole, in time linear in the row.
+//
+// A search folds punctuation (domain.FoldPunctuation), but search_text keeps it as it was typed.
+// The database looks for the words between, which folding does not change, and the program compares
+// the folded texts. So rows of any age are found at once, with the indexes that are there. The
+// price is that the database also finds rows that have the words elsewhere, which the program
+// passes over. Columns of folded text were rejected: all rows would have to be rewritten beside
+// traffic, and each search would have to look for both forms until that has ended. So was folding
+// in the expression of an index, since neither database has a function for it.
 
 const (
 	// searchWindow limits how many rows of a list are looked through without an index.
 	searchWindow = 250
 	// anchorLength is the length of the parts, in characters, that the database compares with.
 	anchorLength = 16
+	// mostAnchors limits the parts, so that a text of many words does not cost more than a long one.
+	mostAnchors = domain.MaxSearch / anchorLength
 	// trigram is the length of an entry of the indexes: they find no shorter text.
 	trigram = 3
 	// mostCandidates limits the rows that are read at a time where the database may find more than
@@ -39,32 +50,44 @@ const (
 // search admits rows whose search_text contains one of its texts.
 type search []string
 
-// newSearch folds texts as search_text is folded. It leaves out empty ones.
+// newSearch folds texts as search_text is folded, and their punctuation. It leaves out empty ones.
 func newSearch(texts ...string) search {
 	var s search
 	for _, text := range texts {
-		if folded := fold(text); folded != "" && !slices.Contains(s, folded) {
+		if folded := domain.FoldPunctuation(fold(text)); folded != "" && !slices.Contains(s, folded) {
 			s = append(s, folded)
 		}
 	}
 	return s
 }
 
+// admits compares with each part of search_text. Only the first line break in it is between parts:
+// a name has none, and an address may.
 func (s search) admits(searchText string) bool {
-	return slices.ContainsFunc(s, func(text string) bool { return strings.Contains(searchText, text) })
+	name, rest, _ := strings.Cut(searchText, "\n")
+	name, rest = domain.FoldPunctuation(name), domain.FoldPunctuation(rest)
+	return slices.ContainsFunc(s, func(text string) bool { return strings.Contains(name, text) || strings.Contains(rest, text) })
 }
 
-// anchors returns, for each text, parts of anchorLength characters that cover it. A row that
-// contains the text contains all of them.
+// anchors returns, for each text, parts of at most anchorLength characters without white space and
+// punctuation that is folded. A row that contains the text contains all of them. The longest ones
+// are enough; a text that has none may be in any row.
 func (s search) anchors() [][]string {
 	anchors := make([][]string, len(s))
 	for i, text := range s {
-		runes := []rune(text)
-		for len(runes) > anchorLength {
-			anchors[i] = append(anchors[i], string(runes[:anchorLength]))
-			runes = runes[min(anchorLength, len(runes)-anchorLength):]
+		for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" '-", r) }) {
+			runes := []rune(word)
+			for len(runes) > anchorLength {
+				anchors[i] = append(anchors[i], string(runes[:anchorLength]))
+				runes = runes[min(anchorLength, len(runes)-anchorLength):]
+			}
+			anchors[i] = append(anchors[i], string(runes))
 		}
-		anchors[i] = append(anchors[i], string(runes))
+		slices.SortFunc(anchors[i], func(a, b string) int {
+			return cmp.Or(utf8.RuneCountInString(b)-utf8.RuneCountInString(a), strings.Compare(a, b))
+		})
+		anchors[i] = slices.Compact(anchors[i])
+		anchors[i] = anchors[i][:min(len(anchors[i]), mostAnchors)]
 	}
 	return anchors
 }
@@ -74,6 +97,9 @@ func (s search) condition(db *gorm.DB, one func(anchor string) (string, any)) *g
 	var texts []string
 	var values []any
 	for _, anchors := range s.anchors() {
+		if len(anchors) == 0 {
+			return db
+		}
 		var all []string
 		for _, anchor := range anchors {
 			condition, value := one(anchor)
@@ -96,7 +122,12 @@ func (s search) indexed(db *gorm.DB, e *dialect, table string) *gorm.DB {
 			return s.near(db, e)
 		}
 	}
-	return s.condition(db, func(anchor string) (string, any) { return e.matches(table, anchor) })
+	return s.condition(db, func(anchor string) (string, any) {
+		if e.indexable(anchor) {
+			return e.matches(table, anchor)
+		}
+		return e.contains, anchor
+	})
 }
 
 // searchable is what a search needs to know of a row.

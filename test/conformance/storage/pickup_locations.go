@@ -108,7 +108,7 @@ func testPickupLocations(t *testing.T, b ports.Database) {
 		for i, p := range []struct {
 			name, address string
 			active        bool
-		}{{"Östra", "Main 1", true}, {"West", "Side_2", false}, {"East", "östra 3", true}} {
+		}{{"Östra", "Main 1", true}, {"West", "Side_2", false}, {"East", "östra 3,\n  Ama’s Corner", true}} {
 			insertPickupLocation(t, b, tenant, sample.PickupLocation(func(l *domain.PickupLocation) {
 				l.Name, l.Address, l.Active = p.name, p.address, p.active
 				l.CreatedAt = sample.Now.Add(time.Duration(i) * time.Second)
@@ -126,6 +126,8 @@ func testPickupLocations(t *testing.T, b ports.Database) {
 			{domain.PickupLocationFilter{Search: "_"}, []string{"West"}},
 			{domain.PickupLocationFilter{Search: "_", Active: &yes}, nil},
 			{domain.PickupLocationFilter{Search: "tside"}, nil}, // across name and address
+			{domain.PickupLocationFilter{Search: "t side"}, nil},
+			{domain.PickupLocationFilter{Search: "3, ama's corner"}, []string{"East"}},
 			{domain.PickupLocationFilter{Search: "\x00"}, nil},
 			{domain.PickupLocationFilter{Search: "\xff"}, nil},
 		} {

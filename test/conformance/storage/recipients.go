@@ -155,6 +155,27 @@ func testRecipients(t *testing.T, b ports.Database) {
 		}
 	})
 
+	t.Run("a search folds apostrophes, dashes and white space", func(t *testing.T) {
+		tenant := newTenant(t, b)
+		wanted := sample.Recipient(func(r *domain.Recipient) { r.Name = "Adwoa O’Neil  Yeboah–Hene" })
+		addRecipient(t, b, tenant, wanted)
+		addRecipient(t, b, tenant, sample.Recipient(func(r *domain.Recipient) { r.Name = "Yeboah Hene, Adwoa Neil O" }))
+		for search, want := range map[string][]domain.Recipient{
+			"o'neil": {wanted}, "O’Neil": {wanted}, "Oʼneil": {wanted}, "neil yeboah": {wanted}, "NEIL\u00a0 YEBOAH": {wanted},
+			"yeboah-hene": {wanted}, "Yeboah—Hene": {wanted}, "o'neil yeboah-hene": {wanted}, "'n": {wanted}, "’": {wanted}, "l y": {wanted},
+			"o neil": nil, "yeboah'hene": nil, "neil-yeboah": nil, "hene " + string(wanted.PhoneNumber): nil,
+		} {
+			for _, limit := range []int{1, 5} {
+				got := pages(t, limit, func(p domain.PageRequest) ([]domain.Recipient, error) {
+					return b.Read().Recipients.List(t.Context(), tenant, domain.RecipientFilter{Search: search}, p)
+				}, recipientPosition)
+				wantEqual(t, "search "+search, got, want)
+			}
+		}
+		all := must(b.Read().Recipients.List(t.Context(), tenant, domain.RecipientFilter{Search: " "}, domain.PageRequest{Limit: 5}))(t)
+		wantEqual(t, "found by white space alone", len(all), 2)
+	})
+
 	t.Run("a search finds a few among many, whatever the page and however long the text", func(t *testing.T) {
 		tenant, other := newTenant(t, b), newTenant(t, b)
 		long := "Nana Akosua Boateng-Mensah of the old "

@@ -38,7 +38,8 @@ func (c *Client) CreateRecipient(ctx context.Context, idempotencyKey string, bod
 
 // ListRecipientsParams filters ListRecipients. What is left out does not.
 type ListRecipientsParams struct {
-	// Only recipients with this text in their name or phone number. A phone number is found by any
+	// Only recipients with this text in their name or phone number. Case makes no difference, and apostrophes,
+	// hyphens and runs of spaces match in any spelling: `o'neil` finds `O’Neil`. A phone number is found by any
 	// spelling that a create would take, and by three or more of its digits in a row:
 	// `0241234567`, `024 123`, `+233 24` and `4567` all find `+233241234567`.
 	Search string
@@ -144,7 +145,8 @@ func (c *Client) GetRecipientAddress(ctx context.Context, addressID string, opti
 
 // ListPickupLocationsParams filters ListPickupLocations. What is left out does not.
 type ListPickupLocationsParams struct {
-	// Only locations with this text in their name or address.
+	// Only locations with this text in their name or address. Case makes no difference, and apostrophes, hyphens
+	// and runs of spaces match in any spelling.
 	Search string
 	// Only active (`true`) or only inactive (`false`) locations.
 	Active *bool

@@ -3064,7 +3064,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only recipients with this text in their name or phone number. A phone number is found by any
+                 * @description Only recipients with this text in their name or phone number. Case makes no difference, and apostrophes,
+                 *     hyphens and runs of spaces match in any spelling: `o'neil` finds `O’Neil`. A phone number is found by any
                  *     spelling that a create would take, and by three or more of its digits in a row:
                  *     `0241234567`, `024 123`, `+233 24` and `4567` all find `+233241234567`.
                  * @example mensah
@@ -3413,7 +3414,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only locations with this text in their name or address.
+                 * @description Only locations with this text in their name or address. Case makes no difference, and apostrophes, hyphens
+                 *     and runs of spaces match in any spelling.
                  * @example ring road
                  */
                 search?: string;

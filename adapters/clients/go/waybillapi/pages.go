@@ -19,7 +19,7 @@ type Page[T any] struct {
 	// ResumeCursor is the position from which the feed of events goes on, now or later. Other lists
 	// have none.
 	ResumeCursor string
-	Limit      int
+	Limit        int
 }
 
 // page calls and returns a page.

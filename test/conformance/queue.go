@@ -43,10 +43,8 @@ func ExamineQueue(t *testing.T, workers int, open func(t *testing.T) (one, other
 		{"a kind without a handler waits and delays no other", (*queued).unhandledKind},
 		{"several runs share the work", (*queued).shared},
 		{"a run that is stopped waits for its handlers, whom it does not disturb", (*queued).stopped},
-		{"a run that is stopped starts no handler any more", (*queued).noneAfterStop},
 		{"a run ends when its context does, and not before", (*queued).ends},
 		{"a handler that panics harms nobody", (*queued).panics},
-		{"of many at once every notification is heard", (*queued).many},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

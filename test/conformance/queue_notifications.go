@@ -125,19 +125,3 @@ func (q *queued) noneForgotten() {
 		}
 	}
 }
-
-func (q *queued) many() {
-	const ids, callers = 10_000, 8
-	var heard runs
-	q.start(0, heard.handle)
-	var notifying sync.WaitGroup
-	for caller := range callers {
-		notifying.Go(func() {
-			for n := caller; n < ids; n += callers {
-				q.notify(n%2, fmt.Sprintf("dlv_%032x/%d", n, n%7))
-			}
-		})
-	}
-	notifying.Wait()
-	q.until("all have run", func() bool { return heard.ids() == ids })
-}

@@ -113,30 +113,6 @@ func (q *queued) stopped() {
 	}
 }
 
-func (q *queued) noneAfterStop() {
-	var stopped atomic.Bool
-	var first, second runs
-	stop := q.start(0, func(ctx context.Context, id string) {
-		if stopped.Load() {
-			q.Error("a handler began after Run had returned")
-		}
-		first.handle(ctx, id)
-	})
-	for n := range 20 * q.workers {
-		q.notify(0, fmt.Sprint("before ", n))
-	}
-	q.until("it works", func() bool { return first.all() > 0 })
-	stop()
-	stopped.Store(true)
-	for n := range 20 {
-		q.notify(n%2, fmt.Sprint("after ", n))
-	}
-	q.start(1, second.handle)
-	for n := range 20 {
-		q.until("another run has it", func() bool { return second.times(fmt.Sprint("after ", n)) > 0 })
-	}
-}
-
 func (q *queued) ends() {
 	for _, handlers := range []map[ports.JobKind]ports.Handler{nil, {q.kind: func(context.Context, string) {}}} {
 		ctx, cancel := context.WithCancel(context.Background())

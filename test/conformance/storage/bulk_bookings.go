@@ -28,8 +28,7 @@ func testBulkBookings(t *testing.T, b ports.Database) {
 		wantBooked(t, b, w)
 		wantEqual(t, "the items", q.items(t, h), []domain.BulkItem{w.Bulk.Item})
 		q.wantLeft(t, aLease)
-		_, err := b.Read().Idempotency.Find(t.Context(), q.tenant, w.Key.Key)
-		wantError(t, "a key of its own", err, domain.ErrNotFound)
+		wantError(t, "a key of its own", errorOf(b.Read().Idempotency.Find(t.Context(), q.tenant, w.Key.Key)), domain.ErrNotFound)
 	})
 
 	t.Run("a booking is a sign of life", func(t *testing.T) {
@@ -167,26 +166,6 @@ func testBulkBookings(t *testing.T, b ports.Database) {
 		wantError(t, "BookRun", err, ports.ErrLeaseLost)
 		wantEqual(t, "booked", n, 0)
 		wantEqual(t, "the items", q.items(t, h), []domain.BulkItem{})
-	})
-
-	t.Run("as many items as there may be", func(t *testing.T) {
-		q := newBulk(t, b)
-		h := q.mustClaim(t, theirs, aLease)
-		recipient, address := newRecipient(t, b, q.tenant)
-		var want []domain.BulkItem
-		for i := range domain.MaxBulkItems {
-			w := bookWrite(t, b, mark(sample.BookingTo(q.tenant, recipient, address), h, i))
-			wantBooked(t, b, w)
-			want = append(want, w.Bulk.Item)
-		}
-		wantEqual(t, "the items", q.items(t, h), want)
-		tooMany := mark(sample.BookingTo(q.tenant, recipient, address), h, domain.MaxBulkItems)
-		if err := b.Book(t.Context(), tooMany); err == nil {
-			t.Error("an item too many was stored")
-		}
-		q.mustFinish(t, h, domain.Answer{Status: 201, Body: []byte("{}")}, time.Hour)
-		list := must(b.Read().Deliveries.List(t.Context(), q.tenant, domain.DeliveryFilter{}, domain.PageRequest{Limit: 200}))(t)
-		wantEqual(t, "deliveries", len(list), domain.MaxBulkItems)
 	})
 }
 

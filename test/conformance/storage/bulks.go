@@ -29,8 +29,7 @@ func testBulks(t *testing.T, b ports.Database) {
 		q := newBulk(t, b)
 		h := q.mustClaim(t, theirs, aLease)
 		for name, other := range map[string]bulkRequest{"the same request": q.again(), "another request": q.different()} {
-			_, err := other.claim(t, another, aLease, time.Hour)
-			wantError(t, name, err, ports.ErrKeyTaken)
+			wantError(t, name, errorOf(other.claim(t, another, aLease, time.Hour)), ports.ErrKeyTaken)
 		}
 		q.wantLeft(t, aLease)
 		q.wantHeld(t, h)
@@ -69,8 +68,7 @@ func testBulks(t *testing.T, b ports.Database) {
 	t.Run("what another request left is not resumed", func(t *testing.T) {
 		q := newBulk(t, b)
 		h := q.mustClaim(t, theirs, ranOut)
-		_, err := q.different().claim(t, another, aLease, time.Hour)
-		wantError(t, "Claim", err, ports.ErrKeyTaken)
+		wantError(t, "Claim", errorOf(q.different().claim(t, another, aLease, time.Hour)), ports.ErrKeyTaken)
 		q.wantLeft(t, ranOut)
 		q.wantHeld(t, h)
 	})
@@ -97,8 +95,7 @@ func testBulks(t *testing.T, b ports.Database) {
 				t.Fatal(err)
 			}
 			q.mustAdd(t, old, domain.BulkItem{Index: 0, Created: true, Result: []byte("{}")})
-			_, err = q.find(t)
-			wantError(t, name+": Find of an expired bulk", err, domain.ErrNotFound)
+			wantError(t, name+": Find of an expired bulk", errorOf(q.find(t)), domain.ErrNotFound)
 
 			n := next(q)
 			h := n.mustClaim(t, another, aLease)
@@ -126,10 +123,8 @@ func testBulks(t *testing.T, b ports.Database) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = q.again().claim(t, another, aLease, time.Hour)
-		wantError(t, "the same request", err, ports.ErrKeyTaken)
-		_, err = q.different().claim(t, another, aLease, time.Hour)
-		wantError(t, "another request", err, ports.ErrKeyTaken)
+		wantError(t, "the same request", errorOf(q.again().claim(t, another, aLease, time.Hour)), ports.ErrKeyTaken)
+		wantError(t, "another request", errorOf(q.different().claim(t, another, aLease, time.Hour)), ports.ErrKeyTaken)
 		wantError(t, "a single create", q.claimSingle(t, sample.KeyRecord(func(r *domain.KeyRecord) {
 			r.Key = q.record.Key
 		}), time.Hour), ports.ErrKeyTaken)

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -49,10 +48,8 @@ func testDeliveries(t *testing.T, b ports.Database) {
 		there := book(t, b, sample.BookingWrite(tenant, func(b *domain.Booking) { b.ExternalID = "" }))
 		ctx := t.Context()
 		for _, id := range []domain.ID{sample.ID(domain.PrefixDelivery), "", "dlv_1", "rcp_" + domain.ID(there.ID.Hex())} {
-			_, err := read().Get(ctx, tenant, id)
-			wantError(t, "Get "+string(id), err, domain.ErrNotFound)
-			_, err = read().Owner(ctx, id)
-			wantError(t, "Owner "+string(id), err, domain.ErrNotFound)
+			wantError(t, "Get "+string(id), errorOf(read().Get(ctx, tenant, id)), domain.ErrNotFound)
+			wantError(t, "Owner "+string(id), errorOf(read().Owner(ctx, id)), domain.ErrNotFound)
 			if got := must(read().Events(ctx, tenant, id))(t); len(got) != 0 {
 				t.Errorf("Events of %q: %d", id, len(got))
 			}
@@ -62,8 +59,7 @@ func testDeliveries(t *testing.T, b ports.Database) {
 			}), domain.ErrNotFound)
 		}
 		for _, odd := range append(oddTexts, "") {
-			_, err := read().FindByExternalID(ctx, tenant, odd)
-			wantError(t, "FindByExternalID "+odd, err, domain.ErrNotFound)
+			wantError(t, "FindByExternalID "+odd, errorOf(read().FindByExternalID(ctx, tenant, odd)), domain.ErrNotFound)
 		}
 		missing := sample.Delivery(func(b *domain.Booking) { b.Tenant = tenant })
 		event := must(missing.Move(domain.Assigned, domain.ActorPlatform, "", sample.ID(domain.PrefixEvent), sample.Now))(t)
@@ -114,28 +110,6 @@ func testDeliveries(t *testing.T, b ports.Database) {
 		wantFilled(t, events[4])
 		wantEqual(t, "Events", must(read().Events(t.Context(), tenant, last.ID))(t), events)
 		wantDelivery(t, "another delivery", must(read().Get(t.Context(), tenant, bystander.ID))(t), bystander)
-	})
-
-	t.Run("a change that was decided on an old state is refused", func(t *testing.T) {
-		tenant := newTenant(t, b)
-		w := sample.BookingWrite(tenant)
-		book(t, b, w)
-		old := must(read().Get(t.Context(), tenant, w.Delivery.ID))(t)
-		want, _, err := moveLocked(t.Context(), b, tenant, w.Delivery.ID, domain.Assigned)
-		if err != nil {
-			t.Fatal(err)
-		}
-		event, _, err := old.Cancel(sample.ID(domain.PrefixEvent), sample.Now.Add(time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-			return tx.Deliveries.Update(ctx, tenant, old, sample.Published(event))
-		})
-		if err == nil || errors.Is(err, domain.ErrNotFound) {
-			t.Errorf("error %v, want a failure", err)
-		}
-		wantDelivery(t, "Get", must(read().Get(t.Context(), tenant, w.Delivery.ID))(t), want)
 	})
 }
 

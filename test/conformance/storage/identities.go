@@ -34,8 +34,7 @@ func testIdentities(t *testing.T, b ports.Database) {
 	})
 
 	t.Run("what does not exist is not found, and capitals tell accounts apart", func(t *testing.T) {
-		_, err := b.Read().Identities.Find(t.Context(), here, "PRS"+subject[3:])
-		wantError(t, "Find", err, domain.ErrNotFound)
+		wantError(t, "Find", errorOf(b.Read().Identities.Find(t.Context(), here, "PRS"+subject[3:])), domain.ErrNotFound)
 		for _, person := range []domain.ID{kofi.ID, "prs_1", ""} {
 			wantEqual(t, "of "+string(person), len(must(b.Read().Identities.OfPerson(t.Context(), person))(t)), 0)
 		}

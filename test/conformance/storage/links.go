@@ -25,16 +25,9 @@ func testLinks(t *testing.T, b ports.Database) {
 	business := newTenant(t, b).BusinessID
 	ama, kofi := newPerson(), newPerson()
 	addPersons(t, b, ama, kofi)
-	insert := func(t testing.TB, links ...domain.Link) {
+	insert := func(t testing.TB, all ...domain.Link) {
 		t.Helper()
-		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-			for _, l := range links {
-				if err := tx.Links.Insert(ctx, l); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		store(t, b, all, func(tx ports.Stores) func(context.Context, domain.Link) error { return tx.Links.Insert })
 	}
 	unused := func(person domain.ID) domain.Link {
 		l := newLink(person, "")
@@ -53,8 +46,7 @@ func testLinks(t *testing.T, b ports.Database) {
 		for _, want := range []domain.Link{full, bare} {
 			wantEqual(t, "FindByDigest", find(t, want), want)
 		}
-		_, err := b.Read().Links.FindByDigest(t.Context(), sha256.Sum256([]byte("nobody's")))
-		wantError(t, "FindByDigest", err, domain.ErrNotFound)
+		wantError(t, "FindByDigest", errorOf(b.Read().Links.FindByDigest(t.Context(), sha256.Sum256([]byte("nobody's")))), domain.ErrNotFound)
 	})
 
 	t.Run("a link is used once, however many try", func(t *testing.T) {

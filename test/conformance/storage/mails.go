@@ -15,14 +15,7 @@ import (
 
 func tell(t testing.TB, b ports.Database, all ...domain.Notice) {
 	t.Helper()
-	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-		for _, n := range all {
-			if err := tx.Mails.Tell(ctx, n); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	store(t, b, all, func(tx ports.Stores) func(context.Context, domain.Notice) error { return tx.Mails.Tell })
 }
 
 // leaseAll takes all mails that are due at a time.
@@ -503,14 +496,7 @@ func testExpiringKeys(t *testing.T, b ports.Database) {
 	all := []domain.APIKey{first, last, key(0), key(-time.Hour), key(time.Hour + time.Millisecond), key(time.Minute, func(k *domain.APIKey) {
 		k.RevokedAt = new(sample.Now)
 	})}
-	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-		for _, k := range all {
-			if err := tx.Tenancy.InsertAPIKey(ctx, k); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	store(t, b, all, func(tx ports.Stores) func(context.Context, domain.APIKey) error { return tx.Tenancy.InsertAPIKey })
 	var found []domain.ID
 	after := domain.ID("")
 	for {

@@ -58,8 +58,7 @@ func testMemberships(t *testing.T, b ports.Database) {
 			})
 		}
 		for business, person := range map[domain.ID]domain.ID{other: kofi.ID, "": kofi.ID, mine: "prs_1", "biz_1": ama.ID} {
-			_, err := b.Read().Memberships.Member(t.Context(), business, person)
-			wantError(t, "Member", err, domain.ErrNotFound)
+			wantError(t, "Member", errorOf(b.Read().Memberships.Member(t.Context(), business, person)), domain.ErrNotFound)
 		}
 	})
 

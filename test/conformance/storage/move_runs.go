@@ -80,12 +80,10 @@ func testMoveRuns(t *testing.T, b ports.Database) {
 			wantEqual(t, what, got, r)
 		}
 		for _, id := range []domain.ID{"", "run_1", sample.ID(domain.PrefixMoveRun), domain.ID("dlv_" + r.ID.Hex())} {
-			_, err := b.Read().MoveRuns.Get(t.Context(), id)
-			wantError(t, "Get of "+string(id), err, domain.ErrNotFound)
+			wantError(t, "Get of "+string(id), errorOf(b.Read().MoveRuns.Get(t.Context(), id)), domain.ErrNotFound)
 		}
 		for _, key := range []string{"", "unknown-key", "a\x00b"} {
-			_, err := b.Read().MoveRuns.FindByKey(t.Context(), key)
-			wantError(t, "FindByKey", err, domain.ErrNotFound)
+			wantError(t, "FindByKey", errorOf(b.Read().MoveRuns.FindByKey(t.Context(), key)), domain.ErrNotFound)
 		}
 	})
 

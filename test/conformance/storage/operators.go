@@ -32,16 +32,9 @@ func operatorToken(with ...func(*domain.OperatorToken)) domain.OperatorToken {
 }
 
 func testOperators(t *testing.T, b ports.Database) {
-	insert := func(t testing.TB, tokens ...domain.OperatorToken) {
+	insert := func(t testing.TB, all ...domain.OperatorToken) {
 		t.Helper()
-		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-			for _, token := range tokens {
-				if err := tx.Operators.Insert(ctx, token); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		store(t, b, all, func(tx ports.Stores) func(context.Context, domain.OperatorToken) error { return tx.Operators.Insert })
 	}
 	fresh := func(o *domain.OperatorToken) { o.ExpiresAt, o.RevokedAt, o.LastUsedAt = nil, nil, nil }
 
@@ -58,8 +51,7 @@ func testOperators(t *testing.T, b ports.Database) {
 	t.Run("what does not exist is not found", func(t *testing.T) {
 		nobody := sample.ID(domain.PrefixOperatorToken)
 		for _, id := range []domain.ID{nobody, "opr_1", sample.ID(domain.PrefixAPIKey)} {
-			_, err := b.Read().Operators.Get(t.Context(), id)
-			wantError(t, "Get", err, domain.ErrNotFound)
+			wantError(t, "Get", errorOf(b.Read().Operators.Get(t.Context(), id)), domain.ErrNotFound)
 		}
 		_, err := b.Read().Operators.FindByDigest(t.Context(), sha256.Sum256([]byte("nobody's")))
 		wantError(t, "FindByDigest", err, domain.ErrNotFound)

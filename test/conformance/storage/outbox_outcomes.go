@@ -182,15 +182,6 @@ func testWebhookOutcomes(t *testing.T, b ports.Database) {
 		wantEqual(t, "the other", delivery(t, e, due[0].ID), w.Delivery)
 	})
 
-	t.Run("an empty batch stores the health", func(t *testing.T) {
-		e, token, _ := scene(t, 0)
-		e.Health = domain.WebhookHealth{SlowUntil: new(later)}
-		if err := o.Record(t.Context(), e.ID, token, nil, e.Health); err != nil {
-			t.Fatal(err)
-		}
-		wantEqual(t, "the endpoint", must(b.Read().Webhooks.Endpoint(t.Context(), e.Tenant, e.ID))(t), e)
-	})
-
 	t.Run("an endpoint that is disabled keeps what is pending, and the others are told", func(t *testing.T) {
 		e, token, due := scene(t, 3)
 		all := insertEndpoint(t, b, e.Tenant)

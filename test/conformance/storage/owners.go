@@ -56,7 +56,6 @@ func testOwners(t *testing.T, b ports.Database) {
 		"a listener": hears.ID, "an endpoint that was deleted": gone.ID, "unknown": sample.ID(domain.PrefixAPIKey),
 		"another kind": tenant.ApplicationID, "no ID": "key_1", "nothing": "", "a text that cannot be there": "evt_\x00",
 	} {
-		_, err := b.Read().Platform.Owner(t.Context(), id)
-		wantError(t, what, err, domain.ErrNotFound)
+		wantError(t, what, errorOf(b.Read().Platform.Owner(t.Context(), id)), domain.ErrNotFound)
 	}
 }

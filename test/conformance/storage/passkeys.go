@@ -28,14 +28,7 @@ func testPasskeys(t *testing.T, b ports.Database) {
 	addPersons(t, b, ama, kofi)
 	insert := func(t testing.TB, all ...domain.Passkey) {
 		t.Helper()
-		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-			for _, k := range all {
-				if err := tx.Passkeys.Insert(ctx, k); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		store(t, b, all, func(tx ports.Stores) func(context.Context, domain.Passkey) error { return tx.Passkeys.Insert })
 	}
 	find := func(t testing.TB, k domain.Passkey) domain.Passkey {
 		t.Helper()
@@ -59,8 +52,7 @@ func testPasskeys(t *testing.T, b ports.Database) {
 	})
 
 	t.Run("what does not exist is not found", func(t *testing.T) {
-		_, err := b.Read().Passkeys.FindByCredential(t.Context(), []byte("nobody's"))
-		wantError(t, "FindByCredential", err, domain.ErrNotFound)
+		wantError(t, "FindByCredential", errorOf(b.Read().Passkeys.FindByCredential(t.Context(), []byte("nobody's"))), domain.ErrNotFound)
 		wantEqual(t, "of nobody", len(must(b.Read().Passkeys.OfPerson(t.Context(), "prs_1"))(t)), 0)
 	})
 
@@ -124,8 +116,7 @@ func testPasskeys(t *testing.T, b ports.Database) {
 		wantEqual(t, "renamed", find(t, k), k)
 		wantError(t, "Remove", remove(ama.ID, k.ID), nil)
 		wantError(t, "Remove again", remove(ama.ID, k.ID), domain.ErrNotFound)
-		_, err := b.Read().Passkeys.FindByCredential(t.Context(), k.CredentialID)
-		wantError(t, "removed", err, domain.ErrNotFound)
+		wantError(t, "removed", errorOf(b.Read().Passkeys.FindByCredential(t.Context(), k.CredentialID)), domain.ErrNotFound)
 		wantEqual(t, "the other one", find(t, other), other)
 	})
 
@@ -166,14 +157,7 @@ func testCeremonies(t *testing.T, b ports.Database) {
 		return c, err
 	}
 	insert := func(all ...domain.Ceremony) {
-		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-			for _, c := range all {
-				if err := tx.Ceremonies.Insert(ctx, c); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		store(t, b, all, func(tx ports.Stores) func(context.Context, domain.Ceremony) error { return tx.Ceremonies.Insert })
 	}
 
 	t.Run("a challenge comes back once, with every field", func(t *testing.T) {
@@ -183,12 +167,10 @@ func testCeremonies(t *testing.T, b ports.Database) {
 		insert(full, bare)
 		for _, c := range []domain.Ceremony{full, bare} {
 			wantEqual(t, "Take", must(take(c.ID))(t), c)
-			_, err := take(c.ID)
-			wantError(t, "a second time", err, domain.ErrNotFound)
+			wantError(t, "a second time", errorOf(take(c.ID)), domain.ErrNotFound)
 		}
 		for _, id := range []domain.ID{"", "cer_1", sample.ID(domain.PrefixCeremony)} {
-			_, err := take(id)
-			wantError(t, "of nothing", err, domain.ErrNotFound)
+			wantError(t, "of nothing", errorOf(take(id)), domain.ErrNotFound)
 		}
 	})
 

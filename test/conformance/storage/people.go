@@ -57,12 +57,10 @@ func testPersons(t *testing.T, b ports.Database) {
 
 	t.Run("what does not exist is not found", func(t *testing.T) {
 		for _, id := range []domain.ID{nobody, "prs_1", sample.ID(domain.PrefixBusiness)} {
-			_, err := b.Read().Persons.Get(t.Context(), id)
-			wantError(t, "Get", err, domain.ErrNotFound)
+			wantError(t, "Get", errorOf(b.Read().Persons.Get(t.Context(), id)), domain.ErrNotFound)
 		}
 		for _, email := range []domain.Email{"nobody@example.com", "a\x00b", ""} {
-			_, err := b.Read().Persons.FindByEmail(t.Context(), email)
-			wantError(t, "FindByEmail", err, domain.ErrNotFound)
+			wantError(t, "FindByEmail", errorOf(b.Read().Persons.FindByEmail(t.Context(), email)), domain.ErrNotFound)
 		}
 		wantError(t, "Update", b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
 			return tx.Persons.Update(ctx, newPerson())

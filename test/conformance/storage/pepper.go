@@ -145,8 +145,7 @@ func testPepper(t *testing.T, b ports.Database) {
 			wantEqual(t, "moved", must(b.Read().Tenancy.Credential(t.Context(), want.Digest))(t).Key, want)
 			wantEqual(t, "not moved", must(b.Read().Tenancy.APIKey(t.Context(), used.ID))(t), used)
 		}
-		_, err := b.Read().Tenancy.Credential(t.Context(), unmarked.Digest)
-		wantError(t, "by the digest before", err, domain.ErrNotFound)
+		wantError(t, "by the digest before", errorOf(b.Read().Tenancy.Credential(t.Context(), unmarked.Digest)), domain.ErrNotFound)
 		wantEqual(t, "left of the oldest", left(oldest).Keys, before-1)
 		wantEqual(t, "listed", listed(unmarked.ID), false)
 

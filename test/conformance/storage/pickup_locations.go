@@ -42,8 +42,7 @@ func testPickupLocations(t *testing.T, b ports.Database) {
 	t.Run("what does not exist is not found", func(t *testing.T) {
 		tenant := newTenant(t, b)
 		missing := sample.PickupLocation()
-		_, err := read().Get(t.Context(), tenant, missing.ID)
-		wantError(t, "Get", err, domain.ErrNotFound)
+		wantError(t, "Get", errorOf(read().Get(t.Context(), tenant, missing.ID)), domain.ErrNotFound)
 		wantError(t, "Lock", b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
 			_, err := tx.PickupLocations.Lock(ctx, tenant, missing.ID)
 			return err

@@ -71,13 +71,6 @@ func testReports(t *testing.T, b ports.Database) {
 		}
 		w.wantReports(t)
 	})
-	t.Run("all is counted, and nothing twice", func(t *testing.T) {
-		w.countAll(t, 1000)
-		w.wantReports(t)
-		if p := must(b.Read().Reports.Progress(t.Context()))(t); p != (domain.ReportProgress{}) {
-			t.Errorf("all is counted, but %+v", p)
-		}
-	})
 	t.Run("what is not counted yet is told", func(t *testing.T) {
 		d := book(t, b, sample.BookingWrite(w.tenants[0]))
 		w.booked = append(w.booked, d)

@@ -30,14 +30,7 @@ func testSessions(t *testing.T, b ports.Database) {
 	mine, other := newTenant(t, b).BusinessID, newTenant(t, b).BusinessID
 	insert := func(t testing.TB, all ...domain.Session) {
 		t.Helper()
-		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-			for _, s := range all {
-				if err := tx.Sessions.Insert(ctx, s); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		store(t, b, all, func(tx ports.Stores) func(context.Context, domain.Session) error { return tx.Sessions.Insert })
 	}
 	find := func(t testing.TB, s domain.Session) domain.Principal {
 		t.Helper()
@@ -95,8 +88,7 @@ func testSessions(t *testing.T, b ports.Database) {
 			insert(t, s)
 			find(t, s)
 			inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return change(ctx, tx, p) })
-			_, err := b.Read().Sessions.FindByDigest(t.Context(), s.Digest)
-			wantError(t, what, err, domain.ErrNotFound)
+			wantError(t, what, errorOf(b.Read().Sessions.FindByDigest(t.Context(), s.Digest)), domain.ErrNotFound)
 			wantEqual(t, what, len(must(b.Read().Sessions.Those(t.Context(), []domain.ID{s.ID}))(t)), 0)
 		}
 	})
@@ -111,13 +103,11 @@ func testSessions(t *testing.T, b ports.Database) {
 		insert(t, alone, there, own)
 		wantEqual(t, "FindByDigest", find(t, alone), domain.Principal{Session: alone, Person: shown, Role: domain.RoleViewer})
 		for what, s := range map[string]domain.Session{"where the person does not belong": there, "of the person's own sign-in": own} {
-			_, err := b.Read().Sessions.FindByDigest(t.Context(), s.Digest)
-			wantError(t, what, err, domain.ErrNotFound)
+			wantError(t, what, errorOf(b.Read().Sessions.FindByDigest(t.Context(), s.Digest)), domain.ErrNotFound)
 		}
 		p.State = domain.PersonDisabled
 		inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Persons.Update(ctx, p) })
-		_, err := b.Read().Sessions.FindByDigest(t.Context(), alone.Digest)
-		wantError(t, "disabled", err, domain.ErrNotFound)
+		wantError(t, "disabled", errorOf(b.Read().Sessions.FindByDigest(t.Context(), alone.Digest)), domain.ErrNotFound)
 	})
 
 	t.Run("uses, sign-ins and another business are kept", func(t *testing.T) {

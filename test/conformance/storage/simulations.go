@@ -135,25 +135,6 @@ func testSimulations(t *testing.T, b ports.Database) {
 		}
 	})
 
-	t.Run("several events are stored at once", func(t *testing.T) {
-		tenant := newTenant(t, b)
-		w := bookWrite(t, b, sample.BookingWrite(tenant))
-		events := []domain.Event{w.Event.Event}
-		want := mustPlay(t, b, tenant, w.Delivery.ID, func(d *domain.Delivery) (happened []domain.Event, err error) {
-			for i, to := range []domain.Status{domain.Assigned, domain.PickedUp, domain.InTransit} {
-				event, err := d.Move(to, domain.ActorPlatform, "", sample.ID(domain.PrefixEvent), d.UpdatedAt().Add(time.Duration(i)*time.Second))
-				if err != nil {
-					return nil, err
-				}
-				happened = append(happened, event)
-			}
-			events = append(events, happened...)
-			return happened, nil
-		})
-		wantDelivery(t, "Get", must(read().Get(t.Context(), tenant, want.ID))(t), want)
-		wantEqual(t, "Events", must(read().Events(t.Context(), tenant, want.ID))(t), events)
-	})
-
 	t.Run("a change that was decided before an event is refused, whatever it changes", func(t *testing.T) {
 		tenant := newTenant(t, b)
 		for name, late := range map[string]decision{

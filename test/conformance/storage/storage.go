@@ -135,6 +135,19 @@ func inTx(t testing.TB, b ports.Database, fn func(ctx context.Context, tx ports.
 	}
 }
 
+// store stores all of a kind in one transaction.
+func store[T any](t testing.TB, b ports.Database, all []T, by func(ports.Stores) func(context.Context, T) error) {
+	t.Helper()
+	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+		for _, one := range all {
+			if err := by(tx)(ctx, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // newTenant stores a business with an application.
 func newTenant(t testing.TB, b ports.Database) domain.Tenant {
 	t.Helper()

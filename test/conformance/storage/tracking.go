@@ -85,8 +85,7 @@ func testTracking(t *testing.T, b ports.Database) {
 			"%", "____-____-____", string(d.Reference[:13]), string(d.Reference) + "\x00", "' OR ''='",
 		}, oddTexts...)
 		for _, text := range texts {
-			_, err := find(domain.Reference(text))
-			wantError(t, "Find "+text, err, domain.ErrNotFound)
+			wantError(t, "Find "+text, errorOf(find(domain.Reference(text))), domain.ErrNotFound)
 		}
 	})
 }

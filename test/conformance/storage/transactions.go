@@ -64,12 +64,9 @@ func testTransactions(t *testing.T, b ports.Database) {
 			wantStored(t, b, w) // status, sequence and timeline as before
 			wantEqual(t, "the pickup location", must(read.PickupLocations.Get(ctx, tenant, place.ID))(t), place)
 			wantEqual(t, "the addresses", must(read.Recipients.Addresses(ctx, tenant, w.Recipient.ID))(t), []domain.Address{w.Address})
-			_, err := read.Idempotency.Find(ctx, tenant, key.Key)
-			wantError(t, "the key", err, domain.ErrNotFound)
-			_, err = read.Tenancy.Business(ctx, business.ID)
-			wantError(t, "the business", err, domain.ErrNotFound)
-			_, err = read.Recipients.Get(ctx, tenant, recipient.ID)
-			wantError(t, "the recipient", err, domain.ErrNotFound)
+			wantError(t, "the key", errorOf(read.Idempotency.Find(ctx, tenant, key.Key)), domain.ErrNotFound)
+			wantError(t, "the business", errorOf(read.Tenancy.Business(ctx, business.ID)), domain.ErrNotFound)
+			wantError(t, "the recipient", errorOf(read.Recipients.Get(ctx, tenant, recipient.ID)), domain.ErrNotFound)
 		}
 		return check, run
 	}
@@ -119,8 +116,7 @@ func testTransactions(t *testing.T, b ports.Database) {
 		wantError(t, "InTx", err, context.Canceled)
 		w := sample.BookingWrite(newTenant(t, b))
 		wantError(t, "Book", b.Book(ctx, w), context.Canceled)
-		_, err = b.Read().Deliveries.Get(t.Context(), w.Delivery.Tenant, w.Delivery.ID)
-		wantError(t, "Get", err, domain.ErrNotFound)
+		wantError(t, "Get", errorOf(b.Read().Deliveries.Get(t.Context(), w.Delivery.Tenant, w.Delivery.ID)), domain.ErrNotFound)
 	})
 
 	t.Run("failures leave no connection behind", func(t *testing.T) {
@@ -155,8 +151,7 @@ func testTransactions(t *testing.T, b ports.Database) {
 				return err
 			}
 			wantEqual(t, "inside", must(tx.Recipients.Get(ctx, tenant, recipient.ID))(t), recipient)
-			_, err := b.Read().Recipients.Get(ctx, tenant, recipient.ID)
-			wantError(t, "outside, before the commit", err, domain.ErrNotFound)
+			wantError(t, "outside, before the commit", errorOf(b.Read().Recipients.Get(ctx, tenant, recipient.ID)), domain.ErrNotFound)
 			return nil
 		})
 		wantEqual(t, "outside, after the commit", must(b.Read().Recipients.Get(t.Context(), tenant, recipient.ID))(t), recipient)

@@ -28,14 +28,7 @@ func testViews(t *testing.T, b ports.Database) {
 	addPersons(t, b, ama)
 	insert := func(t testing.TB, all ...domain.CustomerView) {
 		t.Helper()
-		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-			for _, v := range all {
-				if err := tx.Views.Insert(ctx, v); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		store(t, b, all, func(tx ports.Stores) func(context.Context, domain.CustomerView) error { return tx.Views.Insert })
 	}
 	waiting := func() domain.CustomerView {
 		v := newView(ama.ID, business)
@@ -56,11 +49,9 @@ func testViews(t *testing.T, b ports.Database) {
 		}
 		wantEqual(t, "FindByDigest", must(b.Read().Views.FindByDigest(t.Context(), full.Digest))(t), full)
 		for what, digest := range map[string][32]byte{"not opened": bare.Digest, "that of a link": full.LinkDigest} {
-			_, err := b.Read().Views.FindByDigest(t.Context(), digest)
-			wantError(t, what, err, domain.ErrNotFound)
+			wantError(t, what, errorOf(b.Read().Views.FindByDigest(t.Context(), digest)), domain.ErrNotFound)
 		}
-		_, err := b.Read().Views.FindByLink(t.Context(), full.Digest)
-		wantError(t, "FindByLink", err, domain.ErrNotFound)
+		wantError(t, "FindByLink", errorOf(b.Read().Views.FindByLink(t.Context(), full.Digest)), domain.ErrNotFound)
 	})
 
 	t.Run("there is none of a person or a business that there is not", func(t *testing.T) {

@@ -51,8 +51,7 @@ func testWebhookEndpoints(t *testing.T, b ports.Database) {
 		check(want)
 
 		deleteEndpoint(t, b, want)
-		_, err := read().Endpoint(t.Context(), tenant, want.ID)
-		wantError(t, "a deleted endpoint", err, domain.ErrNotFound)
+		wantError(t, "a deleted endpoint", errorOf(read().Endpoint(t.Context(), tenant, want.ID)), domain.ErrNotFound)
 		wantEqual(t, "Endpoints", must(read().Endpoints(t.Context(), tenant, everything))(t), []domain.WebhookEndpoint{bystander})
 		for name, call := range map[string]func(context.Context, ports.WebhookStore) error{
 			"LockEndpoint": func(ctx context.Context, w ports.WebhookStore) error {
@@ -155,8 +154,7 @@ func testWebhookEndpoints(t *testing.T, b ports.Database) {
 		must(b.Outbox().Renew(t.Context(), e.ID, e.ID.Hex(), -time.Second))(t) // it fetched long ago
 		third := insertEndpoint(t, b, tenant)
 		wantEqual(t, "the slot of the dead one", third.Slot, 0)
-		_, err = read().Endpoint(t.Context(), tenant, e.ID)
-		wantError(t, "a dead listener", err, domain.ErrNotFound)
+		wantError(t, "a dead listener", errorOf(read().Endpoint(t.Context(), tenant, e.ID)), domain.ErrNotFound)
 		_, err = b.Outbox().Renew(t.Context(), e.ID, e.ID.Hex(), domain.ListenerLife)
 		wantError(t, "a dead listener fetches", err, ports.ErrEndpointLost)
 		wantEqual(t, "the living one", must(read().Endpoint(t.Context(), tenant, second.ID))(t), second)

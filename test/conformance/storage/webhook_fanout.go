@@ -73,22 +73,6 @@ func testWebhookFanout(t *testing.T, b ports.Database) {
 		wantEqual(t, "of others", len(sentTo(t, b, all)), 2)
 	})
 
-	t.Run("an event in every slot has an ID of its own", func(t *testing.T) {
-		tenant := newTenant(t, b)
-		var want []domain.ID
-		var all []domain.WebhookEndpoint
-		for range domain.MaxWebhookEndpoints {
-			all = append(all, insertEndpoint(t, b, tenant))
-		}
-		w := bookWrite(t, b, sample.BookingWrite(tenant))
-		var got []domain.ID
-		for slot, e := range all {
-			want = append(want, domain.WebhookDeliveryID(w.Event.ID, slot))
-			got = append(got, theOne(t, b, e).ID)
-		}
-		wantEqual(t, "the IDs", got, want)
-	})
-
 	t.Run("a booking that is refused or taken back fans nothing out", func(t *testing.T) {
 		tenant := newTenant(t, b)
 		e := insertEndpoint(t, b, tenant)

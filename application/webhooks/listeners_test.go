@@ -127,40 +127,6 @@ func TestAListenerGetsSixteenAtATime(t *testing.T) {
 	}
 }
 
-func TestAListenerThatWaitsGetsWhatComesAndMakesPlaceForALaterCall(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	e, err := s.listeners.Report(t.Context(), s.tenant, s.listen(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wait := func() <-chan []webhooks.FetchedWebhook {
-		got := make(chan []webhooks.FetchedWebhook, 1)
-		go func() {
-			fetched, err := s.listeners.Await(t.Context(), e)
-			if err != nil {
-				t.Error(err)
-			}
-			got <- fetched
-		}()
-		return got
-	}
-	older := wait()
-	select {
-	case got := <-older:
-		t.Fatalf("it did not wait: %+v", got)
-	case <-time.After(150 * time.Millisecond):
-	}
-	later := wait()
-	if got := <-older; len(got) != 0 {
-		t.Errorf("the older call got %+v", got)
-	}
-	s.publish()
-	if got := <-later; len(got) != 1 {
-		t.Errorf("the later call got %+v", got)
-	}
-}
-
 func TestAListenerThatIsGoneIsNotFound(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

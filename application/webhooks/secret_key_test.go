@@ -12,7 +12,6 @@ import (
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/stage"
 )
 
 // keyed is a sealer under the first of its keys. It opens what is under any of them. No key is a
@@ -178,67 +177,5 @@ func TestAProcessWithTheOldKeyLeavesNothingBehindThatTheNewKeyDoesNotOpen(t *tes
 	}
 	if err := s.under("new").Confirm(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// failing fails one call of the webhook store.
-type failing struct {
-	ports.WebhookStore
-	add, set, update bool
-}
-
-// in puts it in front of a storage.
-func (f failing) in(s ports.Storage) ports.Storage {
-	return stage.Between{Storage: s, Change: func(tx *ports.Stores) { f.WebhookStore, tx.Webhooks = tx.Webhooks, &f }}
-}
-
-var errBroken = errors.New("broken")
-
-func when(fails bool, err error) error {
-	if fails {
-		return errBroken
-	}
-	return err
-}
-
-func (f *failing) AddKeyCheck(ctx context.Context, sealed []byte) ([]byte, error) {
-	stored, err := f.WebhookStore.AddKeyCheck(ctx, sealed)
-	return stored, when(f.add, err)
-}
-
-func (f *failing) SetKeyCheck(ctx context.Context, sealed []byte) error {
-	return when(f.set, f.WebhookStore.SetKeyCheck(ctx, sealed))
-}
-
-func (f *failing) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) error {
-	return when(f.update, f.WebhookStore.UpdateEndpoint(ctx, e))
-}
-
-func TestWhereTheStorageFailsTheOldKeyIsStillTheOneThatIsNeeded(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	if err := s.under("old").Confirm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for name, f := range map[string]failing{
-		"add": {add: true}, "set": {set: true}, "update": {update: true},
-	} {
-		s.sealed("old")
-		if _, err := webhooks.NewSecretKey(f.in(s.Store), keyed{"new", "old"}).Reseal(t.Context()); !errors.Is(err, errBroken) {
-			t.Errorf("%s: sealed anew with %v", name, err)
-		}
-		if name == "update" {
-			continue
-		}
-		if replaced, err := webhooks.NewSecretKey(f.in(s.Store), keyed{"new"}).Adopt(t.Context()); replaced || !errors.Is(err, errBroken) {
-			t.Errorf("%s: adopted %t with %v", name, replaced, err)
-		}
-	}
-	broken := webhooks.NewSecretKey(failing{add: true}.in(s.Store), keyed{"old"})
-	if err := broken.Confirm(t.Context()); !errors.Is(err, errBroken) || domain.HasCode(err, domain.CodeSecretKeyMismatch) {
-		t.Errorf("confirmed with %v", err)
-	}
-	if err := s.under("old").Confirm(t.Context()); err != nil {
-		t.Errorf("the old key: %v", err)
 	}
 }

@@ -248,34 +248,6 @@ func TestWhatAnotherProcessHasSentMeanwhileIsNotStoredOver(t *testing.T) {
 	})
 }
 
-// A backlog that waits for its permit sends little while the permit before it hangs.
-func TestABacklogSendsLittleWhileAllStoragePermitsHang(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		const endpoints, begins = 8, 500 * time.Millisecond
-		w.always(takes(200 * time.Millisecond)) // 80 a second to each
-		w.around = func(ctx context.Context, name string, make func() error) error {
-			if name == "Record" && w.now() >= begins {
-				<-ctx.Done()
-				return ctx.Err()
-			}
-			return make()
-		}
-		defer w.running(t, 2*endpoints, false)()
-		for n := range endpoints {
-			e := w.addEndpoint(n + 1)
-			w.addEvents(e, 1000)
-			w.wake(t, e)
-		}
-		time.Sleep(begins)
-		before := len(w.sent())
-		time.Sleep(10 * time.Second)
-		if n := len(w.sent()) - before; n > endpoints*80 || n == 0 {
-			t.Errorf("%d were sent to %d endpoints in a cut of 10 s, want no more than in its first second", n, endpoints)
-		}
-	})
-}
-
 // A write on a connection that is dead without a word is tried on another one soon.
 func TestARecordThatHangsIsTriedAgainAfterTwoSeconds(t *testing.T) {
 	t.Parallel()
@@ -286,47 +258,6 @@ func TestARecordThatHangsIsTriedAgainAfterTwoSeconds(t *testing.T) {
 			t.Errorf("it was recorded after %v, want 2 s and a pause", took)
 		}
 		w.wantArrived(t, 1)
-	})
-}
-
-func TestWhatIsSentWhileTheStorageRestartsIsRecordedAfterwards(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		e := w.addEndpoint(1)
-		row := w.add(e, 1, 1)
-		w.around = func(_ context.Context, name string, make func() error) error {
-			if now := w.now(); name != "Lease" && name != "Due" && now < 12*time.Second {
-				return errStorage
-			}
-			return make()
-		}
-		defer w.running(t, 1, true)()
-		w.wake(t, e)
-		time.Sleep(13 * time.Second)
-		if w.row(row).Status != domain.WebhookSucceeded || len(w.log(row)) != 1 || len(w.sent()) != 1 {
-			t.Errorf("%+v after %d sends", w.row(row), len(w.sent()))
-		}
-	})
-}
-
-// A write that was made though it failed counts once.
-func TestAnAnswerOfTheStorageThatIsLostDoublesNothing(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		e := w.addEndpoint(1)
-		row := w.add(e, 1, 1)
-		w.always(refuses(500))
-		w.around = func(_ context.Context, name string, make func() error) error {
-			err := make()
-			if name == "Record" && w.now() == 0 {
-				return errStorage
-			}
-			return err
-		}
-		w.drained(t, ports.JobWebhook, e)
-		if d := w.row(row); d.Attempts != 1 || len(w.log(row)) != 1 || len(w.sent()) != 1 || w.count("Record") != 2 {
-			t.Errorf("%+v with %d in the log, %d sent", d, len(w.log(row)), len(w.sent()))
-		}
 	})
 }
 

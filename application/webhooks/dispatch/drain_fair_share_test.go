@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"waybill/domain"
-	"waybill/ports"
 )
 
 // crowd counts the calls of the storage that are under way, each of which takes
@@ -83,83 +82,4 @@ func TestBacklogsShareTheStorageAndOthersNeedNotWait(t *testing.T) {
 			t.Errorf("logged %s", logged)
 		}
 	})
-}
-
-func TestSendsOfBacklogsAreAsManyAsTheProcessorsWorkOn(t *testing.T) {
-	t.Parallel()
-	const endpoints, events, inFlight, brief = 12, 400, 16, 2 * time.Millisecond
-	for name, c := range map[string]struct {
-		takes time.Duration
-		most  int // sends at a time
-	}{
-		"at once": {brief / 2, 4*runtime.GOMAXPROCS(0) + inFlight}, // the first has no contention yet
-		"slowly":  {300 * time.Millisecond, endpoints * inFlight},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(t *testing.T, w *world) {
-				var mu sync.Mutex
-				var all, now, most int
-				w.answer = func(ports.WebhookMessage) domain.WebhookResult {
-					mu.Lock()
-					defer mu.Unlock()
-					now++
-					if all++; all < endpoints*events/2 { // the last ones are no backlog
-						most = max(most, now)
-					}
-					time.AfterFunc(c.takes-time.Microsecond, func() {
-						mu.Lock()
-						defer mu.Unlock()
-						now--
-					})
-					return takes(c.takes)
-				}
-				defer w.running(t, 2*endpoints, true)()
-				for n := range endpoints {
-					e := w.addEndpoint(n + 1)
-					w.addEvents(e, events)
-					w.wake(t, e)
-				}
-				time.Sleep(time.Minute)
-				w.wantArrived(t, endpoints*events)
-				if most > c.most || most < c.most/3 {
-					t.Errorf("%d were on their way at a time, want %d or a few less", most, c.most)
-				}
-			})
-		})
-	}
-}
-
-func TestBacklogsLeaveTheStoragePausesWhileOthersSend(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		const endpoints, events, call = 4, 5000, 20 * time.Millisecond
-		w.around = func(_ context.Context, _ string, make func() error) error {
-			time.Sleep(call)
-			return make()
-		}
-		defer w.running(t, 2*endpoints, false)()
-		for n := range endpoints {
-			e := w.addEndpoint(n + 1)
-			w.addEvents(e, events)
-			w.wake(t, e)
-		}
-		time.Sleep(time.Second / 2)
-		alone := w.recordedIn(time.Second)
-		other := w.addEndpoint(endpoints + 1)
-		for n := range 20 {
-			w.add(other, n+1, 1)
-			time.AfterFunc(time.Duration(n)*50*time.Millisecond, func() { w.wake(t, other) })
-		}
-		if beside := w.recordedIn(time.Second); beside > alone*37/100 || beside < alone*20/100 {
-			t.Errorf("%d were recorded beside another one, %d without: want about a quarter", beside, alone)
-		}
-	})
-}
-
-// recordedIn is how many are recorded within a time.
-func (w *world) recordedIn(d time.Duration) int {
-	before := w.recorded()
-	time.Sleep(d)
-	return w.recorded() - before
 }

@@ -5,10 +5,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"waybill/application/webhooks/dispatch"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -234,30 +232,6 @@ func TestNothingIsSentWithoutALeaseThatIsSure(t *testing.T) {
 	})
 }
 
-func TestAnEndpointIsDrainedByOneProcessAtATime(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		e := w.backlog(100, takes(100*time.Millisecond))
-		ids := &stage.IDs{}
-		var all sync.WaitGroup
-		var drainers []*dispatch.Drainer
-		for range 4 {
-			d := w.drainerOver(w.box, w, ids)
-			drainers = append(drainers, d)
-			for range 4 {
-				all.Go(func() { d.Drain(t.Context(), e, false) })
-			}
-		}
-		all.Wait()
-		for _, d := range drainers {
-			d.WaitForDrains()
-		}
-		if w.mostAtOnce("https://1.example.com") != 16 || len(w.sent()) != 100 {
-			t.Errorf("%d at once, %d sent", w.mostAtOnce("https://1.example.com"), len(w.sent()))
-		}
-	})
-}
-
 // At whatever call of the storage an event comes in, and whichever process hears the notification
 // for it: it is sent at once, without the Sweeper.
 func TestNoNotificationIsLost(t *testing.T) {
@@ -319,28 +293,6 @@ func TestNoNotificationIsLost(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestWhatComesWhileAnOwnerLingersIsSentAtOnce(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		e := w.addEndpoint(1)
-		defer w.running(t, 2, false)()
-		for range 10 {
-			w.add(e, 0, 0)
-			w.wake(t, e)
-			synctest.Wait()
-			time.Sleep(lingers - time.Millisecond)
-		}
-		for i, at := range times(w.sent()) {
-			if at != time.Duration(i)*(lingers-time.Millisecond) {
-				t.Errorf("event %d was sent at %v", i, at)
-			}
-		}
-		if len(w.sent()) != 10 || w.count("Lease") != 1 {
-			t.Errorf("%d sent under %d leases", len(w.sent()), w.count("Lease"))
-		}
-	})
 }
 
 func TestCloseLetsEndWhatIsOnItsWayAndBeginsNothing(t *testing.T) {

@@ -96,39 +96,6 @@ func TestAWorkerThatWasCutOffHearsOfAPauseByItself(t *testing.T) {
 	})
 }
 
-func TestAPauseUsesUpNoAttempt(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		e := w.addEndpoint(1)
-		w.pause(domain.Sandbox, true)
-		row := w.add(e, 1, 1)
-		defer w.worker(t, &stage.IDs{})()
-		time.Sleep(time.Hour)
-		if d := w.row(row); d.Status != domain.WebhookPending || d.Attempts != 0 || len(w.sent()) > 0 {
-			t.Errorf("after an hour of pause: %+v, %d sent", d, len(w.sent()))
-		}
-		w.pause(domain.Sandbox, false)
-		time.Sleep(5 * time.Second)
-		w.wantArrived(t, 1)
-	})
-}
-
-func TestAProcessThatSendsNothingSeldomLooksForPauses(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		ctx, cancel := context.WithCancel(t.Context())
-		d := w.drainer()
-		var all sync.WaitGroup
-		all.Go(func() { d.Run(ctx) })
-		time.Sleep(time.Minute)
-		cancel()
-		all.Wait()
-		if n := w.box.count("Pauses"); n < 19 || n > 21 {
-			t.Errorf("it looked %d times in a minute, want one time in 3 s", n)
-		}
-	})
-}
-
 func TestAProcessLogsThatThePeoplesPauseBeginsAndEnds(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

@@ -128,14 +128,6 @@ func TestANotifiedEndpointIsNotNotifiedAgainForASecond(t *testing.T) {
 	})
 }
 
-// unhurried is a queue that takes its time and what it is given.
-type unhurried struct{ ports.Queue }
-
-func (unhurried) Notify(context.Context, ports.JobKind, string) error {
-	time.Sleep(time.Millisecond)
-	return nil
-}
-
 func TestAnOwnerWithMoreThanCanBeNotifiedHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
@@ -172,20 +164,6 @@ func (n notes) Notify(ctx context.Context, _ ports.JobKind, id string) error {
 	}
 	*n.ids = append(*n.ids, id)
 	return nil
-}
-
-func TestAnEndpointThatStaysDueIsNotifiedAtEachLookHoweverLongEachTakes(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		w.add(w.addEndpoint(1), 1, 1)
-		w.slowed("Waiting", 2*time.Millisecond, 0, time.Hour)
-		w.queue = unhurried{}
-		defer w.sweeping(t)()
-		time.Sleep(10*time.Second - time.Millisecond)
-		if got := w.heard(); len(got) != 10 {
-			t.Errorf("notified %v", got)
-		}
-	})
 }
 
 // broken is a queue that is away.

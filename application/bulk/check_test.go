@@ -109,21 +109,6 @@ func TestAsLongAsAnyItemIsWrongNothingIsCreatedAndEveryProblemIsTold(t *testing.
 	s.untouched(t)
 }
 
-func TestOneWrongItemIsEnough(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	a := s.start("a")
-	for _, wrong := range []int{0, 50, domain.MaxBulkItems - 1} {
-		items := orders(domain.MaxBulkItems)
-		items[wrong].Order.Pickup = nil
-		_, err := a.send(t.Context(), s.ask, items)
-		if got := problemsOf(t, err); !slices.Equal(got, []problem{{wrong, "PICKUP_SHAPE_CONFLICT", ""}}) {
-			t.Errorf("item %d: got %v", wrong, got)
-		}
-	}
-	s.untouched(t)
-}
-
 func TestACorrectedBulkMayUseTheKey(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -133,18 +118,6 @@ func TestACorrectedBulkMayUseTheKey(t *testing.T) {
 	problemsOf(t, err)
 	got, err := a.send(t.Context(), stage.Key(s.tenant, s.ask.Key, 2), orders(3, named))
 	s.wantOutcome(t, got, err, 3, 0)
-}
-
-func TestAFormThatCannotBeReadIsToldAsItIs(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	tooMany := domain.Invalid(domain.FieldError{Field: "deliveries", Code: domain.FieldTooLong, Message: "may have 100 items"})
-	a := s.start("a")
-	_, err := a.Create(t.Context(), s.ask, atOnce, func() ([]bulk.Item, error) { return nil, tooMany }, a.rendering())
-	if !errors.Is(err, tooMany) {
-		t.Errorf("got %v", err)
-	}
-	s.untouched(t)
 }
 
 func TestAFailureOfOursIsNoProblemOfAnItem(t *testing.T) {

@@ -214,30 +214,6 @@ func atEveryCall(t *testing.T, test func(t *testing.T, at int, after bool) (reac
 	}
 }
 
-func TestAStalledProcessWhoseBulkWasFinishedByAnotherChangesNothing(t *testing.T) {
-	t.Parallel()
-	atEveryCall(t, func(t *testing.T, at int, after bool) bool {
-		s := newScene(t)
-		s.price = noPriceFor(1)
-		items := orders(3)
-		var finished idempotency.Result
-		got, err, reached := s.stall(t, items, at, after, func() {
-			var err error
-			finished, err = s.start("other").send(t.Context(), s.ask, items)
-			s.wantOutcome(t, finished, err, 3, 1)
-		})
-		if !reached {
-			s.wantOutcome(t, got, err, 3, 1)
-			return false
-		}
-		s.wantOutcome(t, got, err, 3, 1)
-		if !stage.SameAnswer(got, finished) {
-			t.Errorf("the stalled process says\n%s\nthe other said\n%s", got.Answer.Body, finished.Answer.Body)
-		}
-		return true
-	})
-}
-
 func TestAStalledProcessWhoseBulkIsAnothersNowWritesNothingMore(t *testing.T) {
 	t.Parallel()
 	atEveryCall(t, func(t *testing.T, at int, after bool) bool {

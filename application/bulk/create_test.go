@@ -245,37 +245,6 @@ func TestOfManyEqualBulksAtOnceOneCreates(t *testing.T) {
 	}
 }
 
-func TestOfBulksThatShareAnExternalIDOneGetsIt(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	const bulks, items = 4, 4
-	results, errs := make([]idempotency.Result, bulks), make([]error, bulks)
-	a := s.start("a")
-	var all sync.WaitGroup
-	for i := range bulks {
-		all.Go(func() {
-			results[i], errs[i] = a.send(t.Context(), stage.Key(s.tenant, fmt.Sprint("bulk-000", i), 1), orders(items, named))
-		})
-	}
-	all.Wait()
-	created, failed := 0, 0
-	for i := range bulks {
-		if errs[i] != nil {
-			t.Fatal(errs[i])
-		}
-		o := outcomeOf(t, results[i])
-		created, failed = created+o.Created, failed+o.Failed
-		for _, e := range o.Results {
-			if e.ID == "" && e.Code != "EXTERNAL_ID_CONFLICT" {
-				t.Errorf("bulk %d: %+v", i, e)
-			}
-		}
-	}
-	if n := len(s.stored(t)); created != items || failed != (bulks-1)*items || n != items {
-		t.Errorf("%d created, %d failed, %d stored", created, failed, n)
-	}
-}
-
 func TestACallerThatHangsUp(t *testing.T) {
 	t.Parallel()
 	t.Run("before the claim stops the bulk", func(t *testing.T) {

@@ -82,23 +82,6 @@ func TestAProcessWhoseLeaseWasTakenWhileItWaitedEndsItsWork(t *testing.T) {
 	})
 }
 
-func TestABulkWhoseProcessDiedIsResumedWhenItsLeaseHasRunOut(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	s.begin(t)
-	b := s.start("b")
-	for range 2 {
-		got, err := b.send(t.Context(), s.ask, orders(3))
-		wantLeased(t, got, err)
-	}
-	s.leaseRunsOut(t)
-	got, err := b.send(t.Context(), s.ask, orders(3))
-	s.wantOutcome(t, got, err, 3, 0)
-	if got.Replayed {
-		t.Error("marked as a replay")
-	}
-}
-
 // leave makes a process stop after the given number of items.
 func (s *scene) leave(t *testing.T, name string, items []bulk.Item, done int) {
 	t.Helper()
@@ -143,32 +126,6 @@ func TestWhatIsDoneIsSkippedAndAnsweredAsItWasRecorded(t *testing.T) {
 	if !again.Replayed || !stage.SameAnswer(got, again) {
 		t.Errorf("replayed %t\n%s\n%s", again.Replayed, got.Answer.Body, again.Answer.Body)
 	}
-}
-
-func TestAResumedBulkOfWhichAllIsDoneOnlyNeedsItsAnswer(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	items := orders(3)
-	s.leave(t, "first", items, 2)
-	// The last item is booked by a process that dies before it can answer.
-	s.bookings = booking{Bookings: s.Store, after: func(i int) {
-		if i == 2 {
-			panic("the process dies")
-		}
-	}}
-	func() {
-		defer func() { _ = recover() }()
-		_, _ = s.start("second").send(t.Context(), s.ask, items)
-	}()
-	s.leaseRunsOut(t)
-	s.price = func(context.Context, domain.Trip) (domain.Quote, error) {
-		t.Error("a price was asked")
-		return domain.Quote{}, nil
-	}
-	third := s.start("third")
-	third.Stop() // there is no item left to stop at
-	got, err := third.send(t.Context(), s.ask, items)
-	s.wantOutcome(t, got, err, 3, 0)
 }
 
 func TestAnItemThatBecameWrongMeanwhileFailsByItself(t *testing.T) {
@@ -271,16 +228,6 @@ func TestStop(t *testing.T) {
 			t.Errorf("%d deliveries", n)
 		}
 		got, err = s.start("second").send(t.Context(), s.ask, orders(3))
-		s.wantOutcome(t, got, err, 3, 0)
-	})
-	t.Run("does not keep an answer from being told", func(t *testing.T) {
-		t.Parallel()
-		s := newScene(t)
-		first := s.start("first")
-		got, err := first.send(t.Context(), s.ask, orders(3))
-		s.wantOutcome(t, got, err, 3, 0)
-		first.Stop()
-		got, err = first.send(t.Context(), s.ask, orders(3))
 		s.wantOutcome(t, got, err, 3, 0)
 	})
 }

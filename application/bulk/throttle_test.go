@@ -119,35 +119,6 @@ func TestAWriterThatPausesWorksForAFractionOfTheTimeAndKeepsNoAnswerBack(t *test
 	})
 }
 
-func TestABulkWaitsForOneTransactionOfANeighbourWithManyApplications(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const applications = 20
-		s := newScene(t)
-		w := &oneWriter{Bookings: s.Store, connection: make(chan struct{}, 1)}
-		s.bookings, s.throttle = w, bulk.Throttle{Writers: 1}
-		p, other := s.start("a"), s.NewTenant(t)
-		var flood sync.WaitGroup
-		for range applications {
-			ask := stage.Key(s.NewApplication(t, s.tenant), "bulk-0001", 1)
-			flood.Go(func() {
-				if got, err := p.send(t.Context(), ask, orders(2)); err != nil || outcomeOf(t, got).Created != 2 {
-					t.Errorf("%s, %v", got.Answer.Body, err)
-				}
-			})
-		}
-		time.Sleep(longForRun / 2)
-		if got, err := p.send(t.Context(), stage.Key(other, "bulk-0001", 1), orders(2)); err != nil || outcomeOf(t, got).Created != 2 {
-			t.Errorf("%s, %v", got.Answer.Body, err)
-		}
-		// The transaction under way, one more of the neighbour, and its own.
-		if ended := w.ended.Load(); ended > 3 {
-			t.Errorf("%d transactions ended with the bulk, want 3", ended)
-		}
-		flood.Wait()
-	})
-}
-
 // A locked row must not stop the bulks of others.
 func TestATransactionThatTakesLongReleasesItsPermit(t *testing.T) {
 	t.Parallel()

@@ -2,15 +2,11 @@ package deliveries_test
 
 import (
 	"context"
-	"sync"
 	"testing"
-
-	"github.com/golang/mock/gomock"
 
 	"waybill/application/idempotency"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/ports/mocks"
 	"waybill/test/sample"
 	"waybill/test/stage"
 )
@@ -44,27 +40,6 @@ func TestCancelTwiceChangesNothing(t *testing.T) {
 	second, err := s.Cancel(t.Context(), idempotency.Request{Tenant: s.tenant}, d.ID, render)
 	if err != nil || !stage.SameAnswer(first, second) || len(s.events(t, s.tenant, d.ID)) != 2 {
 		t.Errorf("%s, %v, %d events", second.Answer.Body, err, len(s.events(t, s.tenant, d.ID)))
-	}
-}
-
-func TestCancelOfACancelledOneWritesNothing(t *testing.T) {
-	t.Parallel()
-	ctrl := gomock.NewController(t)
-	storage, store, counts := mocks.NewMockStorage(ctrl), mocks.NewMockDeliveryStore(ctrl), mocks.NewMockSimulationStore(ctrl)
-	s := newScene(t)
-	s.storage = storage
-	s.build()
-	cancelled := domain.RestoreDelivery(domain.Booking{ID: "dlv_1", Tenant: s.tenant}, domain.Lifecycle{Status: domain.Cancelled, Sequence: 2})
-	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(
-		func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-			return fn(ctx, ports.Stores{Deliveries: store, Simulations: counts})
-		})
-	gomock.InOrder(
-		counts.EXPECT().Lock(gomock.Any(), s.tenant).Return(nil),                               // and no Leave
-		store.EXPECT().Lock(gomock.Any(), s.tenant, domain.ID("dlv_1")).Return(cancelled, nil), // and no Update
-	)
-	if _, err := s.Cancel(t.Context(), idempotency.Request{Tenant: s.tenant}, "dlv_1", render); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -144,29 +119,5 @@ func TestAPickedUpDeliveryIsNotCancelledAndTheKeyStaysFree(t *testing.T) {
 	}
 	if _, err := s.Store.Read().Idempotency.Find(t.Context(), s.tenant, "cancel-0001"); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("the refusal was remembered: %v", err)
-	}
-}
-
-func TestOfACancelAndAPickupAtOnceOneWins(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	for range 20 {
-		d := s.mustCreate(t, stage.Key(s.tenant, string(s.IDs.ID("")), 1), order(nil))
-		if err := s.move(d.ID, domain.Assigned); err != nil {
-			t.Fatal(err)
-		}
-		var pickup, cancel error
-		var both sync.WaitGroup
-		both.Go(func() { pickup = s.move(d.ID, domain.PickedUp) })
-		both.Go(func() { _, cancel = s.Cancel(t.Context(), idempotency.Request{Tenant: s.tenant}, d.ID, render) })
-		both.Wait()
-		stored, err := s.Get(t.Context(), s.tenant, d.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		won := map[domain.Status]bool{domain.PickedUp: pickup == nil, domain.Cancelled: cancel == nil}
-		if (pickup == nil) == (cancel == nil) || !won[stored.Status()] || len(s.events(t, s.tenant, d.ID)) != 3 {
-			t.Fatalf("pickup: %v, cancel: %v, delivery %s", pickup, cancel, stored.Status())
-		}
 	}
 }

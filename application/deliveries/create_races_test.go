@@ -213,21 +213,3 @@ func TestOfManyEqualRequestsAtOnceOneCreates(t *testing.T) {
 		t.Errorf("%d created, %d stored", created, len(s.all(t, s.tenant)))
 	}
 }
-
-func TestOrdersToTheSamePersonAtOnceShareTheRecord(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			if _, err := s.create(t.Context(), stage.Key(s.tenant, "order-000"+string(rune('1'+i)), byte(i)), order(nil)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	people := s.recipients(t, s.tenant)
-	if len(people) != 1 || len(s.addresses(t, s.tenant, people[0].ID)) != 1 || len(s.all(t, s.tenant)) != 8 {
-		t.Errorf("%d recipients, %d deliveries", len(people), len(s.all(t, s.tenant)))
-	}
-}

@@ -133,17 +133,6 @@ func TestAnAddressThatIsKnownIsReusedWithTheCoordinatesSent(t *testing.T) {
 	}
 }
 
-func TestTheSameAddressOfAnotherRecipientIsAnother(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	kofi := s.newRecipient(t, s.tenant, "Kofi", "+233209999999")
-	home := s.newAddress(t, s.tenant, kofi, "4 Castle Road")
-	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
-	if d.Dropoff.ID == home.ID || len(s.addresses(t, s.tenant, d.Recipient.ID)) != 1 || len(s.addresses(t, s.tenant, kofi.ID)) != 1 {
-		t.Errorf("dropoff %+v", d.Dropoff)
-	}
-}
-
 func TestASavedDestinationIsUsedAsItIs(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -8,24 +8,28 @@ import (
 
 	"waybill/application/deliveries"
 	"waybill/domain"
+	"waybill/ports"
 	"waybill/test/sample"
 	"waybill/test/stage"
 )
 
 var dispatcher = domain.AuditActor{ID: sample.ID(domain.PrefixPerson), Name: "Esi", RequestID: "req_1"}
 
-// operationsMoving is a live delivery in a real database.
+// operationsMoving is a delivery in a real database, a live one unless a test says otherwise.
 type operationsMoving struct {
 	*stage.Stage
 	*deliveries.Operations
 	id domain.ID
 }
 
-func newMoving(t *testing.T) operationsMoving {
+func newMoving(t *testing.T, with ...func(*ports.BookingWrite)) operationsMoving {
 	s := stage.New(t)
 	tenant := s.NewTenant(t)
 	tenant.Environment = domain.Live
 	w := sample.BookingWrite(tenant)
+	for _, change := range with {
+		change(&w)
+	}
 	if err := s.Store.Book(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}

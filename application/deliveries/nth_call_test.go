@@ -81,6 +81,24 @@ var useCases = []stage.UseCase[*scene]{
 		},
 		Check: cancelledOnce,
 	},
+	{
+		// owner, transaction: lock of the count, lock, update, audit log
+		Name: "move of a person", Calls: 6,
+		Ready: func(t *testing.T, s *scene) stage.Send {
+			m := deliveries.Move{DeliveryID: s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil)).ID, Sequence: 1, To: domain.Assigned}
+			return func(ctx context.Context) (idempotency.Result, error) {
+				_, err := deliveries.NewOperations(s.storage, s.Clock, s.IDs, stage.Renderer{}).Move(ctx, dispatcher, m)
+				return idempotency.Result{}, err
+			}
+		},
+		Check: func(t *testing.T, s *scene) {
+			d := s.all(t, s.tenant)[0]
+			story, err := deliveries.NewOperations(s.Store, s.Clock, s.IDs, stage.Renderer{}).Story(t.Context(), d.ID)
+			if err != nil || d.Status() != domain.Assigned || len(story.Timeline) != 2 || len(story.Changes) != 1 {
+				t.Errorf("%s, %d events, %d changes, %v", d.Status(), len(story.Timeline), len(story.Changes), err)
+			}
+		},
+	},
 }
 
 func oneDelivery(t *testing.T, s *scene) {

@@ -210,24 +210,6 @@ func TestTheShapeOfARecipient(t *testing.T) {
 	}
 }
 
-func TestTheShapeOfAPickup(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	for name, c := range map[string]struct {
-		inline *domain.Pickup
-		id     *string
-		good   bool
-	}{
-		"inline": {inline: new(depot), good: true}, "an ID": {id: new("x"), good: true},
-		"nothing": {}, "both": {inline: new(depot), id: new("x")},
-	} {
-		o := order(func(o *deliveries.Order) { o.Pickup, o.PickupLocationID = c.inline, c.id })
-		if got := s.codes(t, &o); c.good == slices.Contains(got, "PICKUP_SHAPE_CONFLICT") {
-			t.Errorf("%s: got %v", name, got)
-		}
-	}
-}
-
 func TestAPlaceOutsideIsNamedByTheFieldItCameFrom(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -3,7 +3,6 @@ package access_test
 import (
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -291,26 +290,5 @@ func TestNoRequestIsAdmittedWhileTheLimiterFails(t *testing.T) {
 				t.Errorf("the cause is lost: %v", err)
 			}
 		})
-	}
-}
-
-func TestAdmissionIsSafeForManyAtOnce(t *testing.T) {
-	t.Parallel()
-	g := newGate(t)
-	g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).Return(credential(liveKey, nil), nil).MinTimes(1)
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			for range 50 {
-				g.clock.GoOn(100 * time.Millisecond)
-				if _, err := g.credentials(t, liveKey); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if g.limiter.taken["key key_1"] != 400 {
-		t.Errorf("counted %v", g.limiter.taken)
 	}
 }

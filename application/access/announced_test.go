@@ -13,16 +13,16 @@ import (
 
 func TestWhatAKeyOpensIsAnnouncedWhenItsChangeIsThere(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	change := map[string]func() error{
-		"revoke": func() error { _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID); return err },
+		"revoke": func() error { _, err := o.RevokeKey(t.Context(), boss, k.ID); return err },
 		"disable": func() error {
-			_, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, true)
+			_, err := o.SetDisabled(t.Context(), boss, k.ApplicationID, true)
 			return err
 		},
 		"enable": func() error {
-			_, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, false)
+			_, err := o.SetDisabled(t.Context(), boss, k.ApplicationID, false)
 			return err
 		},
 	}
@@ -51,15 +51,15 @@ func TestWhatAKeyOpensIsAnnouncedWhenItsChangeIsThere(t *testing.T) {
 
 func TestWhatChangesNothingIsNotAnnounced(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	k := o.issue(t, new(time.Hour)) // a new key, and all before it
-	_, rotated := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
-	_, nobody := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixAPIKey))
-	_, nowhere := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true)
-	o.on(ending{o.Store, func(error) error { return errTenancyBroken }, true})
-	_, broken := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
-	_, stuck := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, true)
-	if rotated != nil || nobody == nil || nowhere == nil || !errors.Is(broken, errTenancyBroken) || !errors.Is(stuck, errTenancyBroken) {
+	_, rotated := o.RotateKey(t.Context(), boss, k.ID)
+	_, nobody := o.RevokeKey(t.Context(), boss, o.IDs.ID(domain.PrefixAPIKey))
+	_, nowhere := o.SetDisabled(t.Context(), boss, o.IDs.ID(domain.PrefixApplication), true)
+	o.on(ending{o.Store, func(error) error { return errBroken }, true})
+	_, broken := o.RevokeKey(t.Context(), boss, k.ID)
+	_, stuck := o.SetDisabled(t.Context(), boss, k.ApplicationID, true)
+	if rotated != nil || nobody == nil || nowhere == nil || !errors.Is(broken, errBroken) || !errors.Is(stuck, errBroken) {
 		t.Fatal(rotated, nobody, nowhere, broken, stuck)
 	}
 	if len(o.grapevine.passed) != 0 {
@@ -69,17 +69,17 @@ func TestWhatChangesNothingIsNotAnnounced(t *testing.T) {
 
 func TestAChangeWhoseOutcomeIsUnknownIsAnnounced(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*tenancyScene, context.Context, domain.APIKey) error{
-		"revoke": func(o *tenancyScene, ctx context.Context, k domain.APIKey) error {
-			_, err := o.RevokeKey(ctx, domain.AuditActor{Name: "test"}, k.ID)
+	for name, change := range map[string]func(*scene, context.Context, domain.APIKey) error{
+		"revoke": func(o *scene, ctx context.Context, k domain.APIKey) error {
+			_, err := o.RevokeKey(ctx, boss, k.ID)
 			return err
 		},
-		"disable": func(o *tenancyScene, ctx context.Context, k domain.APIKey) error {
-			_, err := o.SetDisabled(ctx, domain.AuditActor{Name: "test"}, k.ApplicationID, true)
+		"disable": func(o *scene, ctx context.Context, k domain.APIKey) error {
+			_, err := o.SetDisabled(ctx, boss, k.ApplicationID, true)
 			return err
 		},
 	} {
-		o := tenancyNewScene(t)
+		o := newScene(t)
 		k := o.issue(t, nil)
 		o.on(ending{o.Store, func(err error) error { return errors.Join(err, ports.ErrOutcomeUnknown) }, false})
 		if err := change(o, t.Context(), k.APIKey); !errors.Is(err, ports.ErrOutcomeUnknown) {
@@ -93,13 +93,13 @@ func TestAChangeWhoseOutcomeIsUnknownIsAnnounced(t *testing.T) {
 
 func TestAnOperatorWhoLeavesBehindTheCommitStopsNoAnnouncement(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	ctx, leave := context.WithCancel(t.Context())
 	o.on(ending{o.Store, func(err error) error { leave(); return err }, false})
 	var word context.Context
 	o.grapevine.notice = func(ctx context.Context) { word = ctx }
-	if _, err := o.RevokeKey(ctx, domain.AuditActor{Name: "test"}, k.ID); err != nil {
+	if _, err := o.RevokeKey(ctx, boss, k.ID); err != nil {
 		t.Fatal(err)
 	}
 	if word == nil || word.Err() != nil {

@@ -10,7 +10,7 @@ import (
 
 func TestACustomerIsDisabledOnceAndEverywhere(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	app, err := o.Application(t.Context(), k.ApplicationID)
 	if err != nil {
@@ -21,7 +21,7 @@ func TestACustomerIsDisabledOnceAndEverywhere(t *testing.T) {
 		code     string
 	}{{true, domain.CodeInvalidAPIKey}, {true, domain.CodeInvalidAPIKey}, {false, ""}} {
 		o.grapevine.passed = nil
-		business, err := o.SetBusinessDisabled(t.Context(), tenancyBoss, app.BusinessID, c.disabled)
+		business, err := o.SetBusinessDisabled(t.Context(), boss, app.BusinessID, c.disabled)
 		if err != nil || business.Disabled != c.disabled {
 			t.Errorf("%+v, %v", business, err)
 		}
@@ -33,7 +33,7 @@ func TestACustomerIsDisabledOnceAndEverywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := found.Usable(tenancyNoon); c.code == "" && err != nil || c.code != "" && !domain.HasCode(err, c.code) {
+		if err := found.Usable(noon); c.code == "" && err != nil || c.code != "" && !domain.HasCode(err, c.code) {
 			t.Errorf("disabled %v: %v", c.disabled, err)
 		}
 	}
@@ -43,14 +43,14 @@ func TestACustomerIsDisabledOnceAndEverywhere(t *testing.T) {
 	if !slices.Equal(kept, []domain.Action{domain.ActionBusinessDisable, domain.ActionBusinessEnable}) {
 		t.Errorf("kept %v", kept)
 	}
-	if _, err := o.SetBusinessDisabled(t.Context(), tenancyBoss, o.IDs.ID(domain.PrefixBusiness), true); !errors.Is(err, domain.ErrNotFound) {
+	if _, err := o.SetBusinessDisabled(t.Context(), boss, o.IDs.ID(domain.PrefixBusiness), true); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("nobody: %v", err)
 	}
 }
 
 func TestWhatADisabledCustomerLosesIsCountedBefore(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	app, err := o.Application(t.Context(), k.ApplicationID)
 	if err != nil {
@@ -62,7 +62,7 @@ func TestWhatADisabledCustomerLosesIsCountedBefore(t *testing.T) {
 			t.Errorf("%+v, %v", f, err)
 		}
 	}
-	other, err := o.CreateBusiness(t.Context(), tenancyBoss, "Kofi Pharmacy", nil)
+	other, err := o.CreateBusiness(t.Context(), boss, "Kofi Pharmacy", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,19 +2,11 @@ package access_test
 
 import (
 	"context"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/golang/mock/gomock"
 
-	"waybill/application/access"
 	"waybill/domain"
-	"waybill/ports"
-	"waybill/ports/mocks"
-	"waybill/test/stage"
 )
 
 func revoked(c *domain.Credential) { c.Key.RevokedAt = &noon }
@@ -114,74 +106,4 @@ func TestALookUpThatAnAnnouncementOvertookIsNotRemembered(t *testing.T) {
 
 func found(change func(*domain.Credential)) func(context.Context, ...[32]byte) (domain.Credential, error) {
 	return func(context.Context, ...[32]byte) (domain.Credential, error) { return credential(liveKey, change), nil }
-}
-
-// registry is a table with one key, which many read while it is revoked.
-type registry struct {
-	ports.TenancyReader
-	revoked atomic.Bool
-}
-
-func (r *registry) Credential(context.Context, ...[32]byte) (domain.Credential, error) {
-	c := credential(liveKey, nil)
-	if r.revoked.Load() {
-		revoked(&c)
-	}
-	for range 3 { // the answer is on its way
-		runtime.Gosched()
-	}
-	return c, nil
-}
-
-func TestNoRequestBehindAnAnnouncementIsLetIn(t *testing.T) {
-	t.Parallel()
-	table := &registry{}
-	storage := mocks.NewMockStorage(gomock.NewController(t))
-	storage.EXPECT().Read().Return(ports.Readers{Tenancy: table}).AnyTimes()
-	clock := &stage.Clock{}
-	gate := access.NewAdmission(storage, &counter{taken: map[string]int{}}, stage.Digester{}, clock,
-		access.Limits{PerKey: plenty, PerBusiness: plenty, PerAddress: plenty})
-	var end atomic.Bool
-	var announced atomic.Int64 // the round, while its revocation stands; otherwise 0
-	var late, before atomic.Int64
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			for !end.Load() {
-				behind := announced.Load()
-				_, err := gate.Admit(t.Context(), access.Credentials{Environment: domain.Live, Address: address, Key: liveKey})
-				switch {
-				case err == nil && behind != 0 && behind == announced.Load():
-					late.Add(1)
-				case err == nil:
-					before.Add(1)
-				}
-			}
-		})
-	}
-	for round := range int64(30) {
-		if late.Load() != 0 {
-			break
-		}
-		let := before.Load()
-		for deadline := time.Now().Add(time.Minute); before.Load() == let && time.Now().Before(deadline); {
-			runtime.Gosched()
-		}
-		clock.GoOn(2 * time.Second) // all look it up again, just now
-		runtime.Gosched()
-		table.revoked.Store(true)
-		gate.Forget("app_1")
-		announced.Store(round + 1)
-		for range 50 {
-			runtime.Gosched()
-		}
-		announced.Store(0)
-		table.revoked.Store(false)
-		gate.Forget("app_1")
-	}
-	end.Store(true)
-	all.Wait()
-	if late.Load() != 0 || before.Load() < 30 {
-		t.Errorf("%d requests were let in behind the announcement, %d before", late.Load(), before.Load())
-	}
 }

@@ -21,22 +21,6 @@ import (
 
 const guesses = 100_000
 
-func TestAKeyWithAWrongChecksumNeverReachesTheStorage(t *testing.T) {
-	t.Parallel()
-	g := newGate(t) // no call of the storage is expected
-	random := rand.New(rand.NewPCG(1, 2))
-	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	for range guesses {
-		guess := []byte("svc_live_key_")
-		for range 38 {
-			guess = append(guess, letters[random.IntN(len(letters))])
-		}
-		clear(g.limiter.taken) // the address alone would be refused soon
-		_, err := g.credentials(t, string(guess))
-		wantCode(t, err, domain.KindUnauthenticated, "INVALID_API_KEY")
-	}
-}
-
 // table holds the keys that are put into it, and counts look-ups of one key and
 // of many.
 type table struct {
@@ -98,29 +82,6 @@ func (g *gate) guess(t *testing.T, n int) {
 		t.Errorf("guess %d: %v", n, err)
 	}
 }
-
-func TestGuessesOfOneAddressCostSixtyLookUpsAMinuteAndTenQuestionsASecond(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g, table := newGuessing(t)
-		begun := time.Now()
-		for minute := range 3 {
-			clear(g.limiter.taken) // as its window ends
-			for n := range 700 {
-				g.guess(t, minute*guesses+n)
-			}
-			if n, want := table.asked.Load(), int64((minute+1)*limits.PerAddress.Limit); n != want {
-				t.Errorf("%d look-ups by minute %d, want %d", n, minute+1, want)
-			}
-		}
-		if n, took := table.askedMany.Load(), time.Since(begun); n != 3*640 || took < n2d(n-1) {
-			t.Errorf("%d questions for many in %v", n, took)
-		}
-	})
-}
-
-// n2d is how long so many questions take, ten a second.
-func n2d(n int64) time.Duration { return time.Duration(n) * 100 * time.Millisecond }
 
 func TestGuessesAtOneMomentCostNoMore(t *testing.T) {
 	t.Parallel()

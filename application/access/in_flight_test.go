@@ -89,25 +89,6 @@ func TestAFreePermitGoesToTheLongestWaiter(t *testing.T) {
 	})
 }
 
-func TestNoCallerWaitsForAPermitForLongerThanItsPatience(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newPermits(1, ListPatience)
-		p.enter(t.Context(), sandboxOfA)
-		begun := time.Now()
-		if p.enter(t.Context(), sandboxOfA) || time.Since(begun) != ListPatience {
-			t.Errorf("waited %v", time.Since(begun))
-		}
-		begun = time.Now()
-		if p.enter(withoutPatience(t), sandboxOfA) || time.Since(begun) != 0 {
-			t.Errorf("a caller that has gone waited %v", time.Since(begun))
-		}
-		if !p.enter(t.Context(), liveOfA) {
-			t.Error("the other environment was kept out")
-		}
-	})
-}
-
 // withoutPatience is of a caller that has gone.
 func withoutPatience(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())

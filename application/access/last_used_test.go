@@ -2,7 +2,6 @@ package access_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -98,13 +97,13 @@ func TestWhichRequestsAreAUseOfTheirKey(t *testing.T) {
 		"one that the limit of the key refused": {code: "RATE_LIMIT_EXCEEDED", counts: true,
 			before: func(_ *testing.T, u *used, k access.IssuedKey) { u.limiter.taken["key "+string(k.ID)] = 600 }},
 		"a revoked key": {code: "API_KEY_REVOKED", before: func(t *testing.T, u *used, k access.IssuedKey) {
-			if _, err := u.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID); err != nil {
+			if _, err := u.RevokeKey(t.Context(), boss, k.ID); err != nil {
 				t.Fatal(err)
 			}
 		}},
 		"an expired key": {code: "API_KEY_EXPIRED", before: func(_ *testing.T, u *used, _ access.IssuedKey) { u.Clock.GoOn(time.Hour) }},
 		"a disabled application": {code: "INVALID_API_KEY", before: func(t *testing.T, u *used, k access.IssuedKey) {
-			if _, err := u.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, true); err != nil {
+			if _, err := u.SetDisabled(t.Context(), boss, k.ApplicationID, true); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -150,35 +149,6 @@ func (m *moody) InTx(ctx context.Context, fn func(context.Context, ports.Stores)
 		return err
 	}
 	return m.Storage.InTx(ctx, fn)
-}
-
-func TestAUseThatCannotBeWrittenIsKept(t *testing.T) {
-	t.Parallel()
-	var store *moody
-	u := newUsed(t, func(s ports.Storage) ports.Storage {
-		store = &moody{Storage: s, fails: map[int]error{1: errBroken, 2: ports.ErrOutcomeUnknown}}
-		return store
-	})
-	early, late := u.issue(t, nil), u.issue(t, nil)
-	for _, k := range []access.IssuedKey{early, late} {
-		if err := u.credentials(t, k.Secret); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := u.gate.RecordUses(t.Context()); !errors.Is(err, errBroken) {
-		t.Errorf("got %v", err)
-	}
-	u.Clock.GoOn(time.Second)
-	later := u.Clock.Now()
-	if err := u.credentials(t, late.Secret); err != nil {
-		t.Fatal(err)
-	}
-	if err := u.gate.RecordUses(t.Context()); !errors.Is(err, ports.ErrOutcomeUnknown) {
-		t.Errorf("got %v", err)
-	}
-	u.record(t)
-	u.want(t, early, &noon)
-	u.want(t, late, &later)
 }
 
 func TestNothingIsWrittenWhereNothingWasUsed(t *testing.T) {

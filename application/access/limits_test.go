@@ -73,18 +73,6 @@ func TestASpentKeyIsToldItsOwnLimit(t *testing.T) {
 	}
 }
 
-func TestLimitsOfACredential(t *testing.T) {
-	t.Parallel()
-	g, c := newGate(t), credential(liveKey, nil)
-	if key, business := g.LimitsOf(&c); key != limits.PerKey || business != limits.PerBusiness {
-		t.Errorf("%+v, %+v", key, business)
-	}
-	c.Business.RateLimit = &domain.RateLimit{Limit: 3, Window: time.Second}
-	if key, business := g.LimitsOf(&c); key != limits.PerKey || business != *c.Business.RateLimit {
-		t.Errorf("%+v, %+v", key, business)
-	}
-}
-
 func TestAnAnswerThatDoesNotCountIsGivenBack(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)

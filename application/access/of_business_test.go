@@ -10,15 +10,15 @@ import (
 )
 
 // person acts for a business.
-func (o *tenancyScene) person(business domain.ID) domain.AuditActor {
+func (o *scene) person(business domain.ID) domain.AuditActor {
 	return domain.AuditActor{ID: o.IDs.ID(domain.PrefixPerson), Name: "Ama", BusinessID: business}
 }
 
 func TestAPersonOfABusinessReachesNothingOfAnother(t *testing.T) {
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	theirs, own := o.issue(t, nil), o.newApplication(t)
 	revoked := o.issue(t, nil)
-	operator := domain.AuditActor{Name: "test"}
+	operator := boss
 	if _, err := o.RevokeKey(t.Context(), operator, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestAPersonOfABusinessReachesNothingOfAnother(t *testing.T) {
 }
 
 func TestAFormMakesOneKeyHoweverOftenItIsSent(t *testing.T) {
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	app := o.newApplication(t)
 	ama := o.person(app.BusinessID)
 	create, rotate := o.IDs.ID(domain.PrefixAPIKey), o.IDs.ID(domain.PrefixAPIKey)
@@ -115,9 +115,9 @@ func TestAFormMakesOneKeyHoweverOftenItIsSent(t *testing.T) {
 }
 
 func TestAPersonDoesNotEnableWhatTheDeliveryCompanyHasDisabled(t *testing.T) {
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	app := o.newApplication(t)
-	ama, operator := o.person(app.BusinessID), domain.AuditActor{Name: "test"}
+	ama, operator := o.person(app.BusinessID), boss
 	set := func(by domain.AuditActor, disabled bool) error {
 		_, err := o.SetDisabled(t.Context(), by, app.ID, disabled)
 		return err

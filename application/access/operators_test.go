@@ -3,6 +3,7 @@ package access_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -49,6 +50,9 @@ func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 	}
 	if works, err := o.UsableOperatorToken(t.Context(), issued.Secret); works || err != nil {
 		t.Errorf("%t, %v", works, err)
+	}
+	if got, want := fmt.Sprint(o.actions(t)), "[operator.create operator.revoke]"; got != want {
+		t.Errorf("kept %s, want %s", got, want)
 	}
 }
 

@@ -1,38 +1,22 @@
 package access_test
 
 import (
-	"context"
-	"crypto/sha256"
-	"errors"
 	"strings"
 	"testing"
 
 	"waybill/application/access"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/stage"
 )
 
-// peppered is a digester under the first pepper, which knows those behind it too.
-type tenancyPeppered []string
-
-func (p tenancyPeppered) Digest(secret string) [32]byte { return sha256.Sum256([]byte(p[0] + secret)) }
-
-func (p tenancyPeppered) Previous(secret string) (digests [][32]byte) {
-	for _, previous := range p[1:] {
-		digests = append(digests, sha256.Sum256([]byte(previous+secret)))
-	}
-	return digests
-}
-
 // under makes the use cases of a server that has the pepper, and knows others.
-func (o *tenancyScene) under(pepper string, s ports.Storage, previous ...string) *access.Tenants {
-	return access.NewTenants(s, append(tenancyPeppered{pepper}, previous...), o.Clock, o.IDs, &o.grapevine)
+func (o *scene) under(pepper string, s ports.Storage, previous ...string) *access.Tenants {
+	return access.NewTenants(s, append(peppered{pepper}, previous...), o.Clock, o.IDs, &o.grapevine)
 }
 
 func TestTheFirstPepperIsConfirmedAndAnyOtherRefused(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	for _, step := range []struct {
 		pepper  string
 		refused bool
@@ -44,7 +28,7 @@ func TestTheFirstPepperIsConfirmedAndAnyOtherRefused(t *testing.T) {
 			}
 			continue
 		}
-		e := tenancyWantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
+		e := wantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
 		if !strings.HasPrefix(e.Message, "The pepper is not the one this storage's keys were made with") {
 			t.Errorf("told %q", e.Message)
 		}
@@ -53,37 +37,37 @@ func TestTheFirstPepperIsConfirmedAndAnyOtherRefused(t *testing.T) {
 
 func TestUnderAnotherPepperNoKeyIsMade(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	app := o.newApplication(t)
 	salt, sugar := o.under("salt", o.Store), o.under("sugar", o.Store)
 
 	// What makes no key claims nothing.
-	if _, err := sugar.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil,
+	if _, err := sugar.IssueKey(t.Context(), boss, o.IDs.ID(domain.PrefixApplication), domain.Live, nil,
 		nil); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("a key of nobody: %v", err)
 	}
-	key, err := salt.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, app.ID, domain.Live, nil, nil)
+	key, err := salt.IssueKey(t.Context(), boss, app.ID, domain.Live, nil, nil)
 	if err != nil {
 		t.Fatalf("the first key: %v", err)
 	}
-	_, err = sugar.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, app.ID, domain.Live, nil, nil)
-	tenancyWantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
-	_, err = sugar.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, key.ID)
-	tenancyWantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
+	_, err = sugar.IssueKey(t.Context(), boss, app.ID, domain.Live, nil, nil)
+	wantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
+	_, err = sugar.RotateKey(t.Context(), boss, key.ID)
+	wantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
 	if all, err := sugar.Keys(t.Context(), app.ID); err != nil || len(all) != 1 {
 		t.Errorf("%d keys, %v", len(all), err)
 	}
-	if _, err := salt.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, key.ID); err != nil {
+	if _, err := salt.RotateKey(t.Context(), boss, key.ID); err != nil {
 		t.Errorf("rotated: %v", err)
 	}
-	if _, err := sugar.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, key.ID); err != nil {
+	if _, err := sugar.RevokeKey(t.Context(), boss, key.ID); err != nil {
 		t.Errorf("revoking needs no pepper: %v", err)
 	}
 }
 
 func TestAnAdoptedPepperTakesThePlaceOfAnother(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	for _, step := range []struct {
 		pepper   string
 		replaced bool
@@ -95,55 +79,5 @@ func TestAnAdoptedPepperTakesThePlaceOfAnother(t *testing.T) {
 	if err := o.under("sugar", o.Store).ConfirmPepper(t.Context()); err != nil {
 		t.Errorf("the adopted one: %v", err)
 	}
-	tenancyWantCode(t, o.under("salt", o.Store).ConfirmPepper(t.Context()), domain.KindConflict, "KEY_PEPPER_MISMATCH")
-}
-
-// brokenMarks fails one of the calls about the mark.
-type brokenMarks struct {
-	ports.TenancyStore
-	add, read, set error
-}
-
-// in puts it in front of a storage.
-func (b brokenMarks) in(s ports.Storage) ports.Storage {
-	return stage.Between{Storage: s, Change: func(tx *ports.Stores) { b.TenancyStore, tx.Tenancy = tx.Tenancy, &b }}
-}
-
-func (b *brokenMarks) AddPepperMark(ctx context.Context, known [][32]byte, mark [32]byte) ([][32]byte, error) {
-	stored, err := b.TenancyStore.AddPepperMark(ctx, known, mark)
-	if b.add != nil {
-		return nil, b.add
-	}
-	return stored, err
-}
-
-func (b *brokenMarks) PepperMarks(ctx context.Context) ([][32]byte, error) {
-	if b.read != nil {
-		return nil, b.read
-	}
-	return b.TenancyStore.PepperMarks(ctx)
-}
-
-func (b *brokenMarks) SetPepperMark(ctx context.Context, mark [32]byte) error {
-	return errors.Join(b.TenancyStore.SetPepperMark(ctx, mark), b.set)
-}
-
-func TestAFailureOfTheStorageIsNoMismatchAndReplacesNothing(t *testing.T) {
-	t.Parallel()
-	o := tenancyNewScene(t)
-	if err := o.under("sugar", brokenMarks{add: errTenancyBroken}.in(o.Store)).ConfirmPepper(t.Context()); !errors.Is(err, errTenancyBroken) {
-		t.Errorf("got %v", err)
-	}
-	// It claimed nothing either.
-	if err := o.under("salt", o.Store).ConfirmPepper(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for _, broken := range []brokenMarks{{read: errTenancyBroken}, {set: errTenancyBroken}} {
-		if replaced, err := o.under("sugar", broken.in(o.Store)).AdoptPepper(t.Context()); replaced || !errors.Is(err, errTenancyBroken) {
-			t.Errorf("replaced %t, %v", replaced, err)
-		}
-	}
-	if err := o.under("salt", o.Store).ConfirmPepper(t.Context()); err != nil {
-		t.Errorf("the old one is gone: %v", err)
-	}
+	wantCode(t, o.under("salt", o.Store).ConfirmPepper(t.Context()), domain.KindConflict, "KEY_PEPPER_MISMATCH")
 }

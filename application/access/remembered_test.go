@@ -109,23 +109,3 @@ func TestAKeyThatExpiresDuringItsLookUpIsNotLetIn(t *testing.T) {
 		wantCode(t, err, domain.KindUnauthenticated, "API_KEY_EXPIRED")
 	}
 }
-
-func TestNoRequestThatBeginsAtTheExpiryOrLaterIsLetIn(t *testing.T) {
-	t.Parallel()
-	g := newGate(t)
-	g.clock.Step = time.Millisecond // goes on while a request is looked at
-	expires := noon.Add(2 * time.Second)
-	g.knows(liveKey, 2, func(c *domain.Credential) { c.Key.ExpiresAt = &expires }) // it is looked up again meanwhile
-	last := time.Time{}
-	for {
-		begun := g.clock.Now()
-		if _, err := g.credentials(t, liveKey); err != nil {
-			wantCode(t, err, domain.KindUnauthenticated, "API_KEY_EXPIRED")
-			break
-		}
-		last = begun
-	}
-	if !last.Before(expires) || expires.Sub(last) > 10*time.Millisecond {
-		t.Errorf("the last request began at %s, the key expires at %s", last, expires)
-	}
-}

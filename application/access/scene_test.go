@@ -145,23 +145,34 @@ func credential(secret string, change func(*domain.Credential)) domain.Credentia
 type scene struct {
 	*access.Tenants
 	*stage.Stage
+	grapevine grapevine
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	o := &scene{Stage: stage.New(t)}
 	o.Clock.Step = 0 // it stands still
-	o.Tenants = access.NewTenants(o.Store, stage.Digester{}, o.Clock, o.IDs, stage.Unheard{})
+	o.on(o.Store)
 	return o
 }
 
-func (o *scene) newApplication(t *testing.T) domain.Application {
+// on makes the use cases anew on another storage.
+func (o *scene) on(s ports.Storage) {
+	o.Tenants = access.NewTenants(s, stage.Digester{}, o.Clock, o.IDs, &o.grapevine)
+}
+
+func (o *scene) newBusiness(t *testing.T) domain.Business {
 	t.Helper()
 	b, err := o.CreateBusiness(t.Context(), boss, "Shop", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := o.CreateApplication(t.Context(), boss, b.ID, "App")
+	return b
+}
+
+func (o *scene) newApplication(t *testing.T) domain.Application {
+	t.Helper()
+	a, err := o.CreateApplication(t.Context(), boss, o.newBusiness(t).ID, "App")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,12 +181,32 @@ func (o *scene) newApplication(t *testing.T) domain.Application {
 
 func (o *scene) issue(t *testing.T, lifetime *time.Duration) access.IssuedKey {
 	t.Helper()
-	k, err := o.IssueKey(t.Context(), boss, o.newApplication(t).ID, domain.Live, []domain.Scope{domain.ScopeQuotesRead}, lifetime)
+	k, err := o.IssueKey(t.Context(), boss, o.newApplication(t).ID, domain.Live,
+		[]domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesWrite}, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k
 }
+
+// grapevine keeps what was announced.
+type grapevine struct {
+	mu     sync.Mutex
+	passed []domain.ID
+	notice func(context.Context) // at the moment of each announcement; may be nil
+}
+
+func (g *grapevine) Announce(ctx context.Context, application domain.ID) {
+	if g.notice != nil {
+		g.notice(ctx)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.passed = append(g.passed, application)
+}
+
+// Listen is for servers.
+func (*grapevine) Listen(context.Context, func(domain.ID)) { panic("not for use cases") }
 
 // lockOut uses up what the address may fail.
 func (g *gate) lockOut() { g.limiter.taken["address "+address] = 60 }

@@ -14,56 +14,8 @@ import (
 	"waybill/test/stage"
 )
 
-// scene is the operators' use cases on a real database.
-type tenancyScene struct {
-	*access.Tenants
-	*stage.Stage
-	grapevine grapevine
-}
-
-func tenancyNewScene(t *testing.T) *tenancyScene {
-	t.Helper()
-	o := &tenancyScene{Stage: stage.New(t)}
-	o.Clock.Step = 0 // it stands still
-	o.on(o.Store)
-	return o
-}
-
-// on makes the use cases anew on another storage.
-func (o *tenancyScene) on(s ports.Storage) {
-	o.Tenants = access.NewTenants(s, stage.Digester{}, o.Clock, o.IDs, &o.grapevine)
-}
-
-func (o *tenancyScene) newBusiness(t *testing.T) domain.Business {
-	t.Helper()
-	b, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func (o *tenancyScene) newApplication(t *testing.T) domain.Application {
-	t.Helper()
-	a, err := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, o.newBusiness(t).ID, "App")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-func (o *tenancyScene) issue(t *testing.T, lifetime *time.Duration) access.IssuedKey {
-	t.Helper()
-	k, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.newApplication(t).ID, domain.Live,
-		[]domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesWrite}, lifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
 // use reports why a key does not work now.
-func (o *tenancyScene) use(t *testing.T, secret string) error {
+func (o *scene) use(t *testing.T, secret string) error {
 	t.Helper()
 	credential, err := o.Store.Read().Tenancy.Credential(t.Context(), stage.Digester{}.Digest(secret))
 	if err != nil {
@@ -72,7 +24,7 @@ func (o *tenancyScene) use(t *testing.T, secret string) error {
 	return credential.Usable(o.Clock.Now())
 }
 
-func (o *tenancyScene) locations(t *testing.T, b domain.ID, e domain.Environment) []domain.PickupLocation {
+func (o *scene) locations(t *testing.T, b domain.ID, e domain.Environment) []domain.PickupLocation {
 	t.Helper()
 	found, err := o.Store.Read().PickupLocations.List(t.Context(), domain.Tenant{BusinessID: b, Environment: e},
 		domain.PickupLocationFilter{}, domain.PageRequest{Limit: 10})
@@ -84,9 +36,9 @@ func (o *tenancyScene) locations(t *testing.T, b domain.ID, e domain.Environment
 
 func TestANewBusinessHasThreeSandboxLocations(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
-	b, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "  Shop ", &domain.RateLimit{Limit: 5, Window: time.Second})
-	if err != nil || b.Name != "Shop" || !b.CreatedAt.Equal(tenancyNoon) {
+	o := newScene(t)
+	b, err := o.CreateBusiness(t.Context(), boss, "  Shop ", &domain.RateLimit{Limit: 5, Window: time.Second})
+	if err != nil || b.Name != "Shop" || !b.CreatedAt.Equal(noon) {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	stored, err := o.Store.Read().Tenancy.Business(t.Context(), b.ID)
@@ -125,7 +77,7 @@ type shakyLocations struct {
 
 func (s shakyLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
 	if *s.left--; *s.left < 0 {
-		return errTenancyBroken
+		return errBroken
 	}
 	return s.PickupLocationStore.Insert(ctx, t, p)
 }
@@ -133,12 +85,12 @@ func (s shakyLocations) Insert(ctx context.Context, t domain.Tenant, p domain.Pi
 func TestABusinessIsThereWithItsLocationsOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for inserts := range 3 {
-		o := tenancyNewScene(t)
+		o := newScene(t)
 		left := inserts
 		o.on(stage.Between{Storage: o.Store, Change: func(tx *ports.Stores) {
 			tx.PickupLocations = shakyLocations{tx.PickupLocations, &left}
 		}})
-		if _, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil); !errors.Is(err, errTenancyBroken) {
+		if _, err := o.CreateBusiness(t.Context(), boss, "Shop", nil); !errors.Is(err, errBroken) {
 			t.Errorf("got %v", err)
 		}
 		if all, err := o.Businesses(t.Context()); err != nil || len(all) != 0 {
@@ -149,14 +101,14 @@ func TestABusinessIsThereWithItsLocationsOrNotAtAll(t *testing.T) {
 
 func TestNamesHaveOneToAHundredAndTwentyEightCharacters(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	b := o.newBusiness(t)
 	for name, good := range map[string]bool{
 		"": false, "   ": false, "A": true, strings.Repeat("é", 128): true, strings.Repeat("é", 129): false,
 		" " + strings.Repeat("x", 128) + " ": true,
 	} {
-		_, business := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, name, nil)
-		_, app := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, b.ID, name)
+		_, business := o.CreateBusiness(t.Context(), boss, name, nil)
+		_, app := o.CreateApplication(t.Context(), boss, b.ID, name)
 		for what, err := range map[string]error{"business": business, "application": app} {
 			if good != (err == nil) || !good && !domain.HasCode(err, "VALIDATION_ERROR") {
 				t.Errorf("%s %q: %v", what, name, err)
@@ -167,13 +119,13 @@ func TestNamesHaveOneToAHundredAndTwentyEightCharacters(t *testing.T) {
 
 func TestAnApplicationBelongsToABusiness(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	app := o.newApplication(t)
 	if all, err := o.Applications(t.Context(), app.BusinessID); err != nil || len(all) != 1 || all[0].ID != app.ID {
 		t.Errorf("%+v, %v", all, err)
 	}
 	nobody := o.IDs.ID(domain.PrefixBusiness)
-	if _, err := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, nobody, "App"); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.CreateApplication(t.Context(), boss, nobody, "App"); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an application of nobody: %v", err)
 	}
 	if _, err := o.Applications(t.Context(), nobody); !domain.HasCode(err, "NOT_FOUND") {
@@ -183,7 +135,7 @@ func TestAnApplicationBelongsToABusiness(t *testing.T) {
 
 func TestAnIssuedKeyOpensAndItsSecretIsNotKept(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	if e, ok := domain.ParseAPIKey(k.Secret); !ok || e != domain.Live {
 		t.Errorf("secret %q", k.Secret)
@@ -201,19 +153,19 @@ func TestAnIssuedKeyOpensAndItsSecretIsNotKept(t *testing.T) {
 
 func TestAKeyLivesAsLongAsItWasMadeFor(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	day := 24 * time.Hour
 	k := o.issue(t, &day)
-	if k.ExpiresAt == nil || !k.ExpiresAt.Equal(tenancyNoon.Add(day)) {
+	if k.ExpiresAt == nil || !k.ExpiresAt.Equal(noon.Add(day)) {
 		t.Errorf("expires %v", k.ExpiresAt)
 	}
 	for _, lifetime := range []time.Duration{0, -time.Second} {
-		if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, domain.Live, nil, &lifetime); !domain.HasCode(err,
+		if _, err := o.IssueKey(t.Context(), boss, k.ApplicationID, domain.Live, nil, &lifetime); !domain.HasCode(err,
 			"VALIDATION_ERROR") {
 			t.Errorf("a lifetime of %s: %v", lifetime, err)
 		}
 	}
-	if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil,
+	if _, err := o.IssueKey(t.Context(), boss, o.IDs.ID(domain.PrefixApplication), domain.Live, nil,
 		nil); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("a key of nobody: %v", err)
 	}
@@ -230,10 +182,10 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 	for name, lifetime := range map[string]*time.Duration{"that expires": new(10 * 24 * time.Hour), "that does not": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := tenancyNewScene(t)
+			o := newScene(t)
 			old := o.issue(t, lifetime)
 			o.Clock.GoOn(9 * 24 * time.Hour)
-			next, err := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID)
+			next, err := o.RotateKey(t.Context(), boss, old.ID)
 			if err != nil || next.ID == old.ID || next.Secret == old.Secret || next.ApplicationID != old.ApplicationID ||
 				next.Environment != old.Environment || !slices.Equal(next.Scopes, old.Scopes) || next.RevokedAt != nil {
 				t.Fatalf("%+v, %v", next, err)
@@ -249,7 +201,7 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 			}
 		})
 	}
-	if _, err := tenancyNewScene(t).RotateKey(t.Context(), domain.AuditActor{Name: "test"},
+	if _, err := newScene(t).RotateKey(t.Context(), boss,
 		domain.MakeID(domain.PrefixAPIKey, [16]byte{9})); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown key: %v", err)
 	}
@@ -257,12 +209,12 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 
 func TestARevokedKeyHasNoSuccessor(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	old := o.issue(t, nil)
-	if _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID); err != nil {
+	if _, err := o.RevokeKey(t.Context(), boss, old.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID); !domain.HasCode(err, "API_KEY_REVOKED") {
+	if _, err := o.RotateKey(t.Context(), boss, old.ID); !domain.HasCode(err, "API_KEY_REVOKED") {
 		t.Errorf("rotated: %v", err)
 	}
 	if all, err := o.Keys(t.Context(), old.ApplicationID); err != nil || len(all) != 1 {
@@ -272,11 +224,11 @@ func TestARevokedKeyHasNoSuccessor(t *testing.T) {
 
 func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	for range 2 {
-		revoked, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
-		if err != nil || revoked.ID != k.ID || revoked.RevokedAt == nil || !revoked.RevokedAt.Equal(tenancyNoon) {
+		revoked, err := o.RevokeKey(t.Context(), boss, k.ID)
+		if err != nil || revoked.ID != k.ID || revoked.RevokedAt == nil || !revoked.RevokedAt.Equal(noon) {
 			t.Errorf("%+v, %v", revoked, err)
 		}
 		o.Clock.GoOn(time.Hour)
@@ -287,17 +239,17 @@ func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
 		t.Errorf("revoked keys are listed: %+v, %v", all, err)
 	}
-	if _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixAPIKey)); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.RevokeKey(t.Context(), boss, o.IDs.ID(domain.PrefixAPIKey)); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown key: %v", err)
 	}
 }
 
 func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 	t.Parallel()
-	o := tenancyNewScene(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	for _, disabled := range []bool{true, true, false} {
-		app, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, disabled)
+		app, err := o.SetDisabled(t.Context(), boss, k.ApplicationID, disabled)
 		if err != nil || app.ID != k.ApplicationID || app.Disabled != disabled {
 			t.Errorf("%+v, %v", app, err)
 		}
@@ -305,7 +257,7 @@ func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 			t.Errorf("disabled %t: %v", disabled, err)
 		}
 	}
-	if _, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true); !domain.HasCode(err,
+	if _, err := o.SetDisabled(t.Context(), boss, o.IDs.ID(domain.PrefixApplication), true); !domain.HasCode(err,
 		"NOT_FOUND") {
 		t.Errorf("an unknown application: %v", err)
 	}
@@ -313,7 +265,7 @@ func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 
 func TestApplicationsAndUsableKeysHaveALimit(t *testing.T) {
 	t.Parallel()
-	o, by := tenancyNewScene(t), domain.AuditActor{Name: "test"}
+	o, by := newScene(t), boss
 	business := o.newBusiness(t).ID
 	var app domain.Application
 	var once domain.ID
@@ -374,7 +326,7 @@ func TestApplicationsAndUsableKeysHaveALimit(t *testing.T) {
 // Of calls at once each has to see what the others made.
 func TestLimitsAreDecidedWhileTheBusinessIsHeld(t *testing.T) {
 	t.Parallel()
-	o, by := tenancyNewScene(t), domain.AuditActor{Name: "test"}
+	o, by := newScene(t), boss
 	key := o.issue(t, nil)
 	app, err := o.Application(t.Context(), key.ApplicationID)
 	if err != nil {

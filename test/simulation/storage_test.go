@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
-	"waybill/domain"
+	"github.com/golang/mock/gomock"
+
 	"waybill/ports"
+	"waybill/ports/mocks"
+	"waybill/test/stage"
 )
 
 // store is the database as a process reaches it.
@@ -25,14 +29,55 @@ func ask[T any](ctx context.Context, p *process, k kind, name string, do func(co
 
 func (s store) Read() ports.Readers {
 	r := s.p.world.store.Read()
-	r.Idempotency = keyReader{s.p, r.Idempotency}
-	r.Tenancy = tenancyReader{r.Tenancy, s.p}
-	r.Recipients = recipientReader{r.Recipients, s.p}
-	r.PickupLocations = pickupReader{r.PickupLocations, s.p}
-	r.Deliveries = deliveryReader{r.Deliveries, s.p}
-	r.Simulations = simulationReader{r.Simulations, s.p}
+	r.Idempotency = around[ports.IdempotencyReader](s.p, reads, mocks.NewMockIdempotencyReader, r.Idempotency)
+	r.Tenancy = around[ports.TenancyReader](s.p, reads, mocks.NewMockTenancyReader, r.Tenancy)
+	r.Recipients = around[ports.RecipientReader](s.p, reads, mocks.NewMockRecipientReader, r.Recipients)
+	r.PickupLocations = around[ports.PickupLocationReader](s.p, reads, mocks.NewMockPickupLocationReader, r.PickupLocations)
+	r.Deliveries = around[ports.DeliveryReader](s.p, reads, mocks.NewMockDeliveryReader, r.Deliveries)
+	r.Simulations = around[ports.SimulationReader](s.p, reads, mocks.NewMockSimulationReader, r.Simulations)
 	return r // what is not named here cannot fail
 }
+
+// around puts the process between a port and its callers.
+func around[T, D any](p *process, k kind, double func(*gomock.Controller) D, real T) T {
+	ctrl := gomock.NewController(unheard{})
+	return stage.Around(ctrl, any(double(ctrl)).(T), real, func(ctx context.Context, method string, args []reflect.Value,
+		do func(context.Context) error) error {
+		k := k
+		if method == "Claim" {
+			k = claims
+		}
+		return p.through(ctx, k, method+said(args), func(ctx context.Context) error {
+			err := do(ctx)
+			_, ofBulk := any(real).(ports.BulkStore)
+			if t, ok := ctx.Value(taskKey{}).(*task); ok && err == nil && ofBulk && k == claims {
+				t.note("claimed")
+			}
+			return err
+		})
+	})
+}
+
+// said are the arguments that tell one call from another.
+func said(args []reflect.Value) (text string) {
+	for _, a := range args {
+		if a = reflect.Indirect(a); a.Kind() == reflect.String {
+			text += " " + a.String()
+		}
+		for _, name := range []string{"ID", "Key", "Index"} {
+			if a.Kind() == reflect.Struct && a.FieldByName(name).IsValid() {
+				text += fmt.Sprint(" ", a.FieldByName(name))
+			}
+		}
+	}
+	return text
+}
+
+// unheard is told of a call that no double expects, of which there is none.
+type unheard struct{}
+
+func (unheard) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (unheard) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 func (s store) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
 	name := "InTx"
@@ -42,10 +87,10 @@ func (s store) InTx(ctx context.Context, fn func(context.Context, ports.Stores) 
 	return s.p.through(ctx, begins, name, func(ctx context.Context) error {
 		lost := fateOf(ctx) == commitLost
 		err := s.p.world.store.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-			tx.Idempotency = keyStore{tx.Idempotency, s.p}
-			tx.Bulks = bulkStore{tx.Bulks, s.p}
-			tx.Deliveries = deliveryStore{tx.Deliveries, s.p}
-			tx.Simulations = simulationStore{tx.Simulations, s.p}
+			tx.Idempotency = around[ports.IdempotencyStore](s.p, within, mocks.NewMockIdempotencyStore, tx.Idempotency)
+			tx.Bulks = around[ports.BulkStore](s.p, within, mocks.NewMockBulkStore, tx.Bulks)
+			tx.Deliveries = around[ports.DeliveryStore](s.p, within, mocks.NewMockDeliveryStore, tx.Deliveries)
+			tx.Simulations = around[ports.SimulationStore](s.p, within, mocks.NewMockSimulationStore, tx.Simulations)
 			if err := fn(ctx, tx); err != nil {
 				return err
 			}
@@ -86,115 +131,4 @@ func (s store) BookRun(ctx context.Context, writes []ports.BookingWrite) (n int,
 		return 0, err
 	}
 	return n, nil
-}
-
-func noteIn(ctx context.Context, fact string) {
-	if t, ok := ctx.Value(taskKey{}).(*task); ok {
-		t.note(fact)
-	}
-}
-
-type keyReader struct {
-	p    *process
-	real ports.IdempotencyReader
-}
-
-func (r keyReader) Find(ctx context.Context, t domain.Tenant, key string) (domain.KeyRecord, error) {
-	return ask(ctx, r.p, reads, "Find "+key, func(ctx context.Context) (domain.KeyRecord, error) {
-		return r.real.Find(ctx, t, key)
-	})
-}
-
-type tenancyReader struct {
-	ports.TenancyReader
-	p *process
-}
-
-func (r tenancyReader) Credential(ctx context.Context, digests ...[32]byte) (domain.Credential, error) {
-	return ask(ctx, r.p, reads, "Credential", func(ctx context.Context) (domain.Credential, error) {
-		return r.TenancyReader.Credential(ctx, digests...)
-	})
-}
-
-type recipientReader struct {
-	ports.RecipientReader
-	p *process
-}
-
-func (r recipientReader) FindByPhone(ctx context.Context, t domain.Tenant, phone domain.PhoneNumber) (domain.Recipient, error) {
-	return ask(ctx, r.p, reads, "FindByPhone "+string(phone), func(ctx context.Context) (domain.Recipient, error) {
-		return r.RecipientReader.FindByPhone(ctx, t, phone)
-	})
-}
-
-func (r recipientReader) FindAddress(ctx context.Context, t domain.Tenant, recipient domain.ID, key string) (domain.Address, error) {
-	return ask(ctx, r.p, reads, "FindAddress "+string(recipient)+" "+key, func(ctx context.Context) (domain.Address, error) {
-		return r.RecipientReader.FindAddress(ctx, t, recipient, key)
-	})
-}
-
-type pickupReader struct {
-	ports.PickupLocationReader
-	p *process
-}
-
-func (r pickupReader) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
-	return ask(ctx, r.p, reads, "Pickup "+string(id), func(ctx context.Context) (domain.PickupLocation, error) {
-		return r.PickupLocationReader.Get(ctx, t, id)
-	})
-}
-
-type deliveryReader struct {
-	ports.DeliveryReader
-	p *process
-}
-
-func (r deliveryReader) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
-	return ask(ctx, r.p, reads, "Get "+string(id), func(ctx context.Context) (*domain.Delivery, error) {
-		return r.DeliveryReader.Get(ctx, t, id)
-	})
-}
-
-func (r deliveryReader) FindByExternalID(ctx context.Context, t domain.Tenant, id string) (*domain.Delivery, error) {
-	return ask(ctx, r.p, reads, "FindByExternalID "+id, func(ctx context.Context) (*domain.Delivery, error) {
-		return r.DeliveryReader.FindByExternalID(ctx, t, id)
-	})
-}
-
-func (r deliveryReader) List(ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, page domain.PageRequest) ([]*domain.Delivery,
-	error) {
-	return ask(ctx, r.p, reads, "List", func(ctx context.Context) ([]*domain.Delivery, error) {
-		return r.DeliveryReader.List(ctx, t, f, page)
-	})
-}
-
-func (r deliveryReader) Events(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.Event, error) {
-	return ask(ctx, r.p, reads, "Events "+string(id), func(ctx context.Context) ([]domain.Event, error) {
-		return r.DeliveryReader.Events(ctx, t, id)
-	})
-}
-
-func (r deliveryReader) Owner(ctx context.Context, id domain.ID) (domain.Tenant, error) {
-	return ask(ctx, r.p, reads, "Owner "+string(id), func(ctx context.Context) (domain.Tenant, error) {
-		return r.DeliveryReader.Owner(ctx, id)
-	})
-}
-
-type simulationReader struct {
-	ports.SimulationReader
-	p *process
-}
-
-func (r simulationReader) Due(ctx context.Context, by time.Time, limit int) ([]ports.DueStep, error) {
-	return ask(ctx, r.p, reads, "Due", func(ctx context.Context) ([]ports.DueStep, error) {
-		return r.SimulationReader.Due(ctx, by, limit)
-	})
-}
-
-func (r simulationReader) Load(ctx context.Context, t domain.Tenant) (running int, firstEnd time.Time, err error) {
-	err = r.p.through(ctx, reads, "Load", func(ctx context.Context) (err error) {
-		running, firstEnd, err = r.SimulationReader.Load(ctx, t)
-		return err
-	})
-	return running, firstEnd, err
 }

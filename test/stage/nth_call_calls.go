@@ -188,9 +188,16 @@ func (p pricing) Price(ctx context.Context, trip domain.Trip) (quote domain.Quot
 	return quote, err
 }
 
-// between makes every method of the double do what the real one does, or what
-// goes wrong. All methods of these ports begin with a context and end with an error.
 func between[T any](c *Calls, double, real T) T {
+	return Around(c.ctrl, double, real, func(ctx context.Context, method string, _ []reflect.Value, do func(context.Context) error) error {
+		return c.call(ctx, method, false, func() error { return do(ctx) })
+	})
+}
+
+// Around makes every method of the double do what call does, which may let the real one do it. All
+// methods of these ports begin with a context and end with an error.
+func Around[T any](ctrl *gomock.Controller, double, real T, call func(ctx context.Context, method string, args []reflect.Value,
+	do func(context.Context) error) error) T {
 	for method := range reflect.TypeOf(double).Methods() {
 		target := reflect.ValueOf(real).MethodByName(method.Name)
 		if !target.IsValid() {
@@ -200,9 +207,9 @@ func between[T any](c *Calls, double, real T) T {
 		for i := range anything {
 			anything[i] = gomock.Any()
 		}
-		do := target.Call
+		run := target.Call
 		if target.Type().IsVariadic() {
-			do = target.CallSlice
+			run = target.CallSlice
 		}
 		through := reflect.MakeFunc(target.Type(), func(args []reflect.Value) []reflect.Value {
 			results := make([]reflect.Value, target.Type().NumOut())
@@ -210,8 +217,9 @@ func between[T any](c *Calls, double, real T) T {
 				results[i] = reflect.Zero(target.Type().Out(i))
 			}
 			last := len(results) - 1
-			err := c.call(args[0].Interface().(context.Context), method.Name, false, func() error {
-				copy(results, do(args))
+			err := call(args[0].Interface().(context.Context), method.Name, args[1:], func(ctx context.Context) error {
+				args[0] = reflect.ValueOf(ctx)
+				copy(results, run(args))
 				err, _ := results[last].Interface().(error)
 				return err
 			})
@@ -220,7 +228,7 @@ func between[T any](c *Calls, double, real T) T {
 			}
 			return results
 		})
-		c.ctrl.RecordCallWithMethodType(double, method.Name, target.Type(), anything...).DoAndReturn(through.Interface()).AnyTimes()
+		ctrl.RecordCallWithMethodType(double, method.Name, target.Type(), anything...).DoAndReturn(through.Interface()).AnyTimes()
 	}
 	return double
 }

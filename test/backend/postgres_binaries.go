@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -34,25 +33,11 @@ func (b PostgresBinaries) path(name string) string { return filepath.Join(b.Dir,
 // places, and the one pg_config names. The error wraps ErrNoPostgres and
 // lists what was found unfit.
 func FindPostgres(ctx context.Context) (PostgresBinaries, error) {
-	var unfit []string
-	for _, dir := range candidateDirs(ctx) {
-		major, err := majorVersion(ctx, dir)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			continue
-		case err != nil:
-			unfit = append(unfit, fmt.Sprintf("%s: %v", dir, err))
-		case major < PostgresMinMajor:
-			unfit = append(unfit, fmt.Sprintf("%s: version %d", dir, major))
-		default:
-			return PostgresBinaries{Dir: dir, Major: major}, nil
-		}
+	dir, major, err := firstFit(ctx, candidateDirs(ctx), PostgresMinMajor, majorVersion)
+	if err != nil {
+		return PostgresBinaries{}, fmt.Errorf("%w: %w", ErrNoPostgres, err)
 	}
-	if len(unfit) > 0 {
-		return PostgresBinaries{}, fmt.Errorf("%w: need version %d or newer, found %s", ErrNoPostgres, PostgresMinMajor, strings.Join(unfit, "; "))
-	}
-	return PostgresBinaries{}, fmt.Errorf("%w: need postgres and initdb, version %d or newer, in PATH or /usr/lib/postgresql/*/bin", ErrNoPostgres,
-		PostgresMinMajor)
+	return PostgresBinaries{Dir: dir, Major: major}, nil
 }
 
 // InstallPostgres installs Debian's postgresql package. The cluster it may start is not
@@ -103,15 +88,5 @@ func majorVersion(ctx context.Context, dir string) (int, error) {
 	if os.Geteuid() == 0 && !Traversable(dir) {
 		return 0, errors.New("closed to the user that would run it in place of root")
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
-	if err != nil {
-		return 0, fmt.Errorf("postgres --version: %w", err)
-	}
-	match := versionPattern.FindSubmatch(out)
-	if match == nil {
-		return 0, fmt.Errorf("postgres --version printed %q", bytes.TrimSpace(out))
-	}
-	return strconv.Atoi(string(match[1]))
+	return printedVersion(ctx, filepath.Join(dir, "postgres"), versionPattern)
 }

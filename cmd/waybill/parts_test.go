@@ -93,31 +93,6 @@ func TestTheJanitorLeavesTheDatabaseToOthers(t *testing.T) {
 	})
 }
 
-// AnalyzeRecentTables counts as a call.
-func (s *store) AnalyzeRecentTables(context.Context) (int, error) {
-	s.calls.Add(1)
-	return 0, s.err
-}
-
-func TestRecentlyCreatedTablesAreLookedForWhateverFails(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		s := &store{err: errors.New("gone")}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			runJob(ctx, periodic.Statistics(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
-		}()
-		time.Sleep(time.Minute + time.Second)
-		stop()
-		<-done
-		if n := s.calls.Load(); n != 30 {
-			t.Errorf("asked %d times in a minute, want every two seconds", n)
-		}
-	})
-}
-
 func TestALogLineShowsKnownKeysOnly(t *testing.T) {
 	t.Parallel()
 	for _, asJSON := range []bool{true, false} {

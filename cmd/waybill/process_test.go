@@ -16,11 +16,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/memory"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/periodic"
 	"waybill/adapters/web/server"
-	"waybill/ports"
 )
 
 // diary records what happened to a process, in order.
@@ -255,41 +253,6 @@ func TestAProcessEndsWithinHalfAMinuteWhateverHangs(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		r := rehearse()
-		queue := memory.NewQueue(memory.QueueOptions{}, r.Log)
-		r.Tasks = append(r.Tasks, func(ctx context.Context) error {
-			return queue.Run(ctx, map[ports.JobKind]ports.Handler{ports.JobSimulation: func(ctx context.Context, _ string) {
-				r.diary.note("handler begins")
-				if slept(ctx, 10*time.Second) {
-					r.diary.note("handler ended")
-				}
-			}})
-		})
-		ended := make(chan error, 1)
-		go func() { ended <- r.Run(ctx) }()
-		if err := queue.Notify(t.Context(), ports.JobSimulation, "x"); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		stop()
-		time.Sleep(time.Second)
-		if got := r.readiness(); got != "not ready" {
-			t.Errorf("while a handler runs it is %s", got)
-		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if got, want := r.diary.all(), []string{"handler begins", "handler ended", "operations closed"}; !slices.Equal(
-			got, want) {
-			t.Errorf("%s", strings.Join(got, "\n"))
-		}
-	})
 }
 
 // slept waits. It reports false if ctx ended first.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"waybill/adapters/cli/admin"
 	waybillredis "waybill/adapters/redis"
 	"waybill/configs"
 	"waybill/test/backend"
@@ -61,6 +59,30 @@ func TestNoCallOfARedisIsRepeatedAndEachHasAnEnd(t *testing.T) {
 		t.Errorf("without a URL: %v, %v", client, err)
 	} else {
 		closeClient()
+	}
+}
+
+// A listener that accepts and says nothing hangs in the agreement upon TLS.
+func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
+	t.Parallel()
+	dumb, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dumb.Close()
+	client, err := waybillredis.Open("rediss://"+dumb.Addr().String()+"?dial_timeout=1m", waybillredis.Timeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := client.Ping(ctx).Err(); err == nil {
+		t.Error("it answers")
+	}
+	if took := time.Since(began); took > 30*time.Second { // of a minute
+		t.Errorf("given up after %v, want 30ms", took)
 	}
 }
 
@@ -171,87 +193,6 @@ func TestAnInstallationKeepsToTheDatabaseOfItsURL(t *testing.T) {
 	if keys := other.Keys(t.Context(), "*").Val(); len(keys) != 0 {
 		t.Errorf("database 0 has %q", keys)
 	}
-}
-
-// A listener that accepts and says nothing hangs in the agreement upon TLS.
-func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
-	t.Parallel()
-	dumb, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dumb.Close()
-	client, err := waybillredis.Open("rediss://"+dumb.Addr().String()+"?dial_timeout=1m", waybillredis.Timeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	if err := client.Ping(ctx).Err(); err == nil {
-		t.Error("it answers")
-	}
-	if took := time.Since(began); took > 30*time.Second { // of a minute
-		t.Errorf("given up after %v, want 30ms", took)
-	}
-}
-
-// fallbacks returns how many calls the limiter of the process answered.
-func fallbacks(t *testing.T, v admin.ServingView) (n int) {
-	t.Helper()
-	_, after, _ := strings.Cut(readAll(t, v.Ops+"/metrics"), "\nwaybill_rate_limiter_fallbacks_total ")
-	if _, err := fmt.Sscan(after, &n); err != nil {
-		t.Errorf("the metrics do not tell the fallbacks: %v", err)
-	}
-	return n
-}
-
-func TestProcessesOnOneRedisShareLimitsAndHearOfARevokedKey(t *testing.T) {
-	t.Parallel()
-	environ := append(served(t), "WAYBILL_REDIS_URL="+backend.OwnRedis(t).URL, "WAYBILL_RATE_LIMIT_PER_KEY=10/60s")
-	_, key := madeKey(t, environ, "live")
-	one, first := startServe(t, environ)
-	other, second := startServe(t, environ)
-	admitted := 0
-	for n := range 16 {
-		url := []string{first.Live, second.Live}[n%2]
-		code, answer := call(t, "GET", url+"/api-key", key, "")
-		switch code {
-		case http.StatusOK:
-			admitted++
-		case http.StatusTooManyRequests:
-		default:
-			t.Errorf("answer %d: %v", code, answer)
-		}
-	}
-	// On a machine that is busy for 30 ms a request is counted by its process.
-	inProcess := fallbacks(t, first) + fallbacks(t, second)
-	if admitted < 10 || admitted > 10+inProcess {
-		t.Errorf("two processes admitted %d, want the limit of 10; %d were counted in the process", admitted, inProcess)
-	}
-	if !strings.Contains(readAll(t, first.Ops+"/metrics"), "\nwaybill_redis_up 1\n") {
-		t.Error("the metrics do not tell that Redis answers")
-	}
-	if ready := readAll(t, first.Ops+"/readyz?verbose"); !strings.Contains(ready, `{"name":"redis","ok":true,`) {
-		t.Errorf("/readyz says %s", ready)
-	}
-
-	id, key := madeKey(t, environ, "live")
-	for _, url := range []string{first.Live, second.Live} {
-		if code, answer := call(t, "GET", url+"/api-key", key, ""); code != http.StatusOK {
-			t.Fatalf("answer %d: %v", code, answer)
-		}
-	}
-	made(t, environ, "key", "revoke", id)
-	for _, url := range []string{first.Live, second.Live} {
-		eventually(t, "the revoked key is refused", func() bool {
-			code, _ := call(t, "GET", url+"/api-key", key, "")
-			return code == http.StatusUnauthorized
-		})
-	}
-	one.terminate(t)
-	other.terminate(t)
 }
 
 func TestAServerStartsAndServesWithoutItsRedisAndSaysSoOnce(t *testing.T) {

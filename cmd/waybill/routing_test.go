@@ -75,7 +75,6 @@ func TestLongARoutingEngine(t *testing.T) {
 	t.Run("measures a quote on the roads that its vehicle may take", func(t *testing.T) { quotesByRoad(t, routing) })
 	t.Run("is asked by the pricing service too", func(t *testing.T) { pricesByRoad(t, routing) })
 	t.Run("is asked by the doctor", func(t *testing.T) { doctorAsksForATrip(t, routing) })
-	t.Run("ends, and a server has no prices and goes on", func(t *testing.T) { goesOnWithoutPrices(t, routing) })
 }
 
 // Lengths are those of the roads in test/backend: A to E is 2 km of main
@@ -130,35 +129,6 @@ func quotesByRoad(t *testing.T, routing *backend.Valhalla) {
 			t.Errorf("the metrics have no %s", want)
 		}
 	}
-}
-
-func goesOnWithoutPrices(t *testing.T, routing *backend.Valhalla) {
-	vars := devWith(t, "WAYBILL_ROUTING_URL="+routing.URL)
-	ask := func(to domain.Coordinates) quoted {
-		return quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Car, backend.PlaceA, to)
-	}
-	ready := func() string { return readAll(t, vars["WAYBILL_OPS_URL"]+"/readyz?verbose") }
-	if text := ready(); !strings.Contains(text, `"name":"routing","ok":true`) || strings.Contains(text, "degraded") {
-		t.Errorf("/readyz: %s", text)
-	}
-	if q := ask(backend.PlaceB); q.Status != http.StatusOK || q.Source != "road" {
-		t.Fatalf("got %+v", q)
-	}
-	routing.Kill()
-	if q := ask(backend.PlaceC); q.Status != http.StatusServiceUnavailable || q.Code != domain.CodeQuoteUnavailable || q.RetryAfter == "" {
-		t.Errorf("without a routing engine: %+v", q)
-	}
-	if q := ask(backend.PlaceB); q.Status != http.StatusOK || q.Source != "road" {
-		t.Errorf("what was measured before the outage: %+v", q)
-	}
-	if text := ready(); !strings.Contains(text, `"name":"routing","ok":false,"degraded":true`) ||
-		status(vars["WAYBILL_OPS_URL"]+"/readyz") != http.StatusOK {
-		t.Errorf("/readyz: %s", text)
-	}
-	if err := routing.Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the routing engine is asked again", func() bool { return ask(backend.PlaceC).Status == http.StatusOK })
 }
 
 func pricesByRoad(t *testing.T, routing *backend.Valhalla) {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -12,8 +13,8 @@ import (
 	"waybill/test/stage"
 )
 
-// Postgres refuses such a text with an error, which is neither a defect of ours nor an outage.
-func TestNoPageSeesAnAddressThatIsNoText(t *testing.T) {
+// Postgres refuses a text that is none with an error, which is neither a defect of ours nor an outage.
+func TestNoPageSeesAnAddressThatIsNoTextAndAPanicIsAPage(t *testing.T) {
 	t.Parallel()
 	world := stage.New(t)
 	s := pages.New(pages.Options{Site: domain.Console, BaseURL: "http://localhost", Pages: &fstest.MapFS{},
@@ -24,7 +25,7 @@ func TestNoPageSeesAnAddressThatIsNoText(t *testing.T) {
 				c.String(http.StatusOK, "%q=%q", name, values)
 			}
 			return nil
-		}}},
+		}}, {Method: http.MethodGet, Path: "/panic", Handle: func(*pages.Call) error { panic("a fault") }}},
 	})
 	for query, want := range map[string]string{
 		"q=live": `"q"=["live"]`, "q=%C3%A4%20%2B&q=": `"q"=["ä +" ""]`,
@@ -35,5 +36,10 @@ func TestNoPageSeesAnAddressThatIsNoText(t *testing.T) {
 		if got.Body.String() != want {
 			t.Errorf("%s: %d %s, want %s", query, got.Code, got.Body, want)
 		}
+	}
+	got := httptest.NewRecorder()
+	s.Handler().ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/panic", http.NoBody))
+	if got.Code != http.StatusInternalServerError || !strings.Contains(got.Body.String(), "Something failed on our side") {
+		t.Errorf("a panic: %d %s", got.Code, got.Body)
 	}
 }

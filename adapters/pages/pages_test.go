@@ -6,8 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -85,44 +83,6 @@ func page(t *testing.T, content string, body any) string {
 		t.Fatal(err)
 	}
 	return string(html)
-}
-
-// counted tells how often each file was opened.
-type counted struct {
-	fs.FS
-	opened map[string]int
-}
-
-func (c counted) Open(name string) (fs.File, error) {
-	c.opened[name]++
-	return c.FS.Open(name)
-}
-
-func TestAPageIsParsedWhenItIsFirstShown(t *testing.T) {
-	files := counted{fstest.MapFS{
-		"html/one.html":    {Data: []byte(`{{define "content"}}One{{end}}`)},
-		"html/faulty.html": {Data: []byte(`{{define "content"}}{{if}}{{end}}`)},
-	}, map[string]int{}}
-	set, err := pages.Parse("", pages.ForReader, files)
-	if err != nil || files.opened["html/one.html"]+files.opened["html/faulty.html"] > 0 {
-		t.Fatalf("before a page is shown these were opened: %v (%v)", files.opened, err)
-	}
-	_, err = set.Render("one", pages.Page{})
-	first := maps.Clone(files.opened)
-	if err != nil || first["html/one.html"] == 0 || first["html/faulty.html"] > 0 {
-		t.Errorf("for the first page these were opened: %v (%v)", first, err)
-	}
-	if _, err := set.Render("one", pages.Page{}); err != nil || !maps.Equal(files.opened, first) {
-		t.Errorf("shown again, a page was read again: %v, before that %v (%v)", files.opened, first, err)
-	}
-	for range 2 {
-		if _, err := set.Render("faulty", pages.Page{}); err == nil || !strings.Contains(err.Error(), "faulty.html") {
-			t.Errorf("a page with a fault tells %v", err)
-		}
-	}
-	if n, err := set.ParseAll(); n != 2 || err == nil {
-		t.Errorf("of %d pages with a fault in one the error is %v", n, err)
-	}
 }
 
 func TestEveryPageOfTheProgramCanBeParsed(t *testing.T) {

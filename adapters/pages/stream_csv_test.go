@@ -15,24 +15,8 @@ import (
 	"waybill/adapters/pages"
 	"waybill/application/people"
 	"waybill/domain"
-	"waybill/ports"
 	"waybill/test/stage"
 )
-
-// unguarded admits every sign-in.
-type unguarded struct{}
-
-func (unguarded) Hash(context.Context, ports.Caller, string) (string, error) { return "", nil }
-func (unguarded) Verify(context.Context, ports.Caller, string, string) (matches, outdated bool, err error) {
-	return false, false, nil
-}
-func (unguarded) Take(context.Context, ...ports.Bucket) (ports.Allowance, error) {
-	return ports.Allowance{Admitted: true}, nil
-}
-func (unguarded) Peek(context.Context, ...ports.Bucket) (ports.Allowance, error) {
-	return ports.Allowance{Admitted: true}, nil
-}
-func (unguarded) GiveBack(context.Context, ...ports.Bucket) error { return nil }
 
 // tables is a site with a table of numbers, each of which waits to be let go.
 type tables struct {
@@ -51,7 +35,7 @@ func newTables(t *testing.T) *tables {
 	t.Helper()
 	s := &tables{Stage: stage.New(t), let: make(chan struct{}), begun: make(chan struct{}, 100)}
 	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs, false)
-	s.access = people.NewAccess(s.Store, unguarded{}, unguarded{}, s.Clock, s.IDs)
+	s.access = people.NewAccess(s.Store, stage.PlainHashes{}, stage.Unlimited{}, s.Clock, s.IDs)
 	s.enter(t, "kofi@waybill.example")
 	var p *pages.Site
 	p = pages.New(pages.Options{Site: domain.Console, BaseURL: "http://localhost", Pages: &fstest.MapFS{}, Access: s.access,

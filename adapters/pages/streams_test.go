@@ -256,8 +256,7 @@ func TestStreamsMayEnterAndLeaveTogether(t *testing.T) {
 	}
 }
 
-// A person in one business may be somebody else who has a link of an operator.
-func TestStreamsInOneBusinessEndNoneInAnother(t *testing.T) {
+func TestANewStreamEndsTheOldestOfItsSessionAndOfItsPerson(t *testing.T) {
 	t.Parallel()
 	all := newStreams((&sessionTable{}).follow)
 	enter := func(session string, business domain.ID) *stream {
@@ -270,14 +269,38 @@ func TestStreamsInOneBusinessEndNoneInAnother(t *testing.T) {
 		t.Cleanup(mine.leave)
 		return mine
 	}
-	first := enter("ses_0", "biz_1")
+	displaced := func(s *stream) bool {
+		select {
+		case <-s.displaced:
+			return true
+		default:
+			return false
+		}
+	}
+	var open []*stream
+	for range streamsPerSession {
+		open = append(open, enter("ses_1", "biz_1"))
+	}
+	// A person in one business may be somebody else who has a link of an operator.
 	for n := range 2 * streamsPerPerson {
 		enter(fmt.Sprint("ses_other_", n), "biz_2")
 	}
-	select {
-	case <-first.displaced:
-		t.Error("it was displaced")
-	default:
+	if displaced(open[0]) {
+		t.Error("streams in another business end one")
+	}
+	open = append(open, enter("ses_1", "biz_1"))
+	if !displaced(open[0]) || displaced(open[1]) {
+		t.Error("one more of a session does not end its oldest alone")
+	}
+	for n := range streamsPerPerson - streamsPerSession {
+		open = append(open, enter(fmt.Sprint("ses_2", n), "biz_1"))
+	}
+	if displaced(open[1]) {
+		t.Error("a person has fewer streams than they may")
+	}
+	enter("ses_3", "biz_1")
+	if !displaced(open[1]) || displaced(open[2]) {
+		t.Error("one more of a person does not end their oldest alone")
 	}
 }
 

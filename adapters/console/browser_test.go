@@ -42,7 +42,6 @@ func TestLongInABrowser(t *testing.T) {
 		"states":                   everyState,
 		"journeys with scripts":    func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
 		"journeys without scripts": func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
-		"journeys by the keyboard": walkByKeyboard,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +71,7 @@ func everyState(t *testing.T, b *browser.Browser) {
 		*walk
 		tabs map[domain.Role]*tab
 	}
-	scenes, used, controls := map[uintptr]shared{}, map[string]bool{}, 0
+	scenes, used := map[uintptr]shared{}, map[string]bool{}
 	all := t
 	for _, st := range states {
 		t.Run(st.name, func(t *testing.T) {
@@ -114,10 +113,9 @@ func everyState(t *testing.T, b *browser.Browser) {
 				part = browser.WholePage
 			}
 			used[page] = true
-			controls += browser.Keyboard(t, p.Page, part, st.name)
+			browser.Keyboard(t, p.Page, part, st.name)
 		})
 	}
-	t.Logf("%d controls on %d pages by the keyboard alone", controls, len(used))
 }
 
 // fill puts the records of a scene into a path.
@@ -137,7 +135,6 @@ type walk struct {
 	*scene
 	browser *browser.Browser
 	reader  browser.Reader
-	keys    bool // by them alone
 }
 
 // journey is what a person comes for.
@@ -179,11 +176,7 @@ func (w *walk) as(role domain.Role) *tab {
 		return w.open("/signin")
 	}
 	p := w.open("/enter/" + w.link(w.T, role))
-	if w.keys {
-		p.enter("main button", "")
-	} else {
-		p.click("main button", "")
-	}
+	p.click("main button", "")
 	p.want(w.staff[role].Name)
 	return p
 }
@@ -200,23 +193,14 @@ func (p *tab) to(path, heading string) {
 	browser.Go(p.T, p.Page, p.url+path, heading)
 }
 
-func (p *tab) byMouse() {
-	p.Helper()
-	if p.walk.keys {
-		p.Fatal("this journey is by the keyboard alone")
-	}
-}
-
 // click clicks and waits for the page behind it.
 func (p *tab) click(selector, heading string) {
 	p.Helper()
-	p.byMouse()
 	browser.Follow(p.T, p.Page, selector, heading)
 }
 
 func (p *tab) fill(selector, text string) {
 	p.Helper()
-	p.byMouse()
 	browser.Fill(p.T, p.Page, selector, text)
 }
 

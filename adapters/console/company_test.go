@@ -3,7 +3,6 @@ package console_test
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -19,7 +18,6 @@ import (
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/backend"
-	"waybill/test/browser"
 	"waybill/test/stage"
 )
 
@@ -69,9 +67,7 @@ func (p shifted) Finish(ctx context.Context, r ports.IdentityRequest, code strin
 // withDex is a scene whose console sends staff to a Dex.
 func withDex(t *testing.T) (*scene, *backend.Dex) {
 	t.Helper()
-	server := httptest.NewUnstartedServer(nil)
-	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	at := "http://localhost:" + port
+	server, at := atLocalhost()
 	account := func(name string, groups ...string) backend.DexAccount {
 		return backend.DexAccount{ID: name, Email: name + "@company.example", Name: "Efua " + name, Verified: true, Groups: groups}
 	}
@@ -94,13 +90,7 @@ func withDex(t *testing.T) (*scene, *backend.Dex) {
 	u.Company = people.NewCompany(s.access, shifted{provider, s.Clock}, domain.MakeRoleRules(map[string]string{
 		"group:ops": "admin", "group:riders desk": "dispatcher", "group:care": "support", "group:everybody": "viewer"}))
 	p := console.New(u, console.Options{BaseURL: at, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs})
-	server.Config.Handler = p.Handler()
-	server.Start()
-	t.Cleanup(func() {
-		p.EndStreams()
-		server.CloseClientConnections()
-		server.Close()
-	})
+	start(t, server, p)
 	s.url = at + console.Prefix
 	return s, dex
 }
@@ -171,16 +161,10 @@ func TestAWrongOrSecondReturnFromTheProviderLetsNoOneIn(t *testing.T) {
 	s, _ := withDex(t)
 	for name, spoil := range map[string]func(r *reader, back string) string{
 		"another browser": func(r *reader, back string) string { *r = *s.reader(t); return back },
-		"another state":   func(_ *reader, back string) string { return strings.Replace(back, "state=cer_", "state=cer_f", 1) },
 		"another code":    func(_ *reader, back string) string { return strings.Replace(back, "code=", "code=x", 1) },
-		"no code":         func(_ *reader, back string) string { return strings.Replace(back, "code=", "x=", 1) },
 		"a second time": func(r *reader, back string) string {
 			r.get(back)
 			r.post("/signout", url.Values{})
-			return back
-		},
-		"the state of a sign-in begun later": func(r *reader, back string) string {
-			r.ask(http.MethodGet, "/signin/oidc", nil)
 			return back
 		},
 		"refused there": func(_ *reader, back string) string { return back + "&error=access_denied" },
@@ -207,20 +191,6 @@ func TestAnAccountThatMayNotComeInIsToldWhy(t *testing.T) {
 			t.Errorf("%s: %d\n%s", email, p.status, p.body)
 		}
 	}
-}
-
-func TestAProviderThatIsGoneLeavesTheOtherWaysIn(t *testing.T) {
-	t.Parallel()
-	s, dex := withDex(t)
-	if err := dex.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	r := s.reader(t)
-	p := r.get("/signin/oidc")
-	if p.status != http.StatusServiceUnavailable || !strings.Contains(p.body, "does not answer") || !strings.Contains(p.body, `name="password"`) {
-		t.Errorf("%d\n%s", p.status, p.body)
-	}
-	s.signedIn(t, domain.RoleViewer)
 }
 
 func TestAConsoleWithoutAProviderOffersNone(t *testing.T) {
@@ -283,59 +253,4 @@ func TestAClientThatTheProviderRefusesIsAnErrorWithARemedy(t *testing.T) {
 	if told := s.log.String(); !strings.Contains(told, "level=ERROR") || !strings.Contains(told, "refuses this client") {
 		t.Errorf("%s", told)
 	}
-}
-
-func TestLongAPersonOfTheCompanySignsInAndAgainInABrowser(t *testing.T) {
-	t.Parallel()
-	b := browser.Start(t)
-	s, _ := withDex(t)
-	p := b.Open(t, s.url+"/signin", browser.Desk, browser.Reader{})
-	there := func(email string) {
-		t.Helper()
-		p.Eventually(t, "the provider asks for the password", `document.querySelector("#login") !== null`)
-		browser.Fill(t, p, "#login", email)
-		browser.Fill(t, p, "#password", backend.DexPassword)
-		p.Click(t, "#submit-login")
-		const grant = `document.querySelector(".theme-btn--success")`
-		p.Eventually(t, "the provider asks for access, or did so before", grant+` !== null || location.pathname.startsWith("/console")`)
-		if browser.Eval[bool](t, p, grant+" !== null") {
-			p.Click(t, ".theme-btn--success")
-		}
-	}
-	text := func(what string) {
-		t.Helper()
-		p.Eventually(t, what, "document.readyState === 'complete' && document.body.textContent.includes("+browser.Quoted(what)+")")
-	}
-	look := func(name string) {
-		t.Helper()
-		browser.Examine(t, p, "console", name)
-		browser.Keyboard(t, p, browser.WholePage, name)
-	}
-	look("oidc-signin")
-	browser.Go(t, p, s.url+"/signin/oidc/callback?state=none&error=access_denied", "")
-	text("You are not signed in")
-	look("oidc-refused")
-	browser.Go(t, p, s.url+"/signin", "")
-	p.Click(t, `a[href^="/console/signin/oidc"]`)
-	there("admin@company.example")
-	text("Efua admin")
-	browser.Go(t, p, s.url+"/account", "Account")
-	text("by oidc")
-	look("oidc-account")
-
-	s.wait(domain.FreshFor)
-	browser.Go(t, p, s.url+"/staff", "")
-	browser.Fill(t, p, `[name=email]`, "abena@company.example")
-	browser.Fill(t, p, `[name=name]`, "Abena")
-	p.Click(t, `form[action="/console/staff"] button`)
-	text("Sign in again to go on")
-	browser.Examine(t, p, "console", "oidc-again")
-	form, link := p, browser.Eval[string](t, p, `document.querySelector("main a[target=_blank]").href`)
-	p = b.OpenBeside(t, form, false, link, browser.Desk, browser.Reader{})
-	there("admin@company.example")
-	text("You have signed in again")
-	look("oidc-signed-in-again")
-	p = form
-	p.Click(t, "main form button")
-	text("abena@company.example")
 }

@@ -14,72 +14,31 @@ func init() {
 	at := func(path string) string { return "/businesses/:business" + path }
 	states = append(states, []state{
 		{name: "businesses", role: admin, path: "/businesses", heading: "Customers", before: furnishMany},
-		{name: "businesses-nohit", role: admin, path: "/businesses?q=nobody&state=disabled", heading: "Customers"},
 		{name: "businesses-error", role: admin, path: "/businesses", heading: "Customers", then: func(p *tab) {
 			p.sendEmpty("#name", "Create customer")
 		}},
 		{name: "business", role: admin, path: at(""), heading: "Adom Foods"},
 		{name: "business-viewer", role: viewer, path: at(""), heading: "Adom Foods"},
 		{name: "business-disabled", role: admin, path: at("?done=business-disabled"), heading: "Adom Foods", before: disabledCustomer},
-		{name: "business-rename-error", role: admin, path: at(""), heading: "Adom Foods", then: func(p *tab) {
-			p.sendEmpty("#name", "Save name")
-		}},
-		{name: "business-limit-error", role: admin, path: at(""), heading: "Adom Foods", then: func(p *tab) {
-			p.fill("#limit", "many")
-			p.fill("#window_seconds", "4000")
-			p.press("Save limit")
-			p.wantError("#limit")
-			p.wantError("#window_seconds")
-		}},
-		{name: "business-view-error", role: support, path: at(""), heading: "Adom Foods", then: func(p *tab) {
-			p.sendEmpty("#reason", "View as customer")
-		}},
 		{name: "business-disable", role: admin, path: at("/disable"), heading: "Disable Adom Foods?"},
-		{name: "business-view", alone: true, role: support, path: at(""), heading: "Adom Foods", then: func(p *tab) {
-			p.fill("#reason", viewReason)
-			p.press("View as customer")
-			browser.Settled(p.T, p.Page, "View Adom Foods as its customer")
-		}},
 		{name: "customer-apps", role: admin, path: at("/apps"), heading: "Applications"},
-		{name: "customer-apps-none", role: viewer, path: at("/apps"), heading: "Applications", before: emptyCustomer},
 		{name: "customer-app", role: admin, path: at("/apps/:app"), heading: "Adom shop"},
 		{name: "customer-app-disable", role: admin, path: at("/apps/:app/disable"), heading: "Disable Adom shop?"},
 		{name: "customer-keys", role: admin, path: at("/apps/:app/:env/keys"), heading: "API keys", before: called},
-		{name: "customer-key", alone: true, role: admin, path: at("/apps/:app/:env/keys"), heading: "API keys", then: func(p *tab) {
-			p.Page.Click(p.T, "main input[name=scopes]")
-			p.press("Create key")
-			browser.Settled(p.T, p.Page, "new sandbox key")
-		}},
 		{name: "customer-key-revoke", role: admin, path: at("/apps/:app/:env/keys/:key/revoke"), heading: "Revoke the sandbox key",
 			before: called},
 		{name: "customer-people", role: admin, path: at("/people"), heading: "People"},
-		{name: "customer-people-link", alone: true, role: admin, path: at("/people"), heading: "People", then: func(p *tab) {
-			p.fill("#name", "Ama Mensah")
-			p.fill("#email", "ama@adom.example")
-			p.press("Invite person")
-			p.want("Ama Mensah is invited")
-		}},
 		{name: "customer-person-remove", role: admin, path: at("/people/:member/remove"), heading: "Remove Adom owner"},
 		{name: "customer-pickups", role: admin, path: at("/pickup-locations/:env"), heading: "Pickup locations"},
-		{name: "customer-pickups-nohit", role: viewer, path: at("/pickup-locations/:env?q=nobody"), heading: "Pickup locations"},
 		{name: "customer-pickup", role: admin, path: at("/pickup-locations/:env/:location"), heading: "Tema depot"},
 		{name: "customer-pickup-import", role: admin, path: at("/pickup-locations/:env/import"), heading: "Import pickup locations"},
-		{name: "customer-pickup-preview", role: admin, path: at("/pickup-locations/:env/import"), heading: "Import pickup locations",
-			then: func(p *tab) {
-				p.fill("#csv", "name,address,active\nMain depot,1 Depot Road,false\nRidge,1 Ring Road,\n,2 Ring Road,\n")
-				p.press("Preview import")
-				browser.Settled(p.T, p.Page, "What the import would do")
-			}},
 		{name: "customer-webhooks", role: admin, path: at("/webhooks"), heading: "Webhooks"},
 		{name: "customer-webhook", role: admin, path: at("/webhooks/:endpoint"), heading: "example"},
 		{name: "customer-webhook-sent", role: support, path: at("/webhooks/:endpoint/sent/:sent"), heading: "delivery.created"},
 		{name: "customer-usage", role: admin, path: at("/usage"), heading: "Usage", before: called},
-		{name: "customer-usage-none", role: viewer, path: at("/usage"), heading: "Usage"},
 		{name: "customer-audit", role: support, path: at("/audit"), heading: "Audit log"},
 	}...)
 }
-
-const viewReason = "Order 1001 is said to be missing"
 
 func furnishMany(t *testing.T, s *scene) {
 	t.Helper()
@@ -95,13 +54,6 @@ func furnishMany(t *testing.T, s *scene) {
 func disabledCustomer(t *testing.T, s *scene) {
 	t.Helper()
 	must[domain.Business](t)(s.tenants.SetBusinessDisabled(t.Context(), operator, s.business.ID, true))
-}
-
-// emptyCustomer makes the customer of the scene one that has nothing yet.
-func emptyCustomer(t *testing.T, s *scene) {
-	t.Helper()
-	s.business = must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Kofi Pharmacy", nil))
-	s.ids[":business"] = string(s.business.ID)
 }
 
 func called(t *testing.T, s *scene) {

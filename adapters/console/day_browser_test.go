@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"waybill/domain"
 	"waybill/test/browser"
@@ -18,7 +17,6 @@ func init() {
 		{name: "board", role: domain.RoleDispatcher, path: "/board", heading: "Board", before: busy},
 		{name: "board-empty", role: domain.RoleViewer, path: "/board?environment=sandbox", heading: "Board"},
 		{name: "deliveries", role: domain.RoleSupport, path: "/deliveries?status=open&age=1h-&order=oldest", heading: "Deliveries", before: busy},
-		{name: "deliveries-nothing", role: domain.RoleViewer, path: "/deliveries?q=nothing", heading: "Deliveries"},
 		{name: "delivery", role: domain.RoleDispatcher, path: "/deliveries/:delivery", heading: "-"},
 		{name: "delivery-viewer", role: domain.RoleViewer, path: "/deliveries/:delivery", heading: "-"},
 		{name: "delivery-unreasoned", role: domain.RoleDispatcher, path: "/deliveries/:delivery", heading: "-", then: func(p *tab) {
@@ -26,15 +24,8 @@ func init() {
 			p.click(`form[action$="/move"] button`, "-")
 			p.want("Say why it is cancelled")
 		}},
-		{name: "delivery-stale", alone: true, role: domain.RoleDispatcher, path: "/deliveries/:delivery", heading: "-", then: func(p *tab) {
-			p.elsewhere("assigned", "")
-			p.choose("#status", "outsourced")
-			p.click(`form[action$="/move"] button`, "-")
-			p.want("The delivery is assigned by now")
-		}},
 	}...)
 	journeys = append(journeys, []journey{
-		{"a delivery is found from the board and moved until it is delivered", true, fromTheBoard},
 		{"the board shows a move of somebody else by itself", false, liveBoard},
 		{"the page of attention tells of a failure by itself", false, liveAttention},
 	}...)
@@ -49,17 +40,6 @@ func (w *walk) elsewhere(status, reason string) {
 	}
 }
 
-func (p *tab) step(status, reason string) {
-	p.Helper()
-	p.choose("#status", status)
-	if reason != "" {
-		p.choose("#reason_code", reason)
-	}
-	p.Page.Click(p.T, `form[action$="/move"] button`)
-	p.at(status)
-	p.want("The delivery was moved")
-}
-
 // at waits until the page shows the delivery in a status.
 func (p *tab) at(status string) {
 	p.Helper()
@@ -71,23 +51,6 @@ func (p *tab) at(status string) {
 func (p *tab) cell(key string) int {
 	p.Helper()
 	return browser.Eval[int](p.T, p.Page, `Number(document.querySelector('a[data-cell="`+key+`"]').textContent)`)
-}
-
-func fromTheBoard(w *walk) {
-	p := w.as(domain.RoleDispatcher)
-	p.click(`nav a[href="/console/board"]`, "Board")
-	before := p.cell("a//7")
-	p.click(`a[data-cell="a/booked/0"]`, "Deliveries")
-	p.click(`tr[data-id="`+w.ids[":delivery"]+`"] th a`, "-")
-	for _, status := range []string{"assigned", "picked_up", "in_transit", "delivered"} {
-		p.step(status, "")
-	}
-	p.want("Nothing can follow delivered")
-	p.want("by Kofi dispatcher of the staff")
-	p.to("/board", "Board")
-	if now := p.cell("a//7"); now != before-1 {
-		w.Errorf("the board counts %d open deliveries, and %d before it was delivered", now, before)
-	}
 }
 
 func liveBoard(w *walk) {
@@ -145,28 +108,4 @@ func events(t *testing.T, r *reader, query string) <-chan string {
 		}
 	}()
 	return said
-}
-
-// Package pages bounds the time.
-func TestAStreamOfTheBoardEndsWithTheSession(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	said := events(t, s.signedIn(t, domain.RoleViewer), "")
-	deadline := time.After(time.Minute)
-	for begun := false; ; {
-		select {
-		case line, open := <-said:
-			switch {
-			case !open && begun:
-				return
-			case !open:
-				t.Fatal("it ended before it began")
-			case strings.HasPrefix(line, "data: {") && strings.Contains(line, `"a/booked/0":`) && !begun:
-				begun = true
-				must[int](t)(s.directory.EndSessions(t.Context(), operator, s.staff[domain.RoleViewer].ID))
-			}
-		case <-deadline:
-			t.Fatalf("begun: %v, and the stream goes on", begun)
-		}
-	}
 }

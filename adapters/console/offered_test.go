@@ -1,8 +1,8 @@
 package console_test
 
 import (
+	"cmp"
 	"fmt"
-	"html"
 	"maps"
 	"net/http"
 	"net/url"
@@ -16,25 +16,8 @@ import (
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
+	"waybill/test/stage"
 )
-
-// routeOf is the route of a path, with the fewest parameters where several match; empty: none
-// does.
-func routeOf(method, path string) (route string) {
-	given := strings.Split(path, "/")
-	for key := range matrix {
-		verb, pattern, _ := strings.Cut(key, " ")
-		parts := strings.Split(pattern, "/")
-		fits := verb == method && len(parts) == len(given)
-		for i := 0; fits && i < len(parts); i++ {
-			fits = strings.HasPrefix(parts[i], ":") || parts[i] == given[i]
-		}
-		if fits && (route == "" || strings.Count(key, ":") < strings.Count(route, ":")) {
-			route = key
-		}
-	}
-	return route
-}
 
 func TestNoPageOffersARoleWhatItMayNotDo(t *testing.T) {
 	t.Parallel()
@@ -50,13 +33,9 @@ func TestNoPageOffersARoleWhatItMayNotDo(t *testing.T) {
 			_, path, _ := matrix[page].question(t, s, page)
 			p := r.ask(http.MethodGet, path, nil)
 			_, content, _ := strings.Cut(p.body, "<main")
-			for _, form := range formTag.FindAllString(content, -1) {
-				opening, _, _ := strings.Cut(form, ">")
-				to := path
-				if m := action.FindStringSubmatch(opening); m != nil {
-					to = strings.TrimPrefix(html.UnescapeString(m[1]), console.Prefix)
-				}
-				route := routeOf(http.MethodPost, to)
+			for _, form := range stage.Forms(content) {
+				to := cmp.Or(strings.TrimPrefix(form.Action, console.Prefix), path)
+				route := stage.RouteOf(matrix, http.MethodPost, to)
 				if may := matrix[route].may; route == "" || may != nil && !slices.Contains(may, role) {
 					t.Errorf("%s offers a %s the form to %s (%q), which may not send it", page, role, to, route)
 				}
@@ -117,33 +96,6 @@ func TestAPreviewTellsOfEachLineWhatTheMoveWouldDo(t *testing.T) {
 			strings.Count(p.body, "NOTHING-") < n { // none is lost
 			t.Errorf("%d references: %d, want %d with each of them", n, p.status, status)
 		}
-	}
-}
-
-func TestThePageOfARunCountsAndNumbersItsLines(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	r := s.signedIn(t, domain.RoleViewer)
-	p := r.get("/bulk/runs/" + s.ids[":run"])
-	tiles := map[string]string{}
-	for _, m := range regexp.MustCompile(`<div><dt>([^<]*)</dt><dd>([^<]*)</dd>`).FindAllStringSubmatch(p.body, -1) {
-		tiles[m[1]] = m[2]
-	}
-	for name, want := range map[string]string{"moved": "0", "refused": "1", "not found": "1"} {
-		if tiles[name] != want {
-			t.Errorf("%s: %q, want %s of %v", name, tiles[name], want, tiles)
-		}
-	}
-	var numbers []string
-	for _, m := range anyRow.FindAllStringSubmatch(p.body, -1) {
-		numbers = append(numbers, m[1])
-	}
-	if !slices.Equal(numbers, []string{"1", "2"}) {
-		t.Errorf("the lines are %v", numbers)
-	}
-	s.underWay(t)
-	if all := r.get("/bulk").body; strings.Count(all, "under way") != 1 || strings.Count(all, "finished") != 1 {
-		t.Errorf("of two runs one is under way:\n%s", all)
 	}
 }
 

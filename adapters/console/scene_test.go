@@ -1,8 +1,8 @@
 package console_test
 
 import (
+	"cmp"
 	"context"
-	"html"
 	"io"
 	"log/slog"
 	"net"
@@ -10,9 +10,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,24 +33,6 @@ const password = "correct horse battery staple"
 
 var operator = domain.AuditActor{Name: "command:test"}
 
-// guard is a hasher that is enough of one, beside a limiter that may count.
-type guard struct{ refuses atomic.Bool }
-
-func (*guard) Hash(_ context.Context, _ ports.Caller, password string) (string, error) {
-	return "h" + password, nil
-}
-func (*guard) Verify(_ context.Context, _ ports.Caller, hash, password string) (matches, outdated bool, err error) {
-	return hash == "h"+password, false, nil
-}
-
-func (g *guard) Take(context.Context, ...ports.Bucket) (ports.Allowance, error) {
-	return ports.Allowance{Admitted: !g.refuses.Load(), RetryAfter: time.Minute}, nil
-}
-func (*guard) Peek(context.Context, ...ports.Bucket) (ports.Allowance, error) {
-	return ports.Allowance{Admitted: true}, nil
-}
-func (*guard) GiveBack(context.Context, ...ports.Bucket) error { return nil }
-
 // scene is the console of two processes on one real database, with a customer.
 type scene struct {
 	*stage.Stage
@@ -60,7 +40,6 @@ type scene struct {
 	access      *people.Access
 	tenants     *access.Tenants
 	audit       *audit.Log
-	guard       guard
 	log         stage.Log
 	url, second string // of the processes, with the console's prefix
 	portal      string // of the customers
@@ -79,8 +58,6 @@ type scene struct {
 
 	queue *redis
 	hooks *webhooks.Webhooks
-
-	accepted sync.Map // forms: by the path of each
 
 	ids     map[string]string // records for the parameters of paths, by the name with its colon
 	records []string          // texts that take a session
@@ -103,7 +80,7 @@ func newScene(t *testing.T) *scene {
 	s := &scene{Stage: stage.New(t), staff: map[domain.Role]domain.Person{}}
 	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs, false)
 	s.tenants = access.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
-	s.access = people.NewAccess(s.Store, &s.guard, &s.guard, s.Clock, s.IDs)
+	s.access = people.NewAccess(s.Store, stage.PlainHashes{}, stage.Unlimited{}, s.Clock, s.IDs)
 	s.audit = audit.New(s.Store, s.Clock, s.IDs)
 	for _, role := range domain.Roles(domain.Console) {
 		s.staff[role] = s.join(t, "", string(role)+"@waybill.example", "Kofi "+string(role), role).Person
@@ -155,10 +132,8 @@ func (s *scene) join(t *testing.T, business domain.ID, email, name string, role 
 // database.
 func (s *scene) serve(t *testing.T) string {
 	t.Helper()
-	access := people.NewAccess(s.Store, &s.guard, &s.guard, s.Clock, s.IDs)
-	server := httptest.NewUnstartedServer(nil)
-	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	at := "http://localhost:" + port // browsers refuse passkeys at a number
+	access := people.NewAccess(s.Store, stage.PlainHashes{}, stage.Unlimited{}, s.Clock, s.IDs)
+	server, at := atLocalhost()
 	party := must[*passkeys.Party](t)(passkeys.New(at))
 	u := console.UseCases{Access: access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(access, party, stage.Digester{})}
 	for _, add := range equip {
@@ -170,15 +145,30 @@ func (s *scene) serve(t *testing.T) string {
 	for _, add := range arrange {
 		add(t, s, &o)
 	}
-	p := console.New(u, o)
-	server.Config.Handler = s.noting(p.Handler())
+	start(t, server, console.New(u, o))
+	return at + console.Prefix
+}
+
+// atLocalhost is a server that has not started, and its address: browsers refuse passkeys at a number.
+func atLocalhost() (server *httptest.Server, at string) {
+	server = httptest.NewUnstartedServer(nil)
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	return server, "http://localhost:" + port
+}
+
+// start lets a server serve a site until the test ends.
+func start(t *testing.T, server *httptest.Server, site interface {
+	Handler() http.Handler
+	EndStreams()
+}) {
+	t.Helper()
+	server.Config.Handler = site.Handler()
 	server.Start()
 	t.Cleanup(func() {
-		p.EndStreams()
+		site.EndStreams()
 		server.CloseClientConnections()
 		server.Close()
 	})
-	return at + console.Prefix
 }
 
 func must[T any](t *testing.T) func(T, error) T {
@@ -282,37 +272,14 @@ func (r *reader) ask(method, path string, form url.Values) page {
 	return once.get(path)
 }
 
-var (
-	formTag  = regexp.MustCompile(`(?s)<form[^>]*method="post"[^>]*>.*?</form>`)
-	fieldTag = regexp.MustCompile(`<input[^>]*>`)
-	anAttr   = regexp.MustCompile(`(\w+)="([^"]*)"`)
-	action   = regexp.MustCompile(`action="([^"]*)"`)
-)
-
 // form is the form whose button has a text that begins so: where it is sent, behind the
 // prefix, and its hidden and filled fields.
 func (p page) form(t *testing.T, verb string) (to string, fields url.Values) {
 	t.Helper()
-	for _, form := range formTag.FindAllString(p.body, -1) {
-		if !strings.Contains(form, ">"+verb) {
-			continue
+	for _, f := range stage.Forms(p.body) {
+		if f.Has(verb) {
+			return cmp.Or(strings.TrimPrefix(f.Action, console.Prefix), p.at), f.Fields
 		}
-		to, fields = p.at, url.Values{}
-		opening, _, _ := strings.Cut(form, ">")
-		if m := action.FindStringSubmatch(opening); m != nil {
-			to = strings.TrimPrefix(m[1], console.Prefix)
-		}
-		for _, input := range fieldTag.FindAllString(form, -1) {
-			attrs := map[string]string{}
-			for _, m := range anAttr.FindAllStringSubmatch(input, -1) {
-				attrs[m[1]] = m[2]
-			}
-			if attrs["type"] == "checkbox" && !strings.Contains(input, " checked") {
-				continue
-			}
-			fields.Add(attrs["name"], html.UnescapeString(attrs["value"]))
-		}
-		return to, fields
 	}
 	t.Fatalf("no form with %q at %s (%d):\n%s", verb, p.at, p.status, p.body)
 	return "", nil

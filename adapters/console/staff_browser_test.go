@@ -1,8 +1,6 @@
 package console_test
 
 import (
-	"testing"
-
 	"waybill/domain"
 	"waybill/test/browser"
 )
@@ -36,11 +34,6 @@ func init() {
 			p.inviteEfua("Sign in again to go on")
 		}},
 	}...)
-	journeys = append(journeys, []journey{
-		{"an admin invites a dispatcher, who comes in and sets a password", false, inviteADispatcher},
-		{"a session that is lost in a form comes back to it", false, lostSession},
-		{"a session of the portal opens no page", false, portalIsElsewhere},
-	}...)
 }
 
 func (p *tab) inviteEfua(heading string) {
@@ -49,93 +42,4 @@ func (p *tab) inviteEfua(heading string) {
 	p.fill("#email", "efua@waybill.example")
 	p.choose("#role", "dispatcher")
 	p.click(`form[action="/console/staff"] button`, heading)
-}
-
-func (p *tab) secret() string {
-	p.Helper()
-	return browser.Eval[string](p.T, p.Page, "document.querySelector('output[data-secret]').textContent")
-}
-
-func inviteADispatcher(w *walk) {
-	admin := w.as(domain.RoleAdmin)
-	admin.to("/staff", "Staff")
-	admin.inviteEfua("Staff")
-	admin.want("Efua Owusu is invited")
-	link := admin.secret()
-	browser.Eval[bool](w.T, admin.Page, "(window.onbeforeunload = null) === null")
-	efua := w.browser.Open(w.T, link, browser.Desk, w.reader)
-	p := &tab{walk: w, Page: efua}
-	browser.Settled(w.T, efua, "Sign in to Waybill")
-	p.click("main button", "Efua Owusu")
-	if p.has(`a[href="/console/audit"]`) {
-		w.Error("a dispatcher is led to the audit log")
-	}
-	p.to("/account", "Account")
-	p.fill("#password", "a long and good password")
-	p.click(`form[action="/console/account/password"] button`, "Account")
-	p.want("The password was saved")
-	p.click(`form[action="/console/signout"] button`, "Sign in")
-	p.fill("#email", "efua@waybill.example")
-	p.fill("#password", "a long and good password")
-	p.click("main form button", "Efua Owusu")
-}
-
-func lostSession(w *walk) {
-	p := w.as(domain.RoleAdmin)
-	p.to("/staff", "Staff")
-	w.wait(domain.SessionIdle)
-	p.inviteEfua("Sign in")
-	p.want("You are not signed in any more")
-	p.fill("#email", string(w.staff[domain.RoleAdmin].Email))
-	p.fill("#password", password)
-	p.click("main form button", "Staff")
-	p.want("What you typed is still here")
-	if got := browser.Eval[string](w.T, p.Page, "document.querySelector('#name').value"); got != "Efua Owusu" {
-		w.Errorf("the form has %q", got)
-	}
-}
-
-func portalIsElsewhere(w *walk) {
-	p := w.open("/signin")
-	browser.Settled(w.T, p.Page, "Sign in")
-	p.fill("#email", string(w.owner.Email))
-	p.fill("#password", password)
-	p.click("main form button", "Sign in")
-	p.want("do not match")
-}
-
-func TestASessionThatEndsIsOutInEveryProcessAtOnce(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	for name, end := range map[string]func() error{
-		"sessions ended": func() error {
-			_, err := s.directory.EndSessions(t.Context(), operator, s.staff[domain.RoleSupport].ID)
-			return err
-		},
-		"disabled": func() error {
-			_, err := s.directory.SetDisabled(t.Context(), operator, s.staff[domain.RoleViewer].ID, true)
-			return err
-		},
-		"removed": func() error {
-			_, err := s.directory.Remove(t.Context(), operator, "", s.staff[domain.RoleDispatcher].ID)
-			return err
-		},
-	} {
-		role := map[string]domain.Role{"sessions ended": domain.RoleSupport, "disabled": domain.RoleViewer,
-			"removed": domain.RoleDispatcher}[name]
-		r := s.signedIn(t, role)
-		for _, at := range []string{s.url, s.second} {
-			if r.url = at; r.get("/staff").at != "/staff" {
-				t.Fatalf("%s: not in at %s", name, at)
-			}
-		}
-		if err := end(); err != nil {
-			t.Fatal(err)
-		}
-		for _, at := range []string{s.url, s.second} {
-			if r.url = at; r.get("/staff").at != "/signin" {
-				t.Errorf("%s: an ended session is at /staff of %s", name, at)
-			}
-		}
-	}
 }

@@ -36,11 +36,9 @@ func init() {
 	states = append(states, []state{
 		{name: "street", role: domain.RoleDispatcher, path: "/map/street", heading: "Street map", before: busyDay, then: streetsDrawn},
 		{name: "street-town", role: domain.RoleSupport, path: "/map/street", heading: "Street map", before: townDay, then: townDrawn},
-		{name: "street-empty", role: domain.RoleViewer, path: "/map/street?environment=sandbox", heading: "Street map", then: streetsDrawn},
 		{name: "street-gone", role: domain.RoleViewer, path: "/map/street", heading: "Map", before: breakMap},
 	}...)
 	journeys = append(journeys, []journey{
-		{"the street map leads to a delivery by its list, and by its filters to fewer", true, streetList},
 		{"a mark on the street map leads to its delivery", false, streetMark},
 		{"where no streets can be drawn, the map has its marks alone", true, streetWithoutWebGL},
 		{"the street map is moved by the keyboard", false, streetByKeyboard},
@@ -114,21 +112,6 @@ func streetsDrawn(p *tab) {
 	if said := browser.Eval[string](p.T, p.Page, `document.getElementById("street-status").textContent`); said != "" {
 		p.Error(said)
 	}
-}
-
-func streetList(w *walk) {
-	busyDay(w.T, w.scene)
-	p := w.as(domain.RoleDispatcher)
-	p.to("/map?streets=no", "Map")
-	loaded := `performance.getEntriesByType("resource").some(e => e.name.includes("maplibre"))`
-	if !w.reader.NoScripts && browser.Eval[bool](p.T, p.Page, loaded) {
-		p.Error("the library is loaded without a street map")
-	}
-	p.click(`main .lead a`, "Street map")
-	p.choose("#status", "assigned")
-	p.click(`form[action="/console/map/street"] button`, "Street map")
-	p.click(`table.records tbody a`, "-")
-	p.at("assigned")
 }
 
 // clickMark clicks on a mark of a layer of the map.

@@ -156,6 +156,25 @@ func TestStaffSignInAtARealProviderWithTheRoleOfTheirGroup(t *testing.T) {
 	}
 }
 
+func TestAnOldSignInIsConfirmedAtTheProvider(t *testing.T) {
+	t.Parallel()
+	s, _ := withDex(t)
+	const admin = "admin@company.example"
+	r := s.reader(t)
+	r.get(r.away("/signin/oidc", admin))
+	s.wait(domain.FreshFor)
+	invite := url.Values{"email": {"abena@company.example"}, "name": {"Abena"}, "role": {"viewer"}}
+	if p := r.post("/staff", invite); p.status != http.StatusForbidden || !strings.Contains(p.body, `href="/console/account/confirm/oidc"`) {
+		t.Fatalf("after 10 minutes: %d\n%s", p.status, p.body)
+	}
+	if p := r.get(r.away("/account/confirm/oidc", admin)); !strings.Contains(p.body, "You have signed in again") {
+		t.Errorf("%d at %s\n%s", p.status, p.at, p.body)
+	}
+	if p := r.post("/staff", invite); p.status != http.StatusOK || !strings.Contains(p.body, "abena@company.example") {
+		t.Errorf("%d\n%s", p.status, p.body)
+	}
+}
+
 func TestAWrongOrSecondReturnFromTheProviderLetsNoOneIn(t *testing.T) {
 	t.Parallel()
 	s, _ := withDex(t)

@@ -61,19 +61,6 @@ func TestAReasonIsAskedForWhereAStepTakesOne(t *testing.T) {
 	}
 }
 
-func TestAReasonThatTheEventTellsIsNotToldTwice(t *testing.T) {
-	t.Parallel()
-	silent, change := domain.AuditEntry{}, domain.AuditEntry{}
-	silent.Actor.Name, change.Actor.Name = "Kofi", "Kofi"
-	change.Details = map[string]string{"reason_code": "no_rider"}
-	if told := madeBy(change, domain.ReasonNoRider); told != madeBy(silent, "") {
-		t.Errorf("it tells again: %s", told)
-	}
-	if told := madeBy(change, ""); told == madeBy(silent, "") {
-		t.Errorf("where the event has none it is not told: %s", told)
-	}
-}
-
 func TestRunsOfADispatchSystemDoNotHideThoseOfPeople(t *testing.T) {
 	t.Parallel()
 	runs := make([]domain.MoveRun, 0, lookedThrough)

@@ -17,28 +17,6 @@ import (
 	"waybill/test/sample"
 )
 
-// The link lets the person into all their customers, so that it is for their own mailbox.
-func TestALinkForAPersonIsMailedAndLeadsToTheCustomerOnWhosePageItIsMade(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	*s.directory = *people.NewDirectory(s.Store, s.Clock, s.IDs, true)
-	other := must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Kofi Pharmacy", nil))
-	s.join(t, s.business.ID, "kofi@adom.example", "Kofi", domain.RoleDeveloper)
-	efua := s.join(t, other.ID, "efua@adom.example", "Efua", domain.RoleViewer).Person.ID
-	made := s.signedIn(t, domain.RoleAdmin).post("/businesses/"+string(other.ID)+"/people/"+string(efua)+"/link", nil)
-	if made.status != http.StatusOK || !strings.Contains(made.body, "It goes to efua@adom.example by email") ||
-		strings.Contains(made.body, "/enter/") {
-		t.Errorf("%d %s", made.status, made.body)
-	}
-	due := s.Clock.Now().Add(time.Hour)
-	sent := slices.DeleteFunc(must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), ports.MailLease{Now: due, Until: due, Limit: 100})), func(m domain.Mail) bool {
-		return m.Kind != domain.MailSignInLink
-	})
-	if len(sent) != 1 || sent[0].PersonID != efua || sent[0].BusinessID != other.ID {
-		t.Errorf("%+v, want one mail to a viewer of %s", sent, other.ID)
-	}
-}
-
 func TestAFileThatIsNoTextIsRefusedAndNotStored(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -86,5 +64,27 @@ func TestAViewerDoesNotReadInAWebhookWhomADeliveryIsFor(t *testing.T) {
 		if p.status != http.StatusOK || strings.Contains(p.body, "0277123456") != may {
 			t.Errorf("%s: %d, reads the phone number: %t, want %t", role, p.status, !may, may)
 		}
+	}
+}
+
+// The link lets the person into all their customers, so that it is for their own mailbox.
+func TestALinkForAPersonIsMailedAndLeadsToTheCustomerOnWhosePageItIsMade(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	*s.directory = *people.NewDirectory(s.Store, s.Clock, s.IDs, true)
+	other := must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Kofi Pharmacy", nil))
+	s.join(t, s.business.ID, "kofi@adom.example", "Kofi", domain.RoleDeveloper)
+	efua := s.join(t, other.ID, "efua@adom.example", "Efua", domain.RoleViewer).Person.ID
+	made := s.signedIn(t, domain.RoleAdmin).post("/businesses/"+string(other.ID)+"/people/"+string(efua)+"/link", nil)
+	if made.status != http.StatusOK || !strings.Contains(made.body, "It goes to efua@adom.example by email") ||
+		strings.Contains(made.body, "/enter/") {
+		t.Errorf("%d %s", made.status, made.body)
+	}
+	due := s.Clock.Now().Add(time.Hour)
+	sent := slices.DeleteFunc(must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), ports.MailLease{Now: due, Until: due, Limit: 100})), func(m domain.Mail) bool {
+		return m.Kind != domain.MailSignInLink
+	})
+	if len(sent) != 1 || sent[0].PersonID != efua || sent[0].BusinessID != other.ID {
+		t.Errorf("%+v, want one mail to a viewer of %s", sent, other.ID)
 	}
 }

@@ -36,13 +36,9 @@ func init() {
 	add(map[string]row{"GET /requests": {may: everybody}, "GET /requests/:request": {may: everybody}, "GET /errors": {may: everybody}})
 	states = append(states, []state{
 		{name: "requests", role: domain.RoleSupport, path: "/requests", heading: "Requests", before: fails},
-		{name: "requests-filtered", role: domain.RoleViewer, path: "/requests?class=4&code=VALIDATION_ERROR&created_after=2026-01-01",
-			heading: "Requests", before: fails},
-		{name: "requests-nothing", role: domain.RoleViewer, path: "/requests?q=nobody-asked", heading: "Requests"},
 		{name: "requests-unreadable", role: domain.RoleViewer, path: "/requests?business=adom", heading: "Requests"},
 		{name: "request", role: domain.RoleSupport, path: "/requests/:request", heading: "POST"},
 		{name: "errors", role: domain.RoleSupport, path: "/errors?period=24h", heading: "Errors", before: fails},
-		{name: "errors-none", role: domain.RoleViewer, path: "/errors?environment=sandbox", heading: "Errors"},
 	}...)
 }
 
@@ -94,30 +90,7 @@ func fails(t *testing.T, s *scene) {
 	s.keep(t, all...)
 }
 
-var (
-	requestTag = regexp.MustCompile(`<tr data-id="(req_[0-9a-f]+)"`)
-	countTag   = regexp.MustCompile(`<td data-label="Count" class="number"><a href="([^"]*)"[^>]*>([0-9,]+)</a>`)
-	relNextTag = regexp.MustCompile(`href="([^"]*)" rel="next"`)
-)
-
-// listed are the requests of a list, to its last page.
-func listed(t *testing.T, r *reader, path string) (ids []string) {
-	t.Helper()
-	for path != "" {
-		p := r.get(path)
-		if p.status != http.StatusOK {
-			t.Fatalf("%s: %d\n%s", path, p.status, p.body)
-		}
-		for _, m := range requestTag.FindAllStringSubmatch(p.body, -1) {
-			ids = append(ids, m[1])
-		}
-		path = ""
-		if m := relNextTag.FindStringSubmatch(p.body); m != nil {
-			path = strings.TrimPrefix(html.UnescapeString(m[1]), console.Prefix)
-		}
-	}
-	return ids
-}
+var countTag = regexp.MustCompile(`<td data-label="Count" class="number"><a href="([^"]*)"[^>]*>([0-9,]+)</a>`)
 
 func TestTheRequestsOfAllCustomersAreFilteredByWhatTheAddressSays(t *testing.T) {
 	t.Parallel()
@@ -128,26 +101,18 @@ func TestTheRequestsOfAllCustomersAreFilteredByWhatTheAddressSays(t *testing.T) 
 	for query, want := range map[string]int{
 		"":                                  60 + 3*4 + 1,
 		"environment=sandbox":               6,
-		"environment=live":                  60 + 6 + 1,
-		"class=2":                           4,
-		"class=4":                           60 + 6,
 		"class=5":                           3,
 		"class=5&status=401":                0,
 		"code=INVALID_API_KEY":              3,
 		"business=none":                     3,
 		"business=" + string(s.business.ID): 60 + 3 + 1,
-		"business=" + string(s.business.ID) + "&failed=true": 60,
-		"route=" + url.QueryEscape("GET /v1/deliveries"):     3,
-		"q=their-own-name":         1,
-		"q=" + s.ids[":request"]:   1,
-		"q=" + s.ids[":delivery"]:  1,
-		"request_id=their-own-nam": 0,
-		"key=" + s.ids[":key"]:     1,
+		"route=" + url.QueryEscape("GET /v1/deliveries"): 3,
+		"q=their-own-name":     1,
+		"key=" + s.ids[":key"]: 1,
 		"created_before=" + domain.FormatTime(now.Add(-time.Hour)):     2 * 4,
 		"created_after=" + domain.FormatTime(now.Add(-75*time.Second)): 3 + 4 + 1,
-		"code=VALIDATION_ERROR&environment=sandbox":                    3,
 	} {
-		ids := listed(t, r, "/requests?"+query)
+		ids := walkList(t, r, "/requests?"+query)
 		seen := map[string]bool{}
 		for _, id := range ids {
 			seen[id] = true
@@ -177,7 +142,7 @@ func TestEachNumberOfTheErrorsIsTheLengthOfItsList(t *testing.T) {
 		for _, m := range counts {
 			n, _ := strconv.Atoi(strings.ReplaceAll(m[2], ",", ""))
 			sum += n
-			if ids := listed(t, r, strings.TrimPrefix(html.UnescapeString(m[1]), console.Prefix)); len(ids) != n {
+			if ids := walkList(t, r, strings.TrimPrefix(html.UnescapeString(m[1]), console.Prefix)); len(ids) != n {
 				t.Errorf("%s: the number is %d, and its list has %d: %s", query, n, len(ids), m[1])
 			}
 		}
@@ -207,7 +172,7 @@ func TestOneRequestLeadsToItsCustomerItsKeyAndItsDelivery(t *testing.T) {
 	if at := r.get("/deliveries/" + s.ids[":delivery"]); !strings.Contains(at.body, `href="/console/requests/`+s.ids[":request"]+`"`) {
 		t.Error("the delivery does not lead to its request")
 	}
-	foreign := listed(t, r, "/requests?business=none")[0]
+	foreign := walkList(t, r, "/requests?business=none")[0]
 	if p := r.get("/requests/" + foreign); p.status != http.StatusOK || !strings.Contains(p.body, "no valid key was sent") {
 		t.Errorf("a request of an unknown caller: %d", p.status)
 	}

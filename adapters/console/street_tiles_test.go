@@ -2,10 +2,8 @@ package console_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"runtime"
@@ -212,31 +210,5 @@ func TestManyReadersOfTilesHaveFewOfThemInMemoryAtOnce(t *testing.T) {
 	}
 	if got := slow.most.Load(); got != most {
 		t.Errorf("%d tiles were read at once, want %d", got, most)
-	}
-}
-
-func TestThePointsOfAMapArePackedForBrowsersThatUnpackThem(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	busyDay(t, s)
-	r := s.signedIn(t, domain.RoleViewer)
-	read := func(path, accept string) (body []byte, packed bool) {
-		t.Helper()
-		q := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody))
-		q.Header.Set("Accept-Encoding", accept)
-		a := must[*http.Response](t)(r.client.Do(q))
-		defer a.Body.Close()
-		if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "application/geo+json" || a.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%d %v", a.StatusCode, a.Header)
-		}
-		return must[[]byte](t)(io.ReadAll(a.Body)), a.Header.Get("Content-Encoding") == "gzip"
-	}
-	for _, path := range []string{"/map/points", "/map/points?environment=sandbox"} {
-		plain, wasPacked := read(path, "identity")
-		packed, isPacked := read(path, "gzip, deflate, br")
-		unpacked := must[[]byte](t)(io.ReadAll(must[*gzip.Reader](t)(gzip.NewReader(bytes.NewReader(packed)))))
-		if wasPacked || !isPacked || !bytes.Equal(plain, unpacked) || !json.Valid(plain) || len(plain) > 1000 && len(packed) > len(plain)/2 {
-			t.Errorf("%s: %d bytes, %t, and packed %d, %t: %s", path, len(plain), wasPacked, len(packed), isPacked, plain)
-		}
 	}
 }

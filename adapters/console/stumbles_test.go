@@ -119,34 +119,6 @@ func TestAPageOfACustomerSaysInItsTitleWhoseItIs(t *testing.T) {
 	r.get(at+"/pickup-locations").has(t, `/pickup-locations/live/import"`)
 }
 
-func TestWhoHasNoWayBackIsToldToMakeOne(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	const told = "You have no password yet"
-	if p := s.signedIn(t, domain.RoleDispatcher).get("/"); strings.Contains(p.body, told) {
-		t.Error("a person with a password is told that they have none")
-	}
-	issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator,
-		people.Invitation{Email: "esi@waybill.example", Name: "Esi", Role: string(domain.RoleDispatcher)}))
-	r := s.reader(t)
-	r.post("/enter/"+issued.Secret, nil)
-	r.get("/").has(t, told, `/console/account"`)
-}
-
-func TestTheAuditLogNamesStatusesInWords(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	r := s.signedIn(t, domain.RoleAdmin)
-	at := "/deliveries/" + string(s.delivery.ID) + "/move"
-	for _, status := range []string{"assigned", "picked_up"} {
-		if p := r.post(at, url.Values{"status": {status}}); p.status != 200 {
-			t.Fatalf("%s: %d", status, p.status)
-		}
-	}
-	log := r.get("/audit")
-	log.has(t, "to picked up", "at most 10,000 entries")
-}
-
 func TestTheQueueOfAttentionSaysWhyADeliveryFailed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -182,17 +154,6 @@ func TestTheStaffReadInACustomersAuditWhoOfThemDidIt(t *testing.T) {
 	at := "/businesses/" + string(s.delivery.Tenant.BusinessID)
 	r.post("/deliveries/"+string(s.delivery.ID)+"/move", url.Values{"status": {"assigned"}})
 	r.get(at+"/audit").has(t, `<td data-label="Who"><span>`+s.staff[domain.RoleAdmin].Name)
-}
-
-func TestAPreviewThatMovesAllSpeaksOfNoneThatStays(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	form := url.Values{"references": {string(s.delivery.Reference)}, "status": {"assigned"}}
-	p := s.signedIn(t, domain.RoleDispatcher).post("/bulk", form)
-	p.has(t, "1 may be moved now.")
-	if strings.Contains(p.body, "would stay") {
-		t.Error("it speaks of 0 that would stay")
-	}
 }
 
 func TestListsAreNarrowedToACustomerByItsName(t *testing.T) {
@@ -262,4 +223,18 @@ func TestAttentionIsCountedAgainByALinkThatKeepsItsTimes(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, domain.RoleDispatcher)
 	r.get("/?unassigned=5m&quiet=1h").has(t, `href="/console/?quiet=1h&amp;unassigned=5m">Count again`)
+}
+
+func TestWhoHasNoWayBackIsToldToMakeOne(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	const told = "You have no password yet"
+	if p := s.signedIn(t, domain.RoleDispatcher).get("/"); strings.Contains(p.body, told) {
+		t.Error("a person with a password is told that they have none")
+	}
+	issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator,
+		people.Invitation{Email: "esi@waybill.example", Name: "Esi", Role: string(domain.RoleDispatcher)}))
+	r := s.reader(t)
+	r.post("/enter/"+issued.Secret, nil)
+	r.get("/").has(t, told, `/console/account"`)
 }

@@ -34,35 +34,31 @@ func TestAWalkInABrowser(t *testing.T) {
 	sandboxJourney(w)
 }
 
-// TestLongInABrowser shows the pages to one browser, in windows that share nothing.
+// TestLongInABrowser shows the pages to one browser, in windows that share nothing. What forms do
+// is tested without a browser: here are what pages look like, and what their scripts do.
 func TestLongInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	scripts, none := browser.Reader{Zone: "Asia/Kolkata"}, browser.Reader{NoScripts: true}
-	for name, test := range map[string]func(*testing.T, *browser.Browser){
-		"every page is for everybody":           everyPage,
-		"every state is for everybody":          everyState,
-		"every state of webhooks is":            everyWebhookState,
-		"searches, imports, readiness":          findStates,
-		"every state of the sandbox":            onOneWalk(sandboxStates, scripts),
-		"of seven tabs the seventh loads":       onOneWalk(sevenTabs, scripts),
-		"of seven windows the seventh loads":    onOneWalk(sevenWindows, scripts),
-		"many webhooks come":                    onOneWalk(manyWebhooks, scripts),
-		"an inbox tells that its session ended": onOneWalk(inboxEnds, scripts),
-		"the sandbox without scripts":           onOneWalk(sandboxWithoutScripts, none),
-		"journeys with scripts":                 func(t *testing.T, b *browser.Browser) { walkAll(t, b, scripts) },
-		"journeys without scripts":              func(t *testing.T, b *browser.Browser) { walkAll(t, b, none) },
-		"passkeys":                              passkeysInABrowser,
+	for name, test := range map[string]func(*walk){
+		"every page is for everybody":                 everyPage,
+		"every state is for everybody":                everyState,
+		"every state of webhooks is":                  everyWebhookState,
+		"every state of the sandbox":                  sandboxStates,
+		"of seven tabs the seventh loads":             sevenTabs,
+		"of seven windows the seventh loads":          sevenWindows,
+		"many webhooks come":                          manyWebhooks,
+		"an inbox tells that its session ended":       inboxEnds,
+		"the history shows a key no second time":      historyHasNoKey,
+		"everything by the keyboard alone":            byKeyboard,
+		"a secret that was not copied is asked about": uncopied,
+		"a key leads to the search":                   slashSearches,
+		"passkeys":                                    passkeysInABrowser,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, b)
+			test(&walk{T: t, scene: newScene(t), browser: b, reader: browser.Reader{Zone: "Asia/Kolkata"}})
 		})
 	}
-}
-
-func onOneWalk(do func(*walk), r browser.Reader) func(*testing.T, *browser.Browser) {
-	return func(t *testing.T, b *browser.Browser) { do(&walk{T: t, scene: newScene(t), browser: b, reader: r}) }
 }
 
 // examine looks at a page in every way.
@@ -91,10 +87,10 @@ func fill(t *testing.T, p *browser.Page, selector, text string) {
 	browser.Fill(t, p, selector, text)
 }
 
-func everyPage(t *testing.T, b *browser.Browser) {
-	s := newScene(t)
+func everyPage(w *walk) {
+	s, t := w.scene, w.T
 	s.busyDay(t)
-	p := b.Open(t, s.url+"/signin", browser.Phone, browser.Reader{})
+	p := w.browser.Open(t, s.url+"/signin", browser.Phone, browser.Reader{})
 	settled(t, p, "Sign in")
 	examine(t, p, "signin")
 	to(t, p, s.url+"/enter/"+s.link(t, s.house, domain.RoleOwner).Secret, "Sign in to Waybill")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"waybill/application/people"
 	"waybill/domain"
 	"waybill/test/browser"
 )
@@ -18,40 +17,6 @@ type walk struct {
 	*scene
 	browser *browser.Browser
 	reader  browser.Reader
-}
-
-type journey struct {
-	name  string
-	plain bool // it is walked without scripts too, which change something in it
-	walk  func(*walk)
-}
-
-// journeys are what people come for.
-var journeys = []journey{
-	{"a link, a first key, and the key is shown once", true, firstKey},
-	{"a key is rotated and the old one revoked", false, rotateAndRevoke},
-	{"a developer who is invited signs in and makes a key", true, inviteADeveloper},
-	{"a viewer sees and cannot", false, viewerCannot},
-	{"a password is set and lets in", false, setAPassword},
-	{"a session lost in a form comes back to it", true, lostSession},
-	{"an old sign-in is asked for again in place", true, askedAgain},
-	{"the history shows a key no second time", true, historyHasNoKey},
-	{"a form sent twice makes one key", true, sentTwice},
-	{"everything by the keyboard alone", false, byKeyboard},
-	{"an application is created, disabled and enabled", false, switchAnApplication},
-	{"a person of two businesses goes from one to the other", false, twoBusinesses},
-	{"a secret that was not copied is asked about", false, uncopied},
-}
-
-func walkAll(t *testing.T, b *browser.Browser, r browser.Reader) {
-	for _, j := range journeys {
-		if r.NoScripts && !j.plain {
-			continue
-		}
-		t.Run(j.name, func(t *testing.T) {
-			j.walk(&walk{T: t, scene: newScene(t), browser: b, reader: r})
-		})
-	}
 }
 
 // tab is a browser of one person: what it shows is watched to the end.
@@ -103,11 +68,6 @@ func (p *tab) want(text string) {
 		")")
 }
 
-func (p *tab) has(selector string) bool {
-	p.Helper()
-	return browser.Eval[bool](p.T, p.Page, "document.querySelector("+browser.Quoted(selector)+") !== null")
-}
-
 // secret is what the page shows once.
 func (p *tab) secret() string {
 	p.Helper()
@@ -143,8 +103,8 @@ func firstKey(w *walk) {
 	if e, sound := domain.ParseAPIKey(key); !sound || e != domain.Live {
 		w.Fatalf("the page shows %q", key)
 	}
-	if copies := browser.Eval[bool](w.T, p.Page, "!document.querySelector('[data-copy=once]').hidden"); copies == w.reader.NoScripts {
-		w.Errorf("the button that copies is shown: %v", copies)
+	if hidden := browser.Eval[bool](w.T, p.Page, "document.querySelector('[data-copy=once]').hidden"); hidden {
+		w.Error("the button that copies is hidden")
 	}
 	p.copied()
 	p.to(w.house.keysPath(domain.Live), "API keys")
@@ -152,90 +112,9 @@ func firstKey(w *walk) {
 		w.Error("the list has the key, or not its end")
 	}
 	local := browser.Eval[string](w.T, p.Page, "document.querySelector('td[data-label=\"Made by\"] time').textContent")
-	if strings.Contains(local, "17:30") == w.reader.NoScripts { // noon, in Kolkata
+	if !strings.Contains(local, "17:30") { // noon, in Kolkata
 		w.Errorf("the time is %q", local)
 	}
-}
-
-func rotateAndRevoke(w *walk) {
-	p := w.in(domain.RoleOwner)
-	old := w.house.key[domain.Live]
-	p.to(w.house.keysPath(domain.Live), "API keys")
-	row := fmt.Sprintf("tr[data-id=%q] ", old.ID)
-	p.click(row+"form button", "Your new live key")
-	if p.secret() == old.Secret || !p.shows("which works on until you revoke it") {
-		w.Error("the key was not rotated")
-	}
-	p.copied()
-	p.click("main a[href$='/revoke']", "Revoke the live key ending "+old.LastFour)
-	p.click("button.danger", "API keys")
-	p.want("The key was revoked")
-	if browser.Eval[bool](w.T, p.Page, "document.querySelector('div.card > table "+row+"') !== null") {
-		w.Error("the key is still among those that work")
-	}
-}
-
-func inviteADeveloper(w *walk) {
-	owner := w.in(domain.RoleOwner)
-	owner.to("/people", "People")
-	owner.fill("#name", "Efua Owusu")
-	owner.fill("#email", "efua@adom.example")
-	owner.Page.Click(w.T, `form[action="/people"] button`)
-	owner.want("Efua Owusu is invited")
-	link, ours := strings.CutPrefix(owner.secret(), w.url)
-	if !ours {
-		w.Fatalf("the link is %q", link)
-	}
-	owner.copied()
-	efua := w.open(link)
-	efua.click("main button", "Hello, Efua Owusu")
-	efua.to(w.house.keysPath(domain.Live), "API keys")
-	if efua.has(createKey) {
-		w.Error("a developer may create live keys")
-	}
-	efua.makeKey(domain.Sandbox)
-	efua.copied()
-	owner.to(w.house.keysPath(domain.Sandbox), "API keys")
-	if !owner.shows("Efua Owusu") {
-		w.Error("the list does not tell who made the key")
-	}
-}
-
-func viewerCannot(w *walk) {
-	p := w.in(domain.RoleViewer)
-	for path, heading := range map[string]string{"/apps": "Applications", w.house.keysPath(domain.Live): "API keys",
-		w.house.keysPath(domain.Sandbox): "API keys", "/people": "People"} {
-		p.to(path, heading)
-		if p.has("main form") {
-			w.Errorf("a viewer has a form at %s", path)
-		}
-	}
-	p.to("/audit", "Your role does not include this")
-	p.want("Ask an owner of your business")
-	if p.has(`a[href="/audit"]`) {
-		w.Error("the menu leads a viewer to the audit log")
-	}
-}
-
-func setAPassword(w *walk) {
-	issued := must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{BusinessID: w.house.business.ID,
-		Email: "efua@adom.example", Name: "Efua", Role: "viewer"}))
-	p := w.open("/enter/" + issued.Secret)
-	p.click("main button", "Hello, Efua")
-	p.want("You have no password yet")
-	p.click(`main a[href="/account"]`, "Account")
-	p.fill("#password", "too short")
-	browser.Eval[bool](w.T, p.Page, "document.querySelector('#password').form.noValidate = true")
-	p.Page.Click(w.T, "#password ~ p button, form[action='/account/password'] button")
-	p.Eventually(w.T, "the error", "document.querySelector('#password-error') !== null && document.readyState === 'complete'")
-	if browser.Eval[string](w.T, p.Page, "document.querySelector('#password').value") != "" {
-		w.Error("a password that was typed comes back")
-	}
-	p.fill("#password", password)
-	p.Page.Click(w.T, "form[action='/account/password'] button")
-	p.want("The password was saved")
-	p.click(`form[action="/signout"] button`, "Sign in")
-	p.signsIn("efua@adom.example", "Hello, Efua")
 }
 
 // signsIn fills in the page for that.
@@ -244,50 +123,6 @@ func (p *tab) signsIn(email, heading string) {
 	p.fill("#email", email)
 	p.fill("#password", password)
 	p.click("main form button", heading)
-}
-
-func lostSession(w *walk) {
-	p := w.in(domain.RoleOwner)
-	p.to("/people", "People")
-	p.fill("#name", `Efua "E" <Owusu>`)
-	p.fill("#email", "efua@adom.example")
-	browser.Eval[bool](w.T, p.Page, "(document.querySelector('#role').value = 'viewer') !== ''")
-	w.wait(domain.SessionIdle)
-	p.Page.Click(w.T, `form[action="/people"] button`)
-	p.want("You are not signed in any more")
-	p.fill("#email", string(w.house.people[domain.RoleOwner].Email))
-	p.fill("#password", "a wrong one, twelve")
-	p.Page.Click(w.T, "main form button")
-	p.want("do not match")
-	p.signsIn(string(w.house.people[domain.RoleOwner].Email), "People")
-	p.want("What you typed is still here")
-	if typed := browser.Eval[string](w.T, p.Page,
-		"[...['name', 'email', 'role']].map(id => "+
-			"document.getElementById(id).value).join()"); typed != `Efua "E" <Owusu>,efua@adom.example,viewer` {
-		w.Errorf("the form has %s", typed)
-	}
-	p.Page.Click(w.T, `form[action="/people"] button`)
-	p.want("is invited")
-	p.copied()
-}
-
-func askedAgain(w *walk) {
-	p := w.in(domain.RoleOwner)
-	p.to(w.house.keysPath(domain.Live), "API keys")
-	w.wait(domain.FreshFor)
-	browser.Eval[bool](w.T, p.Page, "document.querySelectorAll('input[name=scopes]').forEach((box, i) => { box.checked = i === 1; }) === "+
-		"undefined")
-	p.click(createKey, "Sign in again to go on")
-	p.fill("#password", "a wrong one, twelve")
-	p.Page.Click(w.T, "main form button")
-	p.Eventually(w.T, "the error", "document.querySelector('#password-error') !== null && document.readyState === 'complete'")
-	p.fill("#password", password)
-	p.click("main form button", "Your new live key")
-	if scopes := browser.Eval[string](w.T, p.Page, "document.querySelector('#facts ~ dl dd').textContent"); scopes != string(
-		domain.AllScopes()[1]) {
-		w.Errorf("the key has the scopes %s", scopes)
-	}
-	p.copied()
 }
 
 // goBack goes through the history and waits for the page there, whichever it is: the
@@ -324,30 +159,6 @@ func historyHasNoKey(w *walk) {
 	}
 	if after := w.state(w.T, w.house); withoutSessions(after) != withoutSessions(before) {
 		w.Errorf("going back and forth made\n%s\nof\n%s", after, before)
-	}
-}
-
-func sentTwice(w *walk) {
-	p := w.in(domain.RoleOwner)
-	p.to(w.house.keysPath(domain.Sandbox), "API keys")
-	made := func() int {
-		return len(must[[]domain.APIKey](w.T)(w.tenants.KeysOf(w.Context(), w.house.business.ID, w.house.app.ID, domain.Sandbox)))
-	}
-	before := made()
-	// Two clicks before the first answer, and then a reload, which sends the form again.
-	browser.Eval[bool](w.T, p.Page, "(b => { b.click(); b.click(); return true; })(document.querySelector("+browser.Quoted(createKey)+"))")
-	p.Eventually(w.T, "an answer", "document.readyState === 'complete' && (document.querySelector('h1')?.textContent.includes('Your new') "+
-		"|| document.body.textContent.includes('No second key was made'))")
-	if n := made() - before; n != 1 {
-		w.Errorf("two clicks made %d keys", n)
-	}
-	if p.has("#once") {
-		p.copied()
-	}
-	browser.Eval[bool](w.T, p.Page, "location.reload() === undefined")
-	p.want("No second key was made")
-	if n := made() - before; n != 1 {
-		w.Errorf("with a reload there are %d keys", n)
 	}
 }
 
@@ -418,55 +229,6 @@ func byKeyboard(w *walk) {
 	settled(w.T, p.Page, "Sign in")
 }
 
-func switchAnApplication(w *walk) {
-	p := w.in(domain.RoleOwner)
-	p.to("/apps", "Applications")
-	p.fill("#name", "Zweite <b>Kasse</b>")
-	p.click(`form[action="/apps"] button`, "Zweite <b>Kasse</b>")
-	p.want("Next it needs a key")
-	p.click(`main a[href$="/disable"]`, "Disable Zweite <b>Kasse</b>?")
-	p.click("button.danger", "Zweite <b>Kasse</b>")
-	p.want("None of its keys works any more")
-	p.Page.Click(w.T, `form[action$="/enable"] button`)
-	p.want("Its keys work again")
-}
-
-func twoBusinesses(w *walk) {
-	invited := func(role domain.Role) string {
-		return "/enter/" + must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{BusinessID: w.other.business.ID,
-			Email: string(w.house.people[role].Email), Name: "A", Role: "viewer"})).Secret
-	}
-	p := w.open(invited(domain.RoleDeveloper))
-	p.want("You are invited to " + w.other.business.Name + ", as viewer")
-	p.fill("#password", "a wrong one, twelve")
-	p.click("form:has(#password) button", "Accept the invitation")
-	p.want("You are not signed in")
-	p.fill("#password", password)
-	p.click("form:has(#password) button", "Hello, adom developer")
-	p.acceptedThere()
-	p.to("/account", "Account")
-	p.click(fmt.Sprintf("button[aria-label='Show %s']", w.house.business.Name), "Hello, adom developer")
-	if !p.shows(w.house.app.Name) || p.shows(w.other.app.Name) {
-		w.Error("the other business is not shown")
-	}
-	p.makeKey(domain.Sandbox) // as a developer here; there it would be a viewer
-	p.copied()
-
-	p = w.in(domain.RoleOwner) // whose own session takes no password
-	p.to(invited(domain.RoleOwner), "Accept the invitation")
-	p.click(`form[action^="/enter/"] button`, "Hello, adom owner")
-	p.acceptedThere()
-}
-
-// acceptedThere wants the page of the other business after its invitation was accepted.
-func (p *tab) acceptedThere() {
-	p.Helper()
-	p.want("You accepted the invitation")
-	if !p.shows(p.other.app.Name) || p.shows(p.house.app.Name) {
-		p.Error("the invitation does not lead to the business that made it")
-	}
-}
-
 func uncopied(w *walk) {
 	p := w.in(domain.RoleOwner)
 	key := p.makeKey(domain.Sandbox)
@@ -489,4 +251,25 @@ func uncopied(w *walk) {
 		w.Error("the page keeps the key when it is left")
 	}
 	p.copied()
+}
+
+func slashSearches(w *walk) {
+	d := must[*domain.Delivery](w.T)(w.Store.Read().Deliveries.Get(w.Context(), w.house.tenant(domain.Sandbox), w.house.delivery))
+	p := w.in(domain.RoleViewer)
+	// A keyboard types nothing whose event was taken; the one of this browser would.
+	const pressed = "!document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true, cancelable: true}))"
+	if taken := browser.Eval[bool](w.T, p.Page, pressed); !taken {
+		w.Error("the shortcut is not taken")
+	}
+	if now := browser.Eval[string](w.T, p.Page, "document.activeElement.id"); now != "find" {
+		w.Fatalf("the focus is on %q", now)
+	}
+	p.Press(w.T, string(d.Reference)+kb.Enter)
+	settled(w.T, p.Page, string(d.Reference))
+	// A slash that is typed into a field is one.
+	p.to("/deliveries", "Deliveries")
+	browser.Eval[bool](w.T, p.Page, "(document.querySelector('#q').focus(), true)")
+	if browser.Eval[bool](w.T, p.Page, pressed) {
+		w.Error("the shortcut is taken from another field")
+	}
 }

@@ -159,9 +159,9 @@ func TestAPortalAtANumberSaysThatBrowsersHaveNoPasskeysThere(t *testing.T) {
 
 // passkeysInABrowser adds a passkey with a device, comes in by it, confirms a form with
 // it and removes it; a reader without scripts is told of other ways.
-func passkeysInABrowser(t *testing.T, b *browser.Browser) {
-	s := newScene(t)
-	p := (&walk{T: t, scene: s, browser: b}).in(domain.RoleDeveloper).Page
+func passkeysInABrowser(w *walk) {
+	s, t, b := w.scene, w.T, w.browser
+	p := w.in(domain.RoleDeveloper).Page
 	p.Authenticate(t)
 	to(t, p, s.url+"/account", "Account")
 	fill(t, p, "#passkey-name", "My laptop")

@@ -3,7 +3,6 @@ package portal_test
 import (
 	"fmt"
 
-	"waybill/application/people"
 	"waybill/domain"
 	"waybill/test/browser"
 )
@@ -21,12 +20,7 @@ func sandboxStates(w *walk) {
 	p.Eventually(t, "three rows", "document.querySelectorAll('.received').length === 3")
 	browser.Eval[bool](t, p.Page, "(document.querySelector('.received').open = true)")
 	examine(t, p.Page, "sandbox")
-	show := func(p *tab, name, path string) {
-		t.Helper()
-		p.to(path, "Sandbox")
-		examine(t, p.Page, name)
-	}
-	show(p, "sandbox-delivery", sandbox)
+	p.show("sandbox-delivery", sandbox, "Sandbox")
 	p.click(`form[action$="/simulate"] button`, "Sandbox")
 	p.want("The simulation runs")
 	examine(t, p.Page, "sandbox-simulated")
@@ -34,14 +28,6 @@ func sandboxStates(w *walk) {
 	p.Page.Click(t, `form[action="/sandbox/book"] button`)
 	p.want("Nothing was booked")
 	examine(t, p.Page, "sandbox-wrong")
-	show(w.in(domain.RoleViewer), "sandbox-viewer", sandbox)
-
-	empty := must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Empty", nil))
-	first := must[people.Issued](t)(s.directory.Invite(t.Context(), operator,
-		people.Invitation{BusinessID: empty.ID, Email: "first@empty.example", Name: "First", Role: "owner"}))
-	p = w.open("/enter/" + first.Secret)
-	p.click("main button", "Hello, First")
-	show(p, "sandbox-empty", "/sandbox")
 }
 
 func sandboxJourney(w *walk) {
@@ -79,23 +65,6 @@ func sandboxJourney(w *walk) {
 	if n := len(w.sandboxDeliveries(t, w.house)) - atFirst; n != 1 {
 		t.Errorf("one sample made %d deliveries", n)
 	}
-}
-
-func sandboxWithoutScripts(w *walk) {
-	t := w.T
-	p := w.in(domain.RoleDeveloper)
-	p.to("/sandbox", "Sandbox")
-	p.opensInbox()
-	p.click(`form[action="/sandbox/book"] button`, "Sandbox")
-	p.want("The sample was booked")
-	p.want("delivery.created")
-	p.click(`form[action$="/move"] button`, "Sandbox")
-	p.want("delivery.assigned")
-	w.happens(t, w.house, "behind the back")
-	p.click(".inbox a.button", "Sandbox")
-	p.want("behind the back")
-	p.Page.Click(t, "details:has(#book-python) summary")
-	p.Eventually(t, "its tab", "document.querySelector('#book-python').checkVisibility()")
 }
 
 // seven pages are those of one browser, over HTTP/1.1: it has six connections to a host for

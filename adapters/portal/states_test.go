@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strings"
-	"testing"
 
 	"waybill/adapters/portal"
 	"waybill/application/people"
@@ -19,24 +18,21 @@ var hostile = []string{
 	strings.Repeat("שלום ", 25), "</title></textarea></select><h1>Owned",
 }
 
+// show goes to a page and looks at it in every way.
+func (p *tab) show(name, path, heading string) {
+	p.Helper()
+	p.to(path, heading)
+	examine(p.T, p.Page, name)
+}
+
 // everyState looks at what pages turn into: refused, empty, gone, wrong and hostile.
-func everyState(t *testing.T, b *browser.Browser) {
-	s := newScene(t)
-	w := &walk{T: t, scene: s, browser: b}
-	show := func(p *tab, name, path, heading string) {
-		t.Helper()
-		p.to(path, heading)
-		examine(t, p.Page, name)
-	}
+func everyState(w *walk) {
+	s, t := w.scene, w.T
 	// A role that does not include what the page is for.
 	viewer, live := w.in(domain.RoleViewer), s.house.keysPath(domain.Live)
-	liveKey := live + "/" + string(s.house.key[domain.Live].ID)
-	show(viewer, "viewer-home", "/", "Hello")
-	show(viewer, "viewer-keys", live, "API keys")
-	show(viewer, "viewer-rotate", liveKey+"/rotate", "Rotate the live key")
-	show(viewer, "viewer-people", "/people", "People")
-	show(viewer, "viewer-remove", "/people/"+string(s.house.people[domain.RoleOwner].ID)+"/remove", "Your role does not include this")
-	show(viewer, "viewer-refused", "/audit", "")
+	viewer.show("viewer-home", "/", "Hello")
+	viewer.show("viewer-keys", live, "API keys")
+	viewer.show("viewer-refused", "/audit", "")
 
 	// Before anything is there.
 	empty := must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Empty", nil))
@@ -45,45 +41,23 @@ func everyState(t *testing.T, b *browser.Browser) {
 	p := w.open("/enter/" + first.Secret)
 	p.click("main button", "Hello, First")
 	examine(t, p.Page, "empty-home")
-	show(p, "empty-apps", "/apps", "Applications")
-	show(p, "no-password", "/account", "Account")
+	p.show("empty-apps", "/apps", "Applications")
+	p.show("no-password", "/account", "Account")
+	p.show("webhooks-no-application", "/webhooks", "Webhooks")
+	p.show("sandbox-empty", "/sandbox", "Sandbox")
 	app := must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, empty.ID, "Shop"))
-	show(p, "empty-audit", "/audit?action=key.create", "Audit log")
-	show(p, "empty-keys", "/apps/"+string(app.ID)+"/sandbox/keys", "API keys")
-	s.wait(domain.FreshFor)
-	show(p, "stale-account", "/account", "Account")
-	p.to("/people", "People")
-	p.fill("#name", "Efua")
-	p.fill("#email", "efua@empty.example")
-	p.click(`form[action="/people"] button`, "Sign in again to go on")
-	examine(t, p.Page, "again-without-password")
-
-	// An invitation to an account: the own sign-in is asked for, or the own session accepts.
-	invited := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.other.business.ID,
-		Email: string(s.house.people[domain.RoleViewer].Email), Name: hostile[0], Role: "viewer"}))
-	show(viewer, "accept-here", "/enter/"+invited.Secret, "Accept the invitation")
-	p = w.open("/enter/" + invited.Secret)
-	p.fill("#password", "something else, long")
-	p.click("form:has(#password) button", "Accept the invitation")
-	p.want("You are not signed in")
-	examine(t, p.Page, "accept-wrong")
+	p.show("empty-keys", "/apps/"+string(app.ID)+"/sandbox/keys", "API keys")
 
 	// An owner, and what becomes of keys, people and forms.
 	p = w.in(domain.RoleOwner)
-	show(p, "rotate", liveKey+"/rotate", "Rotate the live key")
+	p.to("/pickup-locations/live/import", "Import pickup locations")
+	p.fill("#csv", places)
+	p.click("main form button", "What the import would do")
+	examine(t, p.Page, "import-preview")
 	must[domain.APIKey](t)(s.tenants.RevokeKey(t.Context(), operator, s.house.key[domain.Live].ID))
-	show(p, "revoked", liveKey+"/revoke", "was revoked")
-	p.to(live, "API keys")
-	browser.Eval[bool](t, p.Page, "(document.querySelector('details').open = true)")
-	examine(t, p.Page, "past-keys")
+	p.show("revoked", live+"/"+string(s.house.key[domain.Live].ID)+"/revoke", "was revoked")
 	must[domain.Application](t)(s.tenants.SetDisabled(t.Context(), operator, s.house.app.ID, true))
-	show(p, "app-disabled", "/apps/"+string(s.house.app.ID), s.house.app.Name)
-	show(p, "keys-disabled", s.house.keysPath(domain.Sandbox), "API keys")
-	show(p, "told", "/people?done=role", "People")
-	p.Page.Click(t, fmt.Sprintf(`form[action="/people/%s/link"] button`, s.house.people[domain.RoleViewer].ID))
-	p.want("A link for adom viewer")
-	examine(t, p.Page, "link")
-	p.copied()
+	p.show("app-disabled", "/apps/"+string(s.house.app.ID), s.house.app.Name)
 	p.to("/people/"+string(s.house.people[domain.RoleOwner].ID)+"/remove", "Remove adom owner")
 	p.Page.Click(t, "button.danger")
 	p.want("This is the last owner")
@@ -98,16 +72,8 @@ func everyState(t *testing.T, b *browser.Browser) {
 	p.signsIn(string(s.house.people[domain.RoleOwner].Email), "People")
 	p.want("What you typed is still here")
 	examine(t, p.Page, "resumed")
-	p.click(`form[action="/signout"] button`, "Sign in")
-	examine(t, p.Page, "signed-out")
-	p.fill("#email", "nobody@adom.example")
-	p.fill("#password", "something else, long")
-	p.Page.Click(t, "main form button")
-	p.want("do not match")
-	examine(t, p.Page, "signin-wrong")
 
 	// Names that try to break a page break none.
-	p.signsIn(string(s.house.people[domain.RoleOwner].Email), "Hello")
 	for i, name := range hostile {
 		issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.house.business.ID,
 			Email: fmt.Sprintf("%s%d@%s.example", strings.Repeat("m", 60), i, strings.Repeat("n", 60)), Name: name, Role: "owner"}))
@@ -117,20 +83,20 @@ func everyState(t *testing.T, b *browser.Browser) {
 		}
 		must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID, name))
 	}
-	show(p, "hostile-people", "/people", "People")
-	show(p, "hostile-apps", "/apps", "Applications")
-	show(p, "hostile-home", "/", "Hello")
+	p.show("hostile-people", "/people", "People")
+	p.show("hostile-apps", "/apps", "Applications")
+	p.show("hostile-home", "/", "Hello")
 	if browser.Eval[bool](t, p.Page, "document.querySelector('main script, main img') !== null") {
 		t.Error("a name became a part of the page")
 	}
 
 	// Nothing but a page that says so.
 	s.storage.breakDown(true)
-	show(p, "database-gone", "/apps", "")
+	p.show("database-gone", "/apps", "")
 	s.storage.breakDown(false)
 	starting := httptest.NewServer(portal.NotYet().Handler)
 	t.Cleanup(starting.Close)
-	waiting := b.Open(t, starting.URL+"/people", browser.Desk, browser.Reader{})
+	waiting := w.browser.Open(t, starting.URL+"/people", browser.Desk, browser.Reader{})
 	settled(t, waiting, "Not yet")
 	examine(t, waiting, "starting")
 }

@@ -35,6 +35,10 @@ func TestNoSignInLeadsToAnotherSite(t *testing.T) {
 			t.Errorf("next=%.60q: %d", next, shown.status)
 		}
 	}
+	form.Set("next", "/audit?action=key.create")
+	if p := s.reader(t).post("/signin", form); p.at != "/audit" || p.status != http.StatusOK {
+		t.Errorf("a page that was asked for: %d at %s", p.status, p.at)
+	}
 }
 
 func TestASessionIsNeitherFixedNorReadFromAnotherHost(t *testing.T) {

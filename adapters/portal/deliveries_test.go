@@ -117,18 +117,9 @@ func (s *scene) followed(t *testing.T) domain.ID {
 	if err != nil || len(due) == 0 {
 		t.Fatalf("%d webhooks are due: %v", len(due), err)
 	}
-	token := sample.ID("").Hex()
-	if _, leased, err := s.Store.Outbox().Lease(ctx, endpoint.ID, token, time.Minute); err != nil || !leased {
-		t.Fatal(leased, err)
-	}
-	refused := sample.WebhookOutcome(due[0].WebhookDelivery, sample.Refused(s.Clock.Now()), s.Clock.Now())
+	refused := s.settles(t, endpoint, due[0].WebhookDelivery, sample.Refused(s.Clock.Now()))
 	s.wait(time.Second)
-	arrived := sample.WebhookOutcome(refused.Delivery, sample.Arrived(s.Clock.Now()), s.Clock.Now())
-	for _, o := range []ports.WebhookOutcome{refused, arrived} {
-		if err := s.Store.Outbox().Record(ctx, endpoint.ID, token, []ports.WebhookOutcome{o}, domain.WebhookHealth{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.settles(t, endpoint, refused, sample.Arrived(s.Clock.Now()))
 	return id
 }
 
@@ -198,6 +189,11 @@ func TestASandboxDeliveryIsPlayedByHandAndEachStepIsAudited(t *testing.T) {
 	if p := r.post(action, form); p.status != http.StatusConflict {
 		t.Errorf("a second simulation: %d", p.status)
 	}
+	form.Set("scenario", "x")
+	if p := r.post(at(id)+"/simulate", form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "Nothing was changed") ||
+		!strings.Contains(p.body, "Choose one of the list.") {
+		t.Errorf("a bad scenario for one that has moved: %d\n%s", p.status, p.body)
+	}
 	var got []string
 	for _, e := range must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), s.house.business.ID,
 		domain.AuditFilter{ActorID: s.house.people[domain.RoleDeveloper].ID}, domain.PageRequest{Limit: 50})) {
@@ -235,37 +231,6 @@ func TestALiveDeliveryIsCancelledByAnOwnerAndMovedByNobody(t *testing.T) {
 	}
 	if p := owner.get(at(id) + "/cancel"); strings.Contains(p.body, "<button class=\"danger\"") {
 		t.Error("what is cancelled can be cancelled")
-	}
-}
-
-func TestASimulationIsWatchedAndStopped(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	id := s.booked(t, s.house, domain.Sandbox)
-	r, viewer := s.signedIn(t, s.house, domain.RoleDeveloper), s.signedIn(t, s.house, domain.RoleViewer)
-	action, form := r.get(at(id)).form(t, "Start simulation")
-	form.Set("scenario", "delivered")
-	r.post(action, form)
-	if p := viewer.get(at(id)); !strings.Contains(p.body, "0 of ") || !strings.Contains(p.body, "the next one is due <time") ||
-		strings.Contains(p.body, "Stop the simulation") {
-		t.Errorf("a viewer sees\n%s", p.body)
-	}
-	action, form = r.get(at(id)).form(t, "Stop the simulation")
-	for range 2 { // the second one changes nothing
-		if p := r.post(action, form); p.at != at(id) || !strings.Contains(p.body, "No simulation runs any more") ||
-			strings.Contains(p.body, "moves it by itself") {
-			t.Errorf("stopped: %d at %s\n%s", p.status, p.at, p.body)
-		}
-	}
-	entries := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), s.house.business.ID,
-		domain.AuditFilter{Action: domain.ActionDeliveryStop}, domain.PageRequest{Limit: 5}))
-	if len(entries) != 1 || entries[0].Target != id {
-		t.Errorf("the audit log has %+v", entries)
-	}
-	r.post(at(id)+"/move", url.Values{"from": {"booked"}, "status": {"assigned"}})
-	if p := r.post(at(id)+"/simulate", url.Values{"scenario": {"x"}, "step_seconds": {"2"}}); p.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(p.body, "Nothing was changed") || !strings.Contains(p.body, "Choose one of the list.") {
-		t.Errorf("a bad scenario for one that has moved: %d\n%s", p.status, p.body)
 	}
 }
 

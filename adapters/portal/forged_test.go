@@ -148,28 +148,6 @@ func TestALinkTellsNoNumbers(t *testing.T) {
 	}
 }
 
-func TestARowWithManyProblemsIsOneRow(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	r := s.signedIn(t, s.house, domain.RoleDeveloper)
-	const header = "name,address,contact,latitude,longitude,active\n"
-	if p := r.importing(t, domain.Sandbox, header+strings.Repeat(",,x,x,x,x\n", 1000)); p.status != http.StatusOK ||
-		strings.Count(p.fates(), "refused") != 1000 {
-		t.Errorf("1000 rows: %d, %d are refused", p.status, strings.Count(p.fates(), "refused"))
-	}
-	for what, table := range map[string]string{"1001 rows": header + strings.Repeat(",,x,x,x,x\n", 1001),
-		"60,000 rows": "name,address\n" + strings.Repeat("a,b\n", 60_000)} {
-		if p := r.importing(t, domain.Sandbox, table); p.status != http.StatusUnprocessableEntity ||
-			!strings.Contains(p.body, "more than 1000 rows") {
-			t.Errorf("%s: %d", what, p.status)
-		}
-	}
-	if p := r.importing(t, domain.Sandbox, "name,address\rOsu,1 Street\r"); strings.Contains(p.body, "curl") ||
-		!strings.Contains(p.body, "not as CSV for Macintosh") {
-		t.Error("a browser is told how to call curl")
-	}
-}
-
 func TestALostSessionSaysWhatItDoesNotKeep(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

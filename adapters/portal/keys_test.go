@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -67,33 +66,6 @@ func TestAKeyIsInOneAnswerAndNowhereElse(t *testing.T) {
 	}
 }
 
-func TestALimitThatIsReachedIsShown(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	r := s.signedIn(t, s.house, domain.RoleOwner)
-	for range domain.MaxApplications - 1 { // beside the one of the house, and its key
-		must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID, "Shop"))
-		must[tenancyKey](t)(s.tenants.IssueKey(t.Context(), operator, s.house.app.ID, domain.Live, domain.AllScopes(), nil))
-	}
-	list := s.house.keysPath(domain.Live)
-	for _, c := range []struct{ page, verb, title, text string }{
-		{"/apps", "Create", "No further application was made", "The business has 100 applications, the maximum"},
-		{list, "Create", "No key was made", "The application has 100 usable live keys, the maximum. Revoke one"},
-		{list, "Rotate", "No key was made", "The application has 100 usable live keys, the maximum. Revoke one"},
-	} {
-		action, form := r.get(c.page).form(t, c.verb)
-		if form.Has("name") {
-			form.Set("name", "One more")
-		} else if c.verb == "Create" {
-			form["scopes"] = []string{"quotes:read"}
-		}
-		p := r.post(action, form)
-		if p.status != http.StatusConflict || p.secret() != "" || !strings.Contains(p.body, c.title) || !strings.Contains(p.body, c.text) {
-			t.Errorf("%s %s: %d %s", c.verb, c.page, p.status, p.body[:min(len(p.body), 300)])
-		}
-	}
-}
-
 // databaseFiles are those of the scene's database.
 func databaseFiles(t *testing.T, s *scene) []string {
 	t.Helper()
@@ -133,47 +105,6 @@ func TestADoubleClickMakesOneKey(t *testing.T) {
 		if secrets != 1 || after != before+1 || statuses[http.StatusConflict] != 5 {
 			t.Errorf("%s: %d keys shown, %d made, answers %v", verb, secrets, after-before, statuses)
 		}
-	}
-}
-
-func TestRotateKeepsScopesAndLifetimeAndTheOldKeyUntilItIsRevoked(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	r := s.signedIn(t, s.house, domain.RoleOwner)
-	list := s.house.keysPath(domain.Live)
-	old := must[domain.APIKey](t)(s.tenants.Key(t.Context(), s.house.key[domain.Live].ID))
-	action, form := r.get(list).form(t, "Create")
-	form["scopes"], form["expires_in"] = []string{"quotes:read"}, []string{"90d"}
-	r.post(action, form)
-	short := s.made(t, domain.RoleOwner, form)
-	s.wait(5 * time.Minute)
-	action, form = r.get(list+"/"+string(short)+"/rotate").form(t, "Rotate")
-	rotated := r.post(action, form)
-	successor := must[domain.APIKey](t)(s.tenants.Key(t.Context(), s.made(t, domain.RoleOwner, form)))
-	if rotated.secret() == "" || len(successor.Scopes) != 1 || successor.ExpiresAt == nil ||
-		successor.ExpiresAt.Sub(successor.CreatedAt) != 90*24*time.Hour {
-		t.Errorf("%d: %+v", rotated.status, successor)
-	}
-	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), short)); k.RevokedAt != nil {
-		t.Error("the old key is revoked by its rotation")
-	}
-	ask := r.get(list + "/" + string(short) + "/revoke")
-	if !strings.Contains(ask.body, "never used") || !strings.Contains(ask.body, "cannot be undone") {
-		t.Errorf("the page that asks does not tell what is hit:\n%s", ask.body)
-	}
-	action, form = ask.form(t, "Revoke")
-	if p := r.post(action, form); p.at != list || !strings.Contains(p.body, "The key was revoked") {
-		t.Errorf("revoke leads to %s (%d)", p.at, p.status)
-	}
-	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), short)); k.RevokedAt == nil {
-		t.Error("the key works on")
-	}
-	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), old.ID)); k.RevokedAt != nil {
-		t.Error("another key was revoked")
-	}
-	audit := r.get("/audit?action=key.rotate").body
-	if !strings.Contains(audit, "Key rotated") || !strings.Contains(audit, "adom owner") || !strings.Contains(audit, string(short)) {
-		t.Error("the audit log lacks the rotation, or its actor")
 	}
 }
 
@@ -218,38 +149,6 @@ func TestAFormForAKeyThatIsIncompleteSaysSoAndIsOpenedAgain(t *testing.T) {
 	}
 	if n := len(must[[]domain.APIKey](t)(s.tenants.Keys(t.Context(), s.house.app.ID))); n != 2 {
 		t.Errorf("%d keys, want the 2 from before", n)
-	}
-}
-
-func TestEveryErrorOfAFieldIsASentence(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	r := s.signedIn(t, s.house, domain.RoleOwner)
-	once := string(s.IDs.ID(domain.PrefixAPIKey))
-	fieldError := regexp.MustCompile(`id="[a-z_-]+-error"[^>]*>([^<]*)<`)
-	for what, p := range map[string]page{
-		"an address":         r.post("/people", url.Values{"email": {"x"}, "name": {"Efua"}, "role": {"owner"}}),
-		"no name":            r.post("/people", url.Values{"email": {"x@new.example"}, "role": {"owner"}}),
-		"a role":             r.post("/people", url.Values{"email": {"x@new.example"}, "name": {"Efua"}, "role": {"king"}}),
-		"an application":     r.post("/apps", url.Values{"name": {""}}),
-		"no scope":           r.post(s.house.keysPath(domain.Live), url.Values{"once": {once}}),
-		"another scope":      r.post(s.house.keysPath(domain.Live), url.Values{"once": {once}, "scopes": {"x"}}),
-		"a time to live":     r.post(s.house.keysPath(domain.Live), url.Values{"once": {once}, "scopes": {"quotes:read"}, "expires_in": {"x"}}),
-		"a password":         r.post("/account/password", url.Values{"password": {"x"}}),
-		"a common password":  r.post("/account/password", url.Values{"password": {"Password2026!"}}),
-		"an address to mail": s.reader(t).post("/signin/link", url.Values{"email": {"x"}}),
-		"seconds":            r.post(at(s.house.delivery)+"/simulate", url.Values{"scenario": {"x"}, "step_seconds": {"0"}}),
-	} {
-		found := fieldError.FindAllStringSubmatch(p.body, -1)
-		if len(found) == 0 {
-			t.Errorf("%s: %d, and no field has an error", what, p.status)
-		}
-		for _, m := range found {
-			text := strings.TrimSpace(m[1])
-			if !strings.HasSuffix(text, ".") || strings.HasSuffix(text, "..") || text[:1] != strings.ToUpper(text[:1]) {
-				t.Errorf("%s: %q", what, text)
-			}
-		}
 	}
 }
 

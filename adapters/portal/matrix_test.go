@@ -1,6 +1,7 @@
 package portal_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -468,7 +469,33 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 	if asked < 1500 {
 		t.Errorf("only %d requests were made", asked)
 	}
-	t.Logf("%d requests, %d callers, %d rows", asked, len(outsiders)+len(members), len(matrix))
+}
+
+// TestNoPageOffersARoleWhatItMayNotDo reads each page as each role and looks where its forms lead.
+func TestNoPageOffersARoleWhatItMayNotDo(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for _, role := range members {
+		caller, offered := s.signedIn(t, s.house, role), 0
+		for _, page := range slices.Sorted(maps.Keys(matrix)) {
+			method, pattern, _ := strings.Cut(page, " ")
+			if method != http.MethodGet || !slices.Contains(matrix[page].may, role) {
+				continue
+			}
+			p := caller.get(path(t, pattern, s.house.ids(pattern)))
+			for _, form := range stage.Forms(p.body) {
+				to := cmp.Or(form.Action, p.at)
+				route := stage.RouteOf(matrix, http.MethodPost, to)
+				if may := matrix[route].may; route == "" || may != nil && !slices.Contains(may, role) {
+					t.Errorf("%s offers a %s the form to %s (%q), which may not send it", p.at, role, to, route)
+				}
+				offered++
+			}
+		}
+		if offered < 20 {
+			t.Errorf("a %s is offered %d forms only", role, offered)
+		}
+	}
 }
 
 // withoutSessions leaves out how many sessions people have, the last word of a line.

@@ -1,8 +1,8 @@
 package portal_test
 
 import (
+	"cmp"
 	"context"
-	"html"
 	"io"
 	"log/slog"
 	"net"
@@ -38,31 +38,10 @@ const password = "correct horse battery staple"
 
 var operator = domain.AuditActor{Name: "command:test"}
 
-// hasher is enough of one.
-type hasher struct{}
-
-func (hasher) Hash(_ context.Context, _ ports.Caller, password string) (string, error) {
-	return "h" + password, nil
-}
-func (hasher) Verify(_ context.Context, _ ports.Caller, hash, password string) (matches, outdated bool, err error) {
-	return hash == "h"+password, false, nil
-}
-
-// open is a limiter that counts nothing.
-type open struct{}
-
-func (open) Take(context.Context, ...ports.Bucket) (ports.Allowance, error) {
-	return ports.Allowance{Admitted: true}, nil
-}
-func (open) Peek(context.Context, ...ports.Bucket) (ports.Allowance, error) {
-	return ports.Allowance{Admitted: true}, nil
-}
-func (open) GiveBack(context.Context, ...ports.Bucket) error { return nil }
-
 // guard is a limiter that may refuse everybody, beside passwords that may be busy.
 type guard struct {
-	open
-	hasher
+	stage.Unlimited
+	stage.PlainHashes
 	limits, hashes atomic.Bool
 	pages          atomic.Bool       // refuse those who read pages, whom limits lets in
 	counts         ports.RateLimiter // nil: all are let in
@@ -83,7 +62,7 @@ func (g *guard) Verify(ctx context.Context, c ports.Caller, hash, password strin
 	if g.hashes.Load() {
 		return false, false, ports.ErrPasswordsBusy
 	}
-	return g.hasher.Verify(ctx, c, hash, password)
+	return g.PlainHashes.Verify(ctx, c, hash, password)
 }
 
 // scene is the portal of two processes on one real database.
@@ -366,36 +345,14 @@ func (r *reader) do(req *http.Request) page {
 	return page{status: res.StatusCode, at: res.Request.URL.Path, body: string(body), header: res.Header}
 }
 
-var (
-	formTag  = regexp.MustCompile(`(?s)<form[^>]*method="post"[^>]*>.*?</form>`)
-	fieldTag = regexp.MustCompile(`<input[^>]*>`)
-	anAttr   = regexp.MustCompile(`(\w+)="([^"]*)"`)
-)
-
 // form is the form whose button has a text that begins so: where it is sent and its
 // hidden and filled fields.
-func (p page) form(t *testing.T, verb string) (action string, fields url.Values) {
+func (p page) form(t *testing.T, verb string) (to string, fields url.Values) {
 	t.Helper()
-	for _, form := range formTag.FindAllString(p.body, -1) {
-		if !strings.Contains(form, ">"+verb) {
-			continue
+	for _, f := range stage.Forms(p.body) {
+		if f.Has(verb) {
+			return cmp.Or(f.Action, p.at), f.Fields
 		}
-		action, fields = p.at, url.Values{}
-		opening, _, _ := strings.Cut(form, ">")
-		if m := regexp.MustCompile(`action="([^"]*)"`).FindStringSubmatch(opening); m != nil {
-			action = m[1]
-		}
-		for _, input := range fieldTag.FindAllString(form, -1) {
-			attrs := map[string]string{}
-			for _, m := range anAttr.FindAllStringSubmatch(input, -1) {
-				attrs[m[1]] = m[2]
-			}
-			if attrs["type"] == "checkbox" && !strings.Contains(input, " checked") {
-				continue
-			}
-			fields.Add(attrs["name"], html.UnescapeString(attrs["value"]))
-		}
-		return action, fields
 	}
 	t.Fatalf("no form with %q at %s (%d):\n%s", verb, p.at, p.status, p.body)
 	return "", nil

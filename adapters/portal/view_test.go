@@ -94,6 +94,29 @@ func TestAViewReadsWhatAViewerReadsAndNoFormPasses(t *testing.T) {
 	}
 }
 
+func TestALinkToAViewOpensNoSessionAndWorksOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	staff := s.staff(t, domain.RoleSupport)
+	asked := must[people.OpenedView](t)(s.access.ViewAs(t.Context(), staff.Principal, s.house.business.ID, viewReason))
+	r := s.reader(t)
+	for _, path := range []string{"/enter/" + asked.Secret, "/view/" + strings.Repeat("x", 43)} {
+		if p := r.get(path); p.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, p.status)
+		}
+	}
+	first, second := r.post("/view/"+asked.Secret, url.Values{}), s.reader(t).post("/view/"+asked.Secret, url.Values{})
+	if first.at != "/" || second.status != http.StatusGone || second.at == "/" {
+		t.Errorf("first at %s, second %d at %s", first.at, second.status, second.at)
+	}
+	// A sign-in of their own ends the view for the browser.
+	owner := s.house.people[domain.RoleOwner]
+	link := must[people.Issued](t)(s.directory.Link(t.Context(), operator, owner.ID, domain.Portal))
+	if p := r.post("/enter/"+link.Secret, nil); p.at != "/" || strings.Contains(p.body, "read-only") || !strings.Contains(p.body, owner.Name) {
+		t.Errorf("at %s: %s", p.at, p.body)
+	}
+}
+
 func TestTheOwnerReadsWhoSawThePortalAndWhyAndMeetsThemNowhereElse(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -119,45 +142,13 @@ func TestTheOwnerReadsWhoSawThePortalAndWhyAndMeetsThemNowhereElse(t *testing.T)
 func TestAViewIsOverOnTheNextPageWhenItsPersonIsOutOfTheConsole(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	for what, end := range map[string]func(e people.Entered) error{
-		"removed": func(e people.Entered) error {
-			_, err := s.directory.Remove(t.Context(), operator, "", e.Person.ID)
-			return err
-		},
-		"signed out": func(e people.Entered) error { return s.access.SignOut(t.Context(), e.Principal, "req_1") },
-	} {
-		role := map[string]domain.Role{"removed": domain.RoleSupport, "signed out": domain.RoleAdmin}[what]
-		staff := s.staff(t, role)
-		view := s.viewing(t, staff, s.house)
-		if err := end(staff); err != nil {
-			t.Fatal(err)
-		}
-		p := view.ask(question{method: http.MethodGet, path: "/apps"})
-		if p.status != http.StatusUnauthorized || !strings.Contains(p.body, "This view has ended") || strings.Contains(p.body, s.house.app.Name) {
-			t.Errorf("%s: %d %s", what, p.status, p.body)
-		}
+	staff := s.staff(t, domain.RoleAdmin)
+	view := s.viewing(t, staff, s.house)
+	if err := s.access.SignOut(t.Context(), staff.Principal, "req_1"); err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestALinkToAViewOpensNoSessionAndWorksOnce(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	staff := s.staff(t, domain.RoleSupport)
-	asked := must[people.OpenedView](t)(s.access.ViewAs(t.Context(), staff.Principal, s.house.business.ID, viewReason))
-	r := s.reader(t)
-	for _, path := range []string{"/enter/" + asked.Secret, "/view/" + strings.Repeat("x", 43)} {
-		if p := r.get(path); p.status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, p.status)
-		}
-	}
-	first, second := r.post("/view/"+asked.Secret, url.Values{}), s.reader(t).post("/view/"+asked.Secret, url.Values{})
-	if first.at != "/" || second.status != http.StatusGone || second.at == "/" {
-		t.Errorf("first at %s, second %d at %s", first.at, second.status, second.at)
-	}
-	// A sign-in of their own ends the view for the browser.
-	owner := s.house.people[domain.RoleOwner]
-	link := must[people.Issued](t)(s.directory.Link(t.Context(), operator, owner.ID, domain.Portal))
-	if p := r.post("/enter/"+link.Secret, nil); p.at != "/" || strings.Contains(p.body, "read-only") || !strings.Contains(p.body, owner.Name) {
-		t.Errorf("at %s: %s", p.at, p.body)
+	p := view.ask(question{method: http.MethodGet, path: "/apps"})
+	if p.status != http.StatusUnauthorized || !strings.Contains(p.body, "This view has ended") || strings.Contains(p.body, s.house.app.Name) {
+		t.Errorf("%d %s", p.status, p.body)
 	}
 }

@@ -97,20 +97,22 @@ func (s *scene) sends(t *testing.T, e domain.WebhookEndpoint) (d domain.WebhookD
 	return d
 }
 
-// settles records an attempt, with what it says of the endpoint.
-func (s *scene) settles(t *testing.T, e domain.WebhookEndpoint, d domain.WebhookDelivery, r domain.WebhookResult) {
+// settles records an attempt, with what it says of the endpoint, and is the webhook after it.
+func (s *scene) settles(t *testing.T, e domain.WebhookEndpoint, d domain.WebhookDelivery, r domain.WebhookResult) domain.WebhookDelivery {
 	t.Helper()
+	outcome := sample.WebhookOutcome(d, r, s.Clock.Now())
 	token := sample.ID("").Hex()
 	if _, leased, err := s.Store.Outbox().Lease(t.Context(), e.ID, token, domain.ListenerLife); err != nil || !leased {
 		t.Fatal(leased, err)
 	}
-	err := s.Store.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(d, r, s.Clock.Now())}, e.Health)
+	err := s.Store.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{outcome}, e.Health)
 	if err == nil {
 		err = s.Store.Outbox().Release(t.Context(), e.ID, token)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return outcome.Delivery
 }
 
 // ails gives an endpoint another health.

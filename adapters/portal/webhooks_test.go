@@ -113,6 +113,10 @@ func TestHealthIsToldInWordsAndBeforeAnEndpointIsSwitchedOff(t *testing.T) {
 	if p := r.get("/"); !strings.Contains(p.body, "Webhooks to hooks.adom.example are switched off") {
 		t.Error("the start page does not tell of an endpoint that is off")
 	}
+	s.ails(t, e, func(e *domain.WebhookEndpoint) { e.Disabled = domain.DisabledByCaller })
+	if p := r.get("/"); strings.Contains(p.body, "hooks.adom.example") {
+		t.Error("the start page tells of an endpoint that its owner paused")
+	}
 	if p := s.signedIn(t, s.other, domain.RoleOwner).get("/"); strings.Contains(p.body, "hooks.adom.example") {
 		t.Error("another business is told")
 	}
@@ -227,31 +231,6 @@ func TestARecoverySendsTheNumberThatWasShownOrNothing(t *testing.T) {
 	}
 }
 
-func TestAViewerReadsWebhooksAndChangesNothing(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	r, e := s.signedIn(t, s.house, domain.RoleViewer), s.house.endpoint
-	before := s.state(t, s.house)
-	for _, at := range []string{"/webhooks?application=" + string(s.house.app.ID), hooks(e), hooks(e, "/edit"), hooks(e, "/rotate"),
-		hooks(e, "/delete"), hooks(e, "/recover"), hooks(e, "/sent/", string(s.house.sent))} {
-		if p := r.get(at); p.status != http.StatusOK || strings.Contains(p.body, `<form method="post" action="/webhooks`) ||
-			strings.Contains(p.body, "s3same") {
-			t.Errorf("%s: %d, or it has a form", at, p.status)
-		}
-	}
-	if p := r.post("/webhooks", newEndpointForm(s, s.house)); p.status != http.StatusForbidden || p.secret() != "" {
-		t.Errorf("a viewer creates: %d", p.status)
-	}
-	for _, act := range []string{"/edit", "/pause", "/rotate", "/test", "/delete", "/recover", "/sent/" + string(s.house.sent) + "/resend"} {
-		if p := r.post(hooks(e, act), url.Values{"url": {"https://x.example/"}, "event_types": {"*"}}); p.status != http.StatusForbidden {
-			t.Errorf("a viewer posts to %s: %d", act, p.status)
-		}
-	}
-	if after := s.state(t, s.house); after != before {
-		t.Errorf("it was\n%s\nand is\n%s", before, after)
-	}
-}
-
 func TestTheBenchNamesTheStepThatFailsAndKeepsNoSecret(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -286,12 +265,12 @@ func TestTheBenchNamesTheStepThatFailsAndKeepsNoSecret(t *testing.T) {
 	const wrong = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	examine(viewer, "The signature verifies")
 	examine(viewer, "behind it", "body", string(body)+"\r\n")
-	examine(viewer, "other spaces", "body", strings.ReplaceAll(string(body), ":", ": "))
 	examine(viewer, "Wrong secret: none", "secret", wrong)
 	examine(developer, "signed with the secret of the sandbox endpoint at hooks.adom.example", "secret", wrong)
 	examine(developer, "The signature verifies", "secret", "", "endpoint", string(e.ID))
 	examine(viewer, "Missing: webhook-id", "headers", "x: y")
-	examine(viewer, "hash_equals", "secret", wrong)
+	examine(viewer, "Paste the headers of the webhook", "headers", "")
+	examine(viewer, "Paste the secret, or choose an endpoint", "secret", "")
 	examine(viewer, "off by 12m", "received_at", now.Add(12*time.Minute).UTC().Format("2006-01-02T15:04:05"))
 	examine(viewer, "There is nothing here", "application", string(s.other.app.ID))
 	examine(developer, "There is nothing here", "endpoint", string(s.other.endpoint.ID))

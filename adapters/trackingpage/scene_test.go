@@ -207,12 +207,11 @@ func (r countingReader) Known(ctx context.Context, of []domain.Reference) ([]dom
 	return r.real.Known(ctx, of)
 }
 
-// countingLimiter counts in a window that never ends, and fails if the test says so.
+// countingLimiter counts in a window that never ends.
 type countingLimiter struct {
 	mu    sync.Mutex
 	used  map[string]int
 	calls int
-	fails error
 }
 
 // counted returns how often it was asked to count.
@@ -240,9 +239,6 @@ func (l *countingLimiter) Take(_ context.Context, buckets ...ports.Bucket) (port
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls++
-	if l.fails != nil {
-		return ports.Allowance{}, l.fails
-	}
 	b := buckets[0]
 	if l.used[b.Name] >= b.Limit.Limit {
 		return ports.Allowance{Limit: b.Limit, RetryAfter: 90*time.Second + time.Millisecond}, nil

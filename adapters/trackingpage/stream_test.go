@@ -87,14 +87,12 @@ func (l *listener) wantEnd(t *testing.T) {
 	}
 }
 
-func TestAChangeComesToAllWatchersFromOneRead(t *testing.T) {
+func TestAChangeComesToAllWatchers(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	d := s.book(t, domain.Sandbox, marked)
-	looks := s.storage.looks.Load()
 	// The server's request timeout, a second, passes before the change.
 	one, two := s.listen(t, d.Reference, "192.0.2.1", "?seen=1", ""), s.listen(t, d.Reference, "192.0.2.2", "?seen=1", "")
-	begun := time.Now()
 	if h := one.response.Header; one.response.StatusCode != http.StatusOK || h.Get("Content-Type") != "text/event-stream; charset=utf-8" ||
 		h.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d, %v", one.response.StatusCode, h)
@@ -113,21 +111,13 @@ func TestAChangeComesToAllWatchersFromOneRead(t *testing.T) {
 		}
 		wantNoMarkers(t, "an event", e.data, d)
 	}
-	took := time.Since(begun)
-	// Each stream is looked up once. Later look-ups serve both.
-	n := s.storage.looks.Load() - looks - 2
-	if most := int64(took/(2*time.Second)) + 1; n < 1 || n > most {
-		t.Errorf("%d looks in %v, want 1 to %d", n, took, most)
-	}
-	t.Logf("the change came after %v and %d looks", took, n)
-
 	s.move(t, d, "", domain.PickedUp, domain.InTransit, domain.Delivered)
 	for _, l := range []*listener{one, two} {
 		l.want(t, "5", "change", "Your parcel has arrived")
 		l.wantEnd(t)
 	}
 	s.eventually(t, "no stream is left", func() bool { return s.streams(t) == 0 })
-	looks = s.storage.looks.Load()
+	looks := s.storage.looks.Load()
 	if body := s.get(t, d.Reference).body; strings.Contains(body, "data-stream") || s.storage.looks.Load() != looks+1 {
 		t.Errorf("what is over is still looked at: %d", s.storage.looks.Load()-looks)
 	}

@@ -49,25 +49,14 @@ type window struct {
 // Start starts one, which ends with the test. Its fonts are the same on each machine.
 func Start(t *testing.T) *Browser {
 	t.Helper()
-	return start(t, chromedp.Env(onlyGoFonts(t)), chromedp.Flag("font-render-hinting", "none"))
-}
-
-// StartForPictures starts one that has the fonts of the machine.
-func StartForPictures(t *testing.T) *Browser {
-	t.Helper()
-	return start(t)
-}
-
-func start(t *testing.T, more ...chromedp.ExecAllocatorOption) *Browser {
-	t.Helper()
 	program, err := find()
 	if err != nil {
 		leaveOut(t, err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.Env(onlyGoFonts(t)), chromedp.Flag("font-render-hinting", "none"),
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-features", unneeded), chromedp.WSURLReadTimeout(startTimeout))
-	options = append(options, more...)
 	process, stopProcess := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stopProcess)
 	quiet := func(string, ...any) {} // newer browsers tell more than the library understands

@@ -74,7 +74,7 @@ const helpers = `(() => {
 // fails where one is not reached in its order, does not show that it has the focus, or, the
 // first of each kind, does not do what it is for. A link that Tab passes over has another one
 // to the same page. No page is left by it.
-func Keyboard(t *testing.T, p *Page, part, name string) (controls int) {
+func Keyboard(t *testing.T, p *Page, part, name string) {
 	t.Helper()
 	Eval[bool](t, p, helpers)
 	Eval[bool](t, p, "keyboard.begin("+Quoted(part)+")")
@@ -88,11 +88,11 @@ func Keyboard(t *testing.T, p *Page, part, name string) (controls int) {
 	for at := 0; ; at++ {
 		now := p.next(t, at)
 		if now.At < 0 && at == now.Of {
-			return now.Of // behind the last one
+			return // behind the last one
 		}
 		if now.At != at {
 			t.Errorf("%s: Tab leads to the control %d of %d, want %d: %s", name, now.At, now.Of, at, now.Name)
-			return at
+			return
 		}
 		for _, fault := range now.Faults {
 			t.Errorf("%s: %s: %s", name, fault, now.Name)

@@ -227,16 +227,6 @@ func (p *Page) Screenshot(t *testing.T, name string) {
 	}
 }
 
-// Picture is what the window shows, as WebP.
-func (p *Page) Picture(t *testing.T) (picture []byte) {
-	t.Helper()
-	p.do(t, "take a picture", chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		picture, err = cdppage.CaptureScreenshot().WithFormat(cdppage.CaptureScreenshotFormatWebp).WithQuality(80).Do(ctx)
-		return err
-	}))
-	return picture
-}
-
 func (p *Page) do(t *testing.T, what string, actions ...chromedp.Action) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, doTimeout)

@@ -12,6 +12,7 @@ have npm || missing+=(npm)
 have python3 || missing+=(python3)
 have php || missing+=(php-cli)
 have osmium || missing+=(osmium-tool) # makes the map of the routing engine
+have nginx || missing+=(nginx-light) # a load balancer of the tests
 have gcc || missing+=(gcc libc6-dev)  # for the race detector
 [ ${#missing[@]} -gt 0 ] || exit 0
 if [ "$(id -u)" != 0 ] || ! have apt-get; then

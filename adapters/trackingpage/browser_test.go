@@ -94,6 +94,7 @@ func aLongStory(t *testing.T, b *browser.Browser) {
 
 func nothingToShow(t *testing.T, b *browser.Browser) {
 	s := newScene(t)
+	examine(t, b.Open(t, s.url+"/", browser.Phone, browser.Reader{}), "ask")
 	p := b.Open(t, s.url+"/a/b/none", browser.Phone, browser.Reader{})
 	examine(t, p, "missing")
 	// The browser console logs every response that is no 200.

@@ -12,6 +12,7 @@
 //   - It shows domain.Tracking and nothing more. application/deliveries decides what a
 //     reference opens.
 //   - An unknown reference and an invalid one get the same bytes.
+//   - Punctuation or a slash behind a reference is not part of it, and redirects to the page.
 //   - Neither the reference nor the address of a client is logged: a reader of logs must not
 //     be able to track parcels.
 //   - An event carries the changed part of the page as HTML from the server. JSON from which

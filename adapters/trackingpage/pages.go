@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gin-gonic/gin"
 
@@ -90,13 +91,19 @@ func (p *Pages) newRouter() *gin.Engine {
 		if p.asset(c) {
 			return
 		}
-		typed := c.Query("reference") // from the form of the not-found page
-		if r, ok := domain.FoldReference(typed); ok {
-			lead(c, strings.Repeat("../", strings.Count(c.Request.URL.Path, "/")-1)+string(r))
+		typed, at := c.Query("reference"), strings.TrimPrefix(c.Request.URL.Path, "/")
+		for _, text := range []string{typed, at} {
+			if r, ok := linked(text); ok {
+				lead(c, strings.Repeat("../", strings.Count(c.Request.URL.EscapedPath(), "/")-1)+string(r))
+				return
+			}
+		}
+		if at == "" && strings.TrimSpace(typed) == "" {
+			send(c, http.StatusOK, html, p.render.ask)
 			return
 		}
 		// A path of more than one segment is no reference either.
-		p.look(c, strings.TrimPrefix(c.Request.URL.Path, "/"))
+		p.look(c, at)
 	})
 	return router
 }
@@ -148,10 +155,18 @@ func lead(c *gin.Context, to string) {
 	c.Status(http.StatusFound)
 }
 
-// page shows a delivery. A reference in another notation is redirected to its normal form
-// first, whether or not it exists.
+// linked reads a reference at the end of a link. Punctuation behind it belongs to the message that
+// has the link: phones often take it along.
+func linked(text string) (domain.Reference, bool) {
+	return domain.FoldReference(strings.TrimRightFunc(text, func(r rune) bool {
+		return unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.IsSpace(r)
+	}))
+}
+
+// page shows a delivery. A reference in another notation, or with punctuation behind it, is
+// redirected to its normal form first, whether or not it exists.
 func (p *Pages) page(c *gin.Context) {
-	if r, ok := domain.FoldReference(c.Param("reference")); ok && string(r) != c.Param("reference") {
+	if r, ok := linked(c.Param("reference")); ok && string(r) != c.Param("reference") {
 		lead(c, string(r))
 		return
 	}

@@ -15,7 +15,7 @@ type renderer struct {
 	template *template.Template
 	names    assetNames
 
-	missing, limited, failed, readOnly []byte
+	ask, missing, limited, failed, readOnly []byte
 }
 
 // shell holds the data of every page.
@@ -28,7 +28,7 @@ type shell struct {
 
 func newRenderer(names assetNames) *renderer {
 	r := &renderer{template: template.Must(template.New("page").Parse(pageHTML)), names: names}
-	for page, n := range map[*[]byte]notice{&r.missing: missing, &r.limited: limited, &r.failed: failed, &r.readOnly: readOnly} {
+	for page, n := range map[*[]byte]notice{&r.ask: ask, &r.missing: missing, &r.limited: limited, &r.failed: failed, &r.readOnly: readOnly} {
 		body, err := r.run("page", shell{Title: n.Headline + " - Waybill", Assets: names, Notice: &n})
 		if err != nil {
 			panic(err) // the template and its data are ours

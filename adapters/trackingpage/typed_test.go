@@ -56,10 +56,41 @@ func TestAReferenceThatWasWrittenDownLeadsToItsPageWhetherOrNotThereIsOne(t *tes
 	if n := s.pagesCounted(t)["missing"]; n != 0 {
 		t.Errorf("%v misses were counted for redirects", n)
 	}
-	for _, from := range []string{"/7K3M-QX8P-2VT", "/?reference=nothing", "/?reference=", "/?reference=" + strings.Repeat("7", 500)} {
+	for _, from := range []string{"/7K3M-QX8P-2VT", "/7K3M-QX8P-2VT.", "/?reference=nothing", "/?reference=" + strings.Repeat("7", 500)} {
 		if status, to, _ := led(t, s.url+from); status != http.StatusNotFound || to != "" {
 			t.Errorf("%s: %d to %s", from, status, to)
 		}
+	}
+}
+
+func TestALinkWithPunctuationBehindItLeadsToItsPage(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for _, r := range []domain.Reference{s.book(t, domain.Live).Reference, "0123-1010-ZZZZ"} {
+		for _, behind := range []string{".", ")", ",", "/", "//", ").", "/.)", "!", ";", "’", "%E2%80%9D", "%3E", "%2f", "?utm_source=sms", ".?x=1"} {
+			status, to, header := led(t, s.url+"/"+string(r)+behind)
+			if strings.HasPrefix(behind, "?") && to == "" {
+				continue // the page itself
+			}
+			if want := s.url + "/" + string(r); status != http.StatusFound || to != want || header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: %d to %s, want %s", behind, status, to, want)
+			}
+		}
+	}
+}
+
+func TestThePathOfAllPagesAsksForAReference(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for _, path := range []string{"", "/", "/?reference=", "/?reference=+"} {
+		at := send(t, http.MethodGet, s.url+path, "203.0.113.9")
+		if at.StatusCode != http.StatusOK || !strings.Contains(at.body, "<h1>Find your parcel</h1>") ||
+			!strings.Contains(at.body, `<label for="reference">Reference</label>`) || strings.Contains(at.body, "<script") {
+			t.Errorf("%q: %d\n%s", path, at.StatusCode, at.body)
+		}
+	}
+	if looks := s.storage.looks.Load(); looks != 0 || s.pagesCounted(t)["missing"] != 0 {
+		t.Errorf("%d references were looked up", looks)
 	}
 }
 
@@ -74,7 +105,7 @@ func TestTheFormOfAMissIsFoundUnderAnyAddress(t *testing.T) {
 		}
 		for _, page := range []string{"", "/", "/none", "/a/b/c"} {
 			at := send(t, http.MethodGet, base+page, "203.0.113.9")
-			if at.StatusCode != http.StatusNotFound || !strings.Contains(at.body, `<form class="ask" action="./" method="get">`) {
+			if at.StatusCode != map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[len(page) < 2] || !strings.Contains(at.body, `<form class="ask" action="./" method="get">`) {
 				t.Fatalf("%s: %d, no form in\n%s", page, at.StatusCode, at.body)
 			}
 			action, err := at.Request.URL.Parse("./?reference=" + strings.ToLower(string(r)))

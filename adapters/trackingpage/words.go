@@ -91,6 +91,9 @@ type notice struct {
 }
 
 var (
+	ask = notice{Headline: "Find your parcel", Form: true, Details: []string{
+		"Enter the reference of your parcel. It is at the end of the tracking link that was sent to you.",
+	}}
 	missing = notice{Headline: "We cannot find this parcel", Form: true, Details: []string{
 		"Please open the link again just as it was sent to you, with every character of it, or type the reference.",
 		"If that does not help, ask the shop that sent you the link.",

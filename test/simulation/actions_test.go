@@ -23,11 +23,9 @@ var actions = []action{
 	{2, (*world).bookManyBadly},
 	{3, (*world).overtake},
 	{3, (*world).addRecipient},
-	{3, (*world).quote},
 	{8, (*world).read},
 	{6, (*world).readTimeline},
 	{5, (*world).scan},
-	{3, (*world).trespass},
 	{6, (*world).cancel},
 	{12, (*world).transition},
 	{3, (*world).live},
@@ -116,17 +114,6 @@ func (w *world) addRecipient() bool {
 	return true
 }
 
-func (w *world) quote() bool {
-	c := w.anyone()
-	body := `{"pickup":{"latitude":5.5,"longitude":-0.2},"dropoff":{"latitude":5.6,"longitude":-0.1},"vehicle_type":"car"}`
-	w.send(w.anywhere(), &request{from: c, method: "POST", path: "/quotes", body: body}, func(t *task) {
-		if a, heard := w.heard(t); heard {
-			w.expect(t, a, 200, domain.CodeQuoteUnavailable)
-		}
-	})
-	return true
-}
-
 // heard is the answer of a request without a key, unless it was lost.
 func (w *world) heard(t *task) (answer, bool) {
 	if t.lost {
@@ -189,25 +176,6 @@ func (w *world) readTimeline() bool {
 				w.breach("#%d: the timeline of %s was\n%v\nand is\n%v", t.n, p.id, p.timeline, told)
 			}
 			p.timeline, p.told = told, w.turn
-		}
-	})
-	return true
-}
-
-// trespass asks for another client's delivery.
-func (w *world) trespass() bool {
-	c, other := w.anyone(), w.anyone()
-	p := w.anyParcel(other)
-	if p == nil || c == other {
-		return false
-	}
-	r := pick(w.rng,
-		&request{method: "GET", path: "/deliveries/" + p.id}, &request{method: "GET", path: "/deliveries/" + p.id + "/events"},
-		&request{method: "POST", path: "/deliveries/" + p.id + "/cancel"})
-	r.from = c
-	w.send(w.anywhere(), r, func(t *task) {
-		if a, heard := w.heard(t); heard {
-			w.expect(t, a, 404)
 		}
 	})
 	return true

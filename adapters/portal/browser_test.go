@@ -67,36 +67,16 @@ func examine(t *testing.T, p *browser.Page, name string) {
 	browser.Examine(t, p, "portal", name)
 }
 
-func (s *scene) wantQuiet(t *testing.T, p *browser.Page) {
-	t.Helper()
-	browser.WantQuiet(t, p, s.url)
-}
-
-func to(t *testing.T, p *browser.Page, url, heading string) {
-	t.Helper()
-	browser.Go(t, p, url, heading)
-}
-
-func settled(t *testing.T, p *browser.Page, heading string) {
-	t.Helper()
-	browser.Settled(t, p, heading)
-}
-
-func fill(t *testing.T, p *browser.Page, selector, text string) {
-	t.Helper()
-	browser.Fill(t, p, selector, text)
-}
-
 func everyPage(w *walk) {
 	s, t := w.scene, w.T
 	s.busyDay(t)
 	p := w.browser.Open(t, s.url+"/signin", browser.Phone, browser.Reader{})
-	settled(t, p, "Sign in")
+	browser.Settled(t, p, "Sign in")
 	examine(t, p, "signin")
-	to(t, p, s.url+"/enter/"+s.link(t, s.house, domain.RoleOwner).Secret, "Sign in to Waybill")
+	browser.Go(t, p, s.url+"/enter/"+s.link(t, s.house, domain.RoleOwner).Secret, "Sign in to Waybill")
 	examine(t, p, "enter")
 	p.Click(t, "main button")
-	settled(t, p, "Hello, adom owner")
+	browser.Settled(t, p, "Hello, adom owner")
 	examine(t, p, "home")
 	delivery := s.url + at(s.followed(t))
 	list, app := s.url+s.house.keysPath(domain.Sandbox), s.url+"/apps/"+string(s.house.app.ID)
@@ -131,7 +111,7 @@ func everyPage(w *walk) {
 		"missing": {s.url + "/nothing", "There is nothing here"},
 		"badlink": {s.url + "/enter/" + strings.Repeat("x", 43), "There is no such link"},
 	} {
-		to(t, p, page[0], page[1])
+		browser.Go(t, p, page[0], page[1])
 		examine(t, p, name)
 	}
 	s.storage.breakLog(ports.ErrTookTooLong)
@@ -140,26 +120,26 @@ func everyPage(w *walk) {
 		"home-unread":     {s.url + "/", "Hello"},
 		"delivery-unread": {delivery, ""},
 	} {
-		to(t, p, page[0], page[1])
+		browser.Go(t, p, page[0], page[1])
 		examine(t, p, name)
 	}
 	s.storage.breakLog(nil)
-	to(t, p, s.url+"/people", "People")
-	fill(t, p, "#email", "nobody@nowhere..")
-	fill(t, p, "#name", "Efua")
+	browser.Go(t, p, s.url+"/people", "People")
+	browser.Fill(t, p, "#email", "nobody@nowhere..")
+	browser.Fill(t, p, "#name", "Efua")
 	browser.Eval[bool](t, p, "document.querySelector('form[action=\"/people\"]').noValidate = true")
 	p.Click(t, `form[action="/people"] button`)
 	p.Eventually(t, "the error", "document.querySelector('#email-error') !== null && document.readyState === 'complete'")
 	examine(t, p, "people-error")
-	to(t, p, list, "API keys")
+	browser.Go(t, p, list, "API keys")
 	p.Click(t, `section[aria-labelledby="create"] button`)
-	settled(t, p, "Your new sandbox key")
+	browser.Settled(t, p, "Your new sandbox key")
 	examine(t, p, "key")
 	s.wait(11 * time.Minute)
 	copied(t, p)
-	to(t, p, s.url+s.house.keysPath(domain.Live), "API keys")
+	browser.Go(t, p, s.url+s.house.keysPath(domain.Live), "API keys")
 	p.Click(t, `section[aria-labelledby="create"] button`)
-	settled(t, p, "Sign in again to go on")
+	browser.Settled(t, p, "Sign in again to go on")
 	examine(t, p, "again")
-	s.wantQuiet(t, p)
+	browser.WantQuiet(t, p, s.url)
 }

@@ -29,7 +29,7 @@ type tab struct {
 func (w *walk) open(path string) *tab {
 	w.Helper()
 	p := w.browser.Open(w.T, w.url+path, browser.Desk, w.reader)
-	w.Cleanup(func() { w.wantQuiet(w.T, p) })
+	w.Cleanup(func() { browser.WantQuiet(w.T, p, w.url) })
 	return &tab{walk: w, Page: p}
 }
 
@@ -43,7 +43,7 @@ func (w *walk) in(role domain.Role) *tab {
 
 func (p *tab) to(path, heading string) {
 	p.Helper()
-	to(p.T, p.Page, p.url+path, heading)
+	browser.Go(p.T, p.Page, p.url+path, heading)
 }
 
 // click clicks and waits for the page behind it.
@@ -54,7 +54,7 @@ func (p *tab) click(selector, heading string) {
 
 func (p *tab) fill(selector, text string) {
 	p.Helper()
-	fill(p.T, p.Page, selector, text)
+	browser.Fill(p.T, p.Page, selector, text)
 }
 
 func (p *tab) shows(text string) bool {
@@ -195,7 +195,7 @@ func byKeyboard(w *walk) {
 	p.Press(w.T, string(w.house.people[domain.RoleOwner].Email))
 	p.tabTo("password")
 	p.Press(w.T, password+kb.Enter)
-	settled(w.T, p.Page, "Hello, adom owner")
+	browser.Settled(w.T, p.Page, "Hello, adom owner")
 	p.Press(w.T, kb.Tab)
 	if p.focused() != "Skip to the content" {
 		w.Errorf("the first stop is %s", p.focused())
@@ -204,29 +204,29 @@ func byKeyboard(w *walk) {
 	p.Eventually(w.T, "the content has the focus", "document.activeElement.id === 'content'")
 	p.tabTo("Sandbox: 1 key")
 	p.Press(w.T, kb.Enter)
-	settled(w.T, p.Page, "API keys")
+	browser.Settled(w.T, p.Page, "API keys")
 	p.tabTo("scopes")
 	p.Press(w.T, " ")
 	p.tabTo("Create key")
 	p.Press(w.T, kb.Enter)
-	settled(w.T, p.Page, "Your new sandbox key")
+	browser.Settled(w.T, p.Page, "Your new sandbox key")
 	if !p.shows("recipients:read") || p.shows("quotes:read") {
 		w.Error("the space key does not choose scopes")
 	}
 	p.copied()
 	p.tabTo("All keys")
 	p.Press(w.T, kb.Enter)
-	settled(w.T, p.Page, "API keys")
+	browser.Settled(w.T, p.Page, "API keys")
 	p.tabTo("Revoke the key ending " + w.house.key[domain.Sandbox].LastFour)
 	p.Press(w.T, kb.Enter)
-	settled(w.T, p.Page, "Revoke the sandbox key")
+	browser.Settled(w.T, p.Page, "Revoke the sandbox key")
 	p.tabTo("Revoke key")
 	p.Press(w.T, kb.Enter)
-	settled(w.T, p.Page, "API keys")
+	browser.Settled(w.T, p.Page, "API keys")
 	p.want("The key was revoked")
 	p.tabTo("Sign out")
 	p.Press(w.T, kb.Enter)
-	settled(w.T, p.Page, "Sign in")
+	browser.Settled(w.T, p.Page, "Sign in")
 }
 
 func uncopied(w *walk) {
@@ -265,7 +265,7 @@ func slashSearches(w *walk) {
 		w.Fatalf("the focus is on %q", now)
 	}
 	p.Press(w.T, string(d.Reference)+kb.Enter)
-	settled(w.T, p.Page, string(d.Reference))
+	browser.Settled(w.T, p.Page, string(d.Reference))
 	// A slash that is typed into a field is one.
 	p.to("/deliveries", "Deliveries")
 	browser.Eval[bool](w.T, p.Page, "(document.querySelector('#q').focus(), true)")

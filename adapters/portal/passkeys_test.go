@@ -163,8 +163,8 @@ func passkeysInABrowser(w *walk) {
 	s, t, b := w.scene, w.T, w.browser
 	p := w.in(domain.RoleDeveloper).Page
 	p.Authenticate(t)
-	to(t, p, s.url+"/account", "Account")
-	fill(t, p, "#passkey-name", "My laptop")
+	browser.Go(t, p, s.url+"/account", "Account")
+	browser.Fill(t, p, "#passkey-name", "My laptop")
 	p.Click(t, `form[data-passkey="/account/passkeys/ask"] button`)
 	p.Eventually(t, "the passkey",
 		"document.readyState === 'complete' && document.querySelector('[role=status]')?.textContent.includes('The passkey was added')")
@@ -175,51 +175,51 @@ func passkeysInABrowser(w *walk) {
 	examine(t, p, "account-passkey-twice")
 
 	p.Click(t, `form[action="/signout"] button`)
-	settled(t, p, "Sign in")
+	browser.Settled(t, p, "Sign in")
 	p.Click(t, `form[data-passkey="/signin/passkey"] button`)
-	settled(t, p, "Hello, adom developer")
-	to(t, p, s.url+"/pickup-locations/sandbox/import", "Import pickup locations")
-	fill(t, p, "#csv", "name,address")
+	browser.Settled(t, p, "Hello, adom developer")
+	browser.Go(t, p, s.url+"/pickup-locations/sandbox/import", "Import pickup locations")
+	browser.Fill(t, p, "#csv", "name,address")
 	s.wait(domain.SessionIdle)
 	p.Click(t, "form.card button")
-	settled(t, p, "Sign in")
+	browser.Settled(t, p, "Sign in")
 	p.Click(t, `form[data-passkey="/signin/passkey"] button`)
-	settled(t, p, "Import pickup locations")
+	browser.Settled(t, p, "Import pickup locations")
 	if kept := browser.Eval[string](t, p, "document.querySelector('#csv').value"); kept != "name,address" {
 		t.Errorf("a form that was sent without a session comes back with %q", kept)
 	}
 
 	s.wait(11 * time.Minute)
-	to(t, p, s.url+"/account", "Account")
+	browser.Go(t, p, s.url+"/account", "Account")
 	p.Click(t, `a[href="/account/confirm"].button`)
-	settled(t, p, "Sign in again to go on")
+	browser.Settled(t, p, "Sign in again to go on")
 	examine(t, p, "again-passkey")
 	p.Click(t, `form[data-passkey="/account/confirm/passkey"] button`)
-	settled(t, p, "Account")
+	browser.Settled(t, p, "Account")
 	p.Eventually(t, "a passkey may be added", `document.querySelector('form[data-passkey="/account/passkeys/ask"]') !== null`)
 	p.Click(t, `a[aria-label="Rename or remove My laptop"]`)
-	settled(t, p, "Passkey My laptop")
+	browser.Settled(t, p, "Passkey My laptop")
 	examine(t, p, "passkey")
 	p.Click(t, "button.danger")
 	p.Eventually(t, "it is gone", "document.readyState === 'complete' && document.querySelector('h1').textContent === 'Account' && "+
 		"!document.querySelector('main').textContent.includes('My laptop')")
 
 	p.Click(t, `form[action="/signout"] button`)
-	settled(t, p, "Sign in")
+	browser.Settled(t, p, "Sign in")
 	p.Click(t, `form[data-passkey="/signin/passkey"] button`)
-	settled(t, p, "Sign in")
+	browser.Settled(t, p, "Sign in")
 	p.Eventually(t, "that it does not let in",
 		`document.querySelector('[role=alert]').textContent.includes("This passkey does not let you in")`)
 	examine(t, p, "signin-passkey-refused")
 
 	without := b.Open(t, s.url+"/signin", browser.Phone, browser.Reader{NoScripts: true})
-	settled(t, without, "Sign in")
+	browser.Settled(t, without, "Sign in")
 	text := browser.Eval[string](t, without, "document.querySelector('main').innerText")
 	if !strings.Contains(text, "Passkeys need JavaScript") || !strings.Contains(text, "Use your password or a link") ||
 		strings.Contains(text, "Sign in with a passkey") {
 		t.Errorf("without scripts the page says %q", text)
 	}
 	elsewhere := b.Open(t, strings.Replace(s.url, "localhost", "127.0.0.1", 1)+"/signin", browser.Desk, browser.Reader{})
-	settled(t, elsewhere, "Sign in")
+	browser.Settled(t, elsewhere, "Sign in")
 	elsewhere.Eventually(t, "where passkeys work", `document.querySelector('[role=alert]').textContent.includes("Passkeys work at `+s.url+`")`)
 }

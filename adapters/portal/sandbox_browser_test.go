@@ -79,7 +79,7 @@ func sevenPages(w *walk, where browser.Beside) {
 	for range 6 {
 		page := w.browser.OpenBeside(t, p.Page, where, w.url+"/sandbox", browser.Desk, w.reader)
 		next := &tab{walk: w, Page: page}
-		settled(t, page, "Sandbox")
+		browser.Settled(t, page, "Sandbox")
 		next.live()
 		tabs = append(tabs, next)
 	}
@@ -87,7 +87,7 @@ func sevenPages(w *walk, where browser.Beside) {
 	const seen = "document.querySelector('.received')?.textContent.includes('for all to see') === true"
 	last := tabs[len(tabs)-1]
 	last.Eventually(t, "the webhook in the seventh", seen)
-	settled(t, w.browser.OpenBeside(t, p.Page, where, w.url+"/deliveries", browser.Desk, w.reader), "Deliveries")
+	browser.Settled(t, w.browser.OpenBeside(t, p.Page, where, w.url+"/deliveries", browser.Desk, w.reader), "Deliveries")
 	first := tabs[0]
 	if browser.Eval[bool](t, first.Page, seen) {
 		t.Error("the first page holds a connection while nobody looks at it, or beside more than may be")
@@ -96,7 +96,7 @@ func sevenPages(w *walk, where browser.Beside) {
 	browser.Eval[bool](t, first.Page, "window.dispatchEvent(new Event('focus'))") // as a person does, who looks at a window
 	first.Eventually(t, "the webhook in the first, when it is looked at", seen)
 	for _, tab := range tabs {
-		w.wantQuiet(t, tab.Page)
+		browser.WantQuiet(t, tab.Page, w.url)
 	}
 }
 

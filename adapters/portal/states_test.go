@@ -97,6 +97,6 @@ func everyState(w *walk) {
 	starting := httptest.NewServer(portal.NotYet().Handler)
 	t.Cleanup(starting.Close)
 	waiting := w.browser.Open(t, starting.URL+"/people", browser.Desk, browser.Reader{})
-	settled(t, waiting, "Not yet")
+	browser.Settled(t, waiting, "Not yet")
 	examine(t, waiting, "starting")
 }

@@ -30,7 +30,7 @@ export CGO_ENABLED := 0
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run day build packages test check long long-folders race pgbouncer citus fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean
+.PHONY: help run day build packages test check long long-folders race pgbouncer citus fmt vet openapi house lint lint-install vulncheck generate generators verify bench bench-large soak storm seeds fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +111,9 @@ generate: ## generate the mocks of ports, the wiring of cmd/waybill and the clie
 	.tools/mocks.sh
 	$(TOOL) wire ./cmd/waybill
 	.tools/clients.sh
+
+generators: ## run the generators and validators that integrators use on the description, and their clients on a sandbox; needs the network the first time, node and npm
+	.tools/generators.sh
 
 verify: ## generate again and fail where a generated file was stale
 	@MAKE="$(MAKE)" .tools/verify.sh

@@ -9,6 +9,11 @@ import (
 
 // RateLimiter counts requests against limits. Each counter is a Bucket. A refused request is not
 // counted.
+//
+// A window slides: what a bucket admitted in the window before counts in proportion to the part of
+// it that is still within the last Limit.Window (adapters/memory/limiter_window.go has the
+// arithmetic). A bucket that is named twice in a call counts once. A limit below one, or a window
+// that is not positive, is an error. The memory of buckets that nobody uses is freed.
 type RateLimiter interface {
 	// Take counts one request against every bucket, or against none when any of them is full, in
 	// one atomic step.

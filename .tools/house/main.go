@@ -28,10 +28,10 @@ var examples = []struct {
 	kind, example string
 	named         *regexp.Regexp
 }{
-	{"error code", "CURSOR_EXPIRED", regexp.MustCompile(`CURSOR_EXPIRED|\bCodeCursorExpired\b`)},
+	{"error code", "EXTERNAL_ID_CONFLICT", regexp.MustCompile(`EXTERNAL_ID_CONFLICT|\bCodeExternalIDConflict\b`)},
 	{"scope", "recipients:write", regexp.MustCompile(`recipients:write|\bScopeRecipientsWrite\b`)},
-	{"setting", "pprof", regexp.MustCompile(`WAYBILL_PPROF|"pprof"|\.Pprof\b`)},
-	{"vehicle", "truck", regexp.MustCompile(`\btruck\b|\bTruck\b`)},
+	{"setting", "http_idle_timeout", regexp.MustCompile(`WAYBILL_HTTP_IDLE_TIMEOUT|"http_idle_timeout"|\.HTTPIdleTimeout\b`)},
+	{"vehicle", "van", regexp.MustCompile(`\bvan\b|\bVan\b`)},
 	{"event", "delivery.outsourced", regexp.MustCompile(`delivery\.outsourced|\bOutsourced\b`)},
 	{"page", "going-live", regexp.MustCompile(`going-live`)},
 	{"store", "gormstore", regexp.MustCompile(`/gormstore"|\bsqlite://|"sqlite"`)},
@@ -154,7 +154,7 @@ func functions(f file) []sized {
 }
 
 func places(files []file) {
-	fmt.Println("\nPlaces to touch for one more")
+	fmt.Println("\nPlaces to touch for one more. Tests, test/ and clients are left out: search them for the example, and run make generate")
 	for _, e := range examples {
 		var touched []string
 		for _, f := range files {

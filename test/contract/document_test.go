@@ -455,3 +455,14 @@ func walk(value any, at string, visit func(at string, node map[string]any)) {
 		}
 	}
 }
+
+func TestTheDocumentNamesEveryVehicle(t *testing.T) {
+	t.Parallel()
+	var documented []any
+	for _, v := range domain.VehicleTypes() {
+		documented = append(documented, string(v))
+	}
+	if diff := gocmp.Diff(documented, description(t).Components.Schemas["VehicleType"].Value.Enum); diff != "" {
+		t.Errorf("VehicleType (-program +document):\n%s", diff)
+	}
+}

@@ -12,8 +12,8 @@ import (
 //
 // A window slides: what a bucket admitted in the window before counts in proportion to the part of
 // it that is still within the last Limit.Window (adapters/memory/limiter_window.go has the
-// arithmetic). A bucket that is named twice in a call counts once. A limit below one, or a window
-// that is not positive, is an error. The memory of buckets that nobody uses is freed.
+// arithmetic). A bucket that is named twice in a call counts once. A limit outside 1 to
+// 10,000,000, or a window outside 1 ms to 24 h, is an error. The memory of unused buckets is freed.
 type RateLimiter interface {
 	// Take counts one request against every bucket, or against none when any of them is full, in
 	// one atomic step.

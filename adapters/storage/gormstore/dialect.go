@@ -77,9 +77,10 @@ type dialect struct {
 	// contains is the condition that search_text contains a parameter. matches returns a condition
 	// on a row of a table, and its value, that an index of trigrams serves if the text is
 	// indexable.
-	contains  string
-	matches   func(table, text string) (condition string, value any)
-	indexable func(text string) bool
+	// containsFolded is the condition that it does after domain.FoldPunctuation. It costs more.
+	contains, containsFolded string
+	matches                  func(table, text string) (condition string, value any)
+	indexable                func(text string) bool
 	// fence ends a subquery that is planned separately, as if all its rows were needed.
 	fence string
 

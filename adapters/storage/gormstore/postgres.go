@@ -129,7 +129,8 @@ var postgresDialect = dialect{
 		"BY id) u" +
 		" JOIN api_keys k ON k.id = u.id ORDER BY k.id FOR NO KEY UPDATE OF k",
 
-	contains: "strpos(search_text, ?) > 0",
+	contains:       "strpos(search_text, ?) > 0",
+	containsFolded: "strpos(" + foldedOnPostgres("search_text") + ", ?) > 0",
 	matches: func(_, text string) (string, any) {
 		return "search_text LIKE ?", "%" + likeWildcards.Replace(text) + "%"
 	},

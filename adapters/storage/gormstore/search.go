@@ -23,12 +23,11 @@ import (
 // into three. The program compares the whole, in time linear in the row.
 //
 // A search folds punctuation (domain.FoldPunctuation), but search_text keeps it as it was typed.
-// The database looks for the words between, which folding does not change, and the program compares
-// the folded texts. So rows of any age are found at once, with the indexes that are there. The
-// price is that the database also finds rows that have the words elsewhere, which the program
-// passes over. Columns of folded text were rejected: all rows would have to be rewritten beside
-// traffic, and each search would have to look for both forms until that has ended. So was folding
-// in the expression of an index, since neither database has a function for it.
+// The database looks for the words between, which folding does not change, with the indexes that
+// are there. It folds only rows that have all words, and compares those with parts of the folded
+// text. So rows of any age are found at once. Columns of folded text were rejected: all rows would
+// have to be rewritten beside traffic, and each search would have to look for both forms until that
+// has ended. An index on the folding was rejected too: it would be a second one of the same size.
 
 const (
 	// searchWindow limits how many rows of a list are looked through without an index.
@@ -69,64 +68,71 @@ func (s search) admits(searchText string) bool {
 	return slices.ContainsFunc(s, func(text string) bool { return strings.Contains(name, text) || strings.Contains(rest, text) })
 }
 
-// anchors returns, for each text, parts of at most anchorLength characters without white space and
-// punctuation that is folded. A row that contains the text contains all of them. The longest ones
-// are enough; a text that has none may be in any row.
-func (s search) anchors() [][]string {
-	anchors := make([][]string, len(s))
-	for i, text := range s {
-		for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" '-", r) }) {
-			runes := []rune(word)
-			for len(runes) > anchorLength {
-				anchors[i] = append(anchors[i], string(runes[:anchorLength]))
-				runes = runes[min(anchorLength, len(runes)-anchorLength):]
-			}
-			anchors[i] = append(anchors[i], string(runes))
-		}
-		slices.SortFunc(anchors[i], func(a, b string) int {
-			return cmp.Or(utf8.RuneCountInString(b)-utf8.RuneCountInString(a), strings.Compare(a, b))
-		})
-		anchors[i] = slices.Compact(anchors[i])
-		anchors[i] = anchors[i][:min(len(anchors[i]), mostAnchors)]
+// foldedPunctuation lists what a folded text may have between words.
+const foldedPunctuation = " '-"
+
+// words returns parts of at most anchorLength characters without punctuation that is folded. A
+// search_text that contains the text contains all of them. The longest ones are enough.
+func words(text string) (words []string) {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(foldedPunctuation, r) }) {
+		words = append(words, anchors(word)...)
 	}
-	return anchors
+	slices.SortFunc(words, func(a, b string) int {
+		return cmp.Or(utf8.RuneCountInString(b)-utf8.RuneCountInString(a), strings.Compare(a, b))
+	})
+	words = slices.Compact(words)
+	return words[:min(len(words), mostAnchors)]
 }
 
-// condition requires, of at least one text, one of the dialect's conditions for each anchor.
-func (s search) condition(db *gorm.DB, one func(anchor string) (string, any)) *gorm.DB {
+// anchors returns parts of anchorLength characters that cover a text. What contains the text
+// contains all of them.
+func anchors(text string) (parts []string) {
+	runes := []rune(text)
+	for len(runes) > anchorLength {
+		parts = append(parts, string(runes[:anchorLength]))
+		runes = runes[min(anchorLength, len(runes)-anchorLength):]
+	}
+	return append(parts, string(runes))
+}
+
+// condition requires, of at least one text, one of the dialect's conditions for each word, and
+// that the folded search_text contains its anchors if it is not a single word.
+func (s search) condition(db *gorm.DB, e *dialect, one func(word string) (string, any)) *gorm.DB {
 	var texts []string
 	var values []any
-	for _, anchors := range s.anchors() {
-		if len(anchors) == 0 {
-			return db
-		}
+	for _, text := range s {
 		var all []string
-		for _, anchor := range anchors {
-			condition, value := one(anchor)
+		for _, word := range words(text) {
+			condition, value := one(word)
 			all, values = append(all, condition), append(values, value)
+		}
+		if strings.ContainsAny(text, foldedPunctuation) {
+			for _, anchor := range anchors(text) {
+				all, values = append(all, e.containsFolded), append(values, anchor)
+			}
 		}
 		texts = append(texts, strings.Join(all, " AND "))
 	}
 	return db.Where("("+strings.Join(texts, " OR ")+")", values...)
 }
 
-// near limits a query of a table to rows that contain the anchors, by comparing.
+// near limits a query of a table to rows that contain the parts of a text, by comparing.
 func (s search) near(db *gorm.DB, e *dialect) *gorm.DB {
-	return s.condition(db, func(anchor string) (string, any) { return e.contains, anchor })
+	return s.condition(db, e, func(word string) (string, any) { return e.contains, word })
 }
 
-// indexed is near with the index of the table, if each text has an anchor with a trigram.
+// indexed is near with the index of the table, if each text has a word with a trigram.
 func (s search) indexed(db *gorm.DB, e *dialect, table string) *gorm.DB {
-	for _, anchors := range s.anchors() {
-		if !slices.ContainsFunc(anchors, e.indexable) {
+	for _, text := range s {
+		if !slices.ContainsFunc(words(text), e.indexable) {
 			return s.near(db, e)
 		}
 	}
-	return s.condition(db, func(anchor string) (string, any) {
-		if e.indexable(anchor) {
-			return e.matches(table, anchor)
+	return s.condition(db, e, func(word string) (string, any) {
+		if e.indexable(word) {
+			return e.matches(table, word)
 		}
-		return e.contains, anchor
+		return e.contains, word
 	})
 }
 
@@ -176,6 +182,20 @@ func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *dialect, s sea
 		_, at := P(&rows[len(rows)-1]).searched()
 		p.After = &at
 	}
+}
+
+// foldedOnPostgres returns SQL that folds the punctuation of a column. Two control characters, which
+// no text has, stand for each space while runs of them become one.
+func foldedOnPostgres(column string) string {
+	var from, to strings.Builder
+	for r := rune(1); r <= 0xffff; r++ {
+		if plain := domain.PlainPunctuation(r); plain != r {
+			from.WriteRune(r)
+			to.WriteRune(plain)
+		}
+	}
+	plain := "translate(" + column + ", '" + from.String() + "', '" + strings.ReplaceAll(to.String(), "'", "''") + "')"
+	return "replace(replace(replace(" + plain + ", ' ', E'\\x01\\x02'), E'\\x02\\x01', ''), E'\\x01\\x02', ' ')"
 }
 
 // hasWord reports whether letters or digits are side by side, as many as make a trigram. Other

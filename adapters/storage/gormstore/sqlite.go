@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
@@ -51,6 +52,15 @@ var sqliteConstraints = map[string]string{
 //go:embed migrations/sqlite/*.sql
 var sqliteMigrations embed.FS
 
+// The function is there in every connection of the process that is opened later.
+func init() {
+	sqlite.MustRegisterDeterministicScalarFunction("fold_punctuation", 1,
+		func(_ *sqlite.FunctionContext, values []driver.Value) (driver.Value, error) {
+			text, _ := values[0].(string)
+			return domain.FoldPunctuation(text), nil
+		})
+}
+
 var sqliteDialect = dialect{
 	anyApplication:    "d.application_id IN (SELECT id FROM applications)",
 	open:              openSQLite,
@@ -71,7 +81,8 @@ var sqliteDialect = dialect{
 
 	keyUses: "SELECT value ->> 'id' AS id, max(value ->> 'at') AS at FROM json_each(?) GROUP BY 1",
 
-	contains: "instr(search_text, ?) > 0",
+	contains:       "instr(search_text, ?) > 0",
+	containsFolded: "instr(fold_punctuation(search_text), ?) > 0",
 	matches: func(table, text string) (string, any) {
 		return "id IN (SELECT r.id FROM " + table + "_search s JOIN " + table + "_search_rows r ON r.number = s.rowid" +
 			" WHERE " + table + "_search MATCH ?)", trigrams(text)

@@ -39,7 +39,7 @@ const (
 )
 
 // sqliteConstraints names constraints as Postgres does. SQLite reports only their columns.
-var sqliteConstraints = map[string]string{
+var sqliteConstraints = map[string]string{ //nolint:gosec // names, no credentials
 	"deliveries.reference":                      referenceKey,
 	"applications.id":                           "applications_pkey",
 	"applications.id, applications.business_id": "applications_tenant_key",

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -34,7 +35,7 @@ func TestBehindNginxNoRequestIsLostOnAKeptConnection(t *testing.T) {
 	s := serve(t, freshDatabase(t, SQLite), 1, "WAYBILL_HTTP_IDLE_TIMEOUT=3s", "WAYBILL_TRUSTED_PROXIES=127.0.0.1/32")
 	t.Cleanup(s.close)
 	front := freeAddress(t)
-	startNginx(t, nginx, fmt.Sprintf(`
+	startNginx(t, nginx, front, fmt.Sprintf(`
 upstream waybill { server %s; keepalive %d; keepalive_timeout 2s; }
 server {
 	listen %s;
@@ -59,8 +60,8 @@ server {
 	t.Logf("%d creates", created.Load())
 }
 
-// startNginx runs nginx with some servers until the test ends.
-func startNginx(t *testing.T, program, servers string) {
+// startNginx runs nginx with some servers until the test ends, and waits until it listens.
+func startNginx(t *testing.T, program, address, servers string) {
 	t.Helper()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "nginx.conf")
@@ -73,6 +74,14 @@ func startNginx(t *testing.T, program, servers string) {
 	cmd := exec.Command(program, "-c", config)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
+	}
+	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if c, err := net.Dial("tcp", address); err == nil {
+			_ = c.Close()
+			break
+		} else if time.Now().After(until) {
+			t.Fatalf("nginx does not listen: %v", err)
+		}
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)

@@ -75,6 +75,13 @@ func startNginx(t *testing.T, program, address, servers string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		if log, err := os.ReadFile(filepath.Join(dir, "error.log")); err == nil && t.Failed() {
+			t.Logf("%s", log)
+		}
+	})
 	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if c, err := net.Dial("tcp", address); err == nil {
 			_ = c.Close()
@@ -83,11 +90,4 @@ func startNginx(t *testing.T, program, address, servers string) {
 			t.Fatalf("nginx does not listen: %v", err)
 		}
 	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		if log, err := os.ReadFile(filepath.Join(dir, "error.log")); err == nil && t.Failed() {
-			t.Logf("%s", log)
-		}
-	})
 }

@@ -5,10 +5,11 @@
 // The actor is a parameter and not a value of the context: leaving it out does not compile. A
 // person acts on behalf of one business. A change of anything else is rolled back and returns
 // domain.ErrNotFound. So a page that forgets to check the owner of a record changes nothing of
-// another customer. The transaction begins with another look at the session and role of a person:
-// whoever was put out since the request was admitted changes nothing. A refused action, and one that changes nothing, leaves no row. But
-// people.Refusals stores refused attempts of persons, joined, since anybody can fail and the log is
-// kept forever. Some changes also send mails, in the same transaction: domain.AuditNotice says
+// another customer. The transaction first checks the session and role of a person again: whoever
+// lost them after the request was admitted changes nothing.
+//
+// A refused action, and one that changes nothing, leaves no row. But people.Refusals stores refused
+// attempts of persons, joined, since anybody can fail and the log is kept forever. Some changes also send mails, in the same transaction: domain.AuditNotice says
 // which. Customers' own calls are not in the log: their deliveries have timelines, and their
 // requests are logged.
 package audit

@@ -53,7 +53,8 @@
 //     passkeys are counted separately.
 //   - Passwords also have a limit for one person from all addresses (a botnet). Where it is
 //     reached, new browsers of that person wait. Browsers in which the person has signed in before,
-//     passkeys and links still work.
+//     passkeys and links still work. One network has a lower limit, so that it takes several to
+//     reach this one.
 //   - Passwords and links have a limit for all persons from one address (password spraying). An
 //     office has one address, so nobody is locked out where it is reached: each person there has
 //     two passwords and one link left. Email addresses without an account are counted in the same

@@ -1,7 +1,7 @@
-// Package clients holds the tests of the clients that integrators are given:
-// what is committed is what the description says, each of them works with the
-// real program, and faults of a service are met as they should be.
+// Package clients holds the tests of the clients that integrators are given: each of
+// them works with the real program, has every operation, and meets faults of a service as
+// it should. `make verify` shows that what is generated is what the description says.
 //
-// generate writes the clients; typescript holds programs that use the one in
+// bruno plays the collection, and typescript holds programs that use the client in
 // TypeScript.
 package clients

@@ -2,6 +2,9 @@ package clients
 
 import (
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"waybill/adapters/clients/go/waybillapi"
@@ -88,5 +91,34 @@ func TestErrorsComeWithWhatTheyCarry(t *testing.T) {
 	if failure := asError(err); failure == nil || failure.StatusCode != 422 || failure.DecodeDetails(&details) != nil ||
 		len(details.Fields) == 0 {
 		t.Errorf("a request that cannot be: %v, details %+v", err, details)
+	}
+}
+
+// Within a version fields, values, event types and error codes are added.
+func TestTheClientInGoUnderstandsALaterService(t *testing.T) {
+	answers := map[string]string{
+		"/v1/deliveries/dlv_1": `{"success":true,"data":{"id":"dlv_1","status":"parked","simulation":{"scenario":"storm","wind":9}},"hint":1}`,
+		"/v1/events":           `{"success":true,"data":[{"type":"delivery.parked","data":{"delivery":{"id":"dlv_1"},"spot":2}}],"meta":{"total":1}}`,
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, ok := answers[r.URL.Path]; ok {
+			_, _ = io.WriteString(w, text)
+			return
+		}
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, `{"success":false,"message":"No.","error":{"code":"PARKED","since":1,"details":{"spot":2,"status":"parked"}}}`)
+	}))
+	defer s.Close()
+	c := must(waybillapi.New(waybillapi.WithBaseURL(s.URL+"/v1"), waybillapi.WithAPIKey("svc_test_key_1")))(t)
+	if d := must(c.GetDelivery(t.Context(), "dlv_1"))(t); d.Status != "parked" || d.Simulation.Scenario != "storm" {
+		t.Errorf("the delivery is %+v", d)
+	}
+	if page := must(c.ListEvents(t.Context(), waybillapi.ListEventsParams{}))(t); page.Items[0].Type != "delivery.parked" {
+		t.Errorf("the page is %+v", page)
+	}
+	var details waybillapi.ErrorDetails
+	_, err := c.CancelDelivery(t.Context(), "dlv_1")
+	if failure := asError(err); failure == nil || failure.Code != "PARKED" || failure.DecodeDetails(&details) != nil || details.Status != "parked" {
+		t.Errorf("the error is %v with %+v", err, details)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +34,27 @@ func TestTheClientInGoBelievesWhatIsSignedAndNothingElse(t *testing.T) {
 		if l.Good != (err == nil) || !l.Good && !errors.Is(err, waybillapi.ErrWebhook) || l.Good &&
 			event.ID != l.Headers[domain.HeaderWebhookID] {
 			t.Errorf("%s: %+v, %v", l.What, event, err)
+		}
+	}
+}
+
+// WebhookEvent is written by hand: a field that the description gains has to be added to it.
+func TestAWebhookEventHasEveryFieldOfBothKinds(t *testing.T) {
+	fields := func(of any) (all []string) {
+		for f := range reflect.TypeOf(of).Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			all = append(all, name)
+		}
+		return all
+	}
+	for _, c := range []struct{ have, want any }{
+		{waybillapi.WebhookEvent{}, waybillapi.PublishedDeliveryEvent{}}, {waybillapi.WebhookEventData{}, waybillapi.PublishedDeliveryEventData{}},
+		{waybillapi.WebhookEvent{}, waybillapi.PublishedEndpointEvent{}}, {waybillapi.WebhookEventData{}, waybillapi.PublishedEndpointEventData{}},
+	} {
+		for _, name := range fields(c.want) {
+			if !slices.Contains(fields(c.have), name) {
+				t.Errorf("%T lacks %s of %T", c.have, name, c.want)
+			}
 		}
 	}
 }

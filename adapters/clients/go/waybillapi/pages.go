@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"net/url"
-	"strconv"
-	"time"
 )
 
 // Page is one page of a list.
@@ -61,29 +58,5 @@ func each[T any](cursor string, fetch func(cursor string) (*Page[T], error)) ite
 			}
 			cursor = page.NextCursor
 		}
-	}
-}
-
-func setText(q url.Values, name, value string) {
-	if value != "" {
-		q.Set(name, value)
-	}
-}
-
-func setInt(q url.Values, name string, value int) {
-	if value != 0 {
-		q.Set(name, strconv.Itoa(value))
-	}
-}
-
-func setBool(q url.Values, name string, value *bool) {
-	if value != nil {
-		q.Set(name, strconv.FormatBool(*value))
-	}
-}
-
-func setTime(q url.Values, name string, value time.Time) {
-	if !value.IsZero() {
-		q.Set(name, value.UTC().Format(time.RFC3339Nano))
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -28,10 +27,11 @@ const (
 type call struct {
 	name       string
 	method     string
-	path       []string // each part as it is, before escaping
+	path       string   // with %s for each ID
+	ids        []string // as they are, before escaping
+	query      any      // parameters with JSON tags, nil for none
 	target     string   // in place of path and query, as it is; "" for none
-	query      url.Values
-	body       any // nil for none
+	body       any      // nil for none
 	key        string
 	keyed      int
 	repeatable bool // safe to send twice without a key
@@ -112,20 +112,11 @@ func (c *Client) prepare(made call, options []CallOption) (*sending, error) {
 		s.answer = new(Answer)
 	}
 	*s.answer = Answer{}
-	parts := make([]string, 0, len(s.path))
-	for _, part := range s.path {
-		if part == "" || part == "." || part == ".." {
-			return nil, fmt.Errorf("waybillapi: %s: %q is no ID", s.name, part)
-		}
-		parts = append(parts, url.PathEscape(part))
+	target, err := s.where()
+	if err != nil {
+		return nil, fmt.Errorf("waybillapi: %s: %w", s.name, err)
 	}
-	s.url = c.base.String() + "/" + strings.Join(parts, "/")
-	if len(s.query) > 0 {
-		s.url += "?" + s.query.Encode()
-	}
-	if s.target != "" {
-		s.url = c.base.String() + s.target
-	}
+	s.url = c.base.String() + target
 	if s.body != nil {
 		content, err := encoded(s.body)
 		if err != nil {
@@ -147,6 +138,49 @@ func (c *Client) prepare(made call, options []CallOption) (*sending, error) {
 	s.header.Set("Accept", "application/json, application/yaml")
 	s.header.Set("User-Agent", c.agent)
 	return s, nil
+}
+
+// where returns the path and query of a call, escaped.
+func (made call) where() (string, error) {
+	if made.target != "" {
+		return made.target, nil
+	}
+	ids := make([]any, 0, len(made.ids))
+	for _, id := range made.ids {
+		if id == "" || id == "." || id == ".." {
+			return "", fmt.Errorf("%q is no ID", id)
+		}
+		ids = append(ids, url.PathEscape(id))
+	}
+	path := fmt.Sprintf(made.path, ids...)
+	query, err := queryOf(made.query)
+	if len(query) > 0 {
+		path += "?" + query
+	}
+	return path, err
+}
+
+// queryOf returns parameters as a query: their JSON, without the quotation marks.
+func queryOf(params any) (string, error) {
+	text, err := json.Marshal(params)
+	if err != nil {
+		return "", err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return "", err
+	}
+	query := url.Values{}
+	for name, value := range fields {
+		plain := string(value)
+		if plain[0] == '"' {
+			if err := json.Unmarshal(value, &plain); err != nil {
+				return "", err
+			}
+		}
+		query.Set(name, plain)
+	}
+	return query.Encode(), nil
 }
 
 // encoded is a body as it is sent: JSON is sent unchanged, to the byte.

@@ -91,6 +91,28 @@ func (v *Verifier) Verify(header http.Header, body []byte) error {
 	return &WebhookError{"no signature is by a known secret"}
 }
 
+// WebhookEvent is an event of a delivery or of an endpoint: PublishedDeliveryEvent and
+// PublishedEndpointEvent in one. Its data has what Type is about.
+type WebhookEvent struct {
+	ID          EventID          `json:"id"`
+	Type        EventType        `json:"type"`
+	Timestamp   Timestamp        `json:"timestamp"`
+	APIVersion  string           `json:"api_version"`
+	Environment Environment      `json:"environment"`
+	Simulated   bool             `json:"simulated"`
+	Sequence    int              `json:"sequence,omitzero"` // 1 for the first event of a delivery, then without a gap
+	Data        WebhookEventData `json:"data"`
+}
+
+// WebhookEventData is the subject of a WebhookEvent. Delivery is as it was right after
+// the event.
+type WebhookEventData struct {
+	Delivery        *Delivery             `json:"delivery,omitempty"`
+	PreviousStatus  DeliveryStatus        `json:"previous_status,omitzero"` // "" on the first event
+	ReasonCode      ReasonCode            `json:"reason_code,omitzero"`
+	WebhookEndpoint *EventWebhookEndpoint `json:"webhook_endpoint,omitempty"`
+}
+
 // Event verifies a webhook and reads it. Types that are not known yet come too;
 // ignore them.
 func (v *Verifier) Event(header http.Header, body []byte) (*WebhookEvent, error) {

@@ -1,41 +1,12 @@
 package clients
 
 import (
-	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
-
-// What is generated without npm is compared here too, so that `go test` alone
-// shows that it is stale.
-func TestWhatIsCommittedIsWhatTheDescriptionSays(t *testing.T) {
-	t.Parallel()
-	fresh := t.TempDir()
-	output(t, "", nil, "go", "run", "./generate", "-description", "../../adapters/httpapi/openapi.yaml", "-out", fresh)
-	made := files(t, fresh)
-	if len(made) < 50 {
-		t.Fatalf("%d files were made, which is too few: %v", len(made), made)
-	}
-	for _, name := range made {
-		want, err := os.ReadFile(filepath.Join(fresh, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(filepath.Join(adapters, name))
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the description says, run make generate (%v)", name, err)
-		}
-	}
-	for _, name := range files(t, filepath.Join(adapters, "bruno")) {
-		if !slices.Contains(made, filepath.Join("bruno", name)) {
-			t.Errorf("bruno/%s belongs to nothing in the description, run make generate", name)
-		}
-	}
-}
 
 // The folder of the client in Go is meant to be copied: it has to build alone.
 func TestTheClientInGoBuildsWhereverItIsCopied(t *testing.T) {

@@ -57,7 +57,9 @@ type bulkView struct {
 
 type bulkPreview struct {
 	Lines  []lineView
-	Names  string // separated by line breaks
+	Names  string   // a table with one column
+	Found  string   // how many names the text had, and how many other words
+	Words  []string // the other words, if they are few
 	To     string
 	Reason string
 	Aim    string // To and Reason as text
@@ -90,10 +92,10 @@ func (p *Console) askBulk(c *call) error {
 func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.Notice) error {
 	v := bulkView{
 		Notice: n, May: c.May(domain.ActMoveDeliveries), Once: p.OnceShown(c, domain.PrefixMoveRun, status),
-		Text: strings.Join(sentNames(c), "\n"), Error: c.Faults["references"],
+		Text: typedText(c), Error: c.Faults["references"],
 		Status: c.Field(pages.Field{Name: "status", Label: "Move to", Options: statusOptions()}),
 		Reason: c.Field(pages.Field{Name: "reason_code", Label: "Reason", Options: reasonOptions(),
-			Hint: "Needed for failed and cancelled. The customer sees it."}),
+			Hint: "Required for failed and cancelled, and only for these. The customer sees it."}),
 		Most: domain.MaxMoves, Preview: preview,
 	}
 	if preview != nil { // no names of people in it; the Back button may show it again
@@ -131,31 +133,44 @@ func recent(runs []domain.MoveRun) []domain.MoveRun {
 }
 
 func statusOptions() []pages.Option {
-	return web.Each(domain.Statuses()[1:], func(s domain.Status) pages.Option {
+	return append([]pages.Option{{Text: "Choose a status"}}, web.Each(domain.Statuses()[1:], func(s domain.Status) pages.Option {
 		return pages.Option{Value: string(s), Text: spaced(string(s))}
-	})
+	})...)
 }
 
 func reasonOptions() []pages.Option {
-	return append([]pages.Option{{Text: "none"}}, web.Each(domain.PlatformReasonCodes(), func(r domain.ReasonCode) pages.Option {
+	return append([]pages.Option{{Text: "No reason"}}, web.Each(domain.PlatformReasonCodes(), func(r domain.ReasonCode) pages.Option {
 		return pages.Option{Value: string(r), Text: spaced(string(r))}
 	})...)
 }
 
 // notFound explains a reference that matches no delivery.
-const notFound = "Nothing has this reference or ID. An external_id is looked for under Deliveries."
+const notFound = "No delivery has this reference or ID. To find an external ID, use the search of Deliveries."
 
 func spaced(code string) string { return pages.Spaced(code) }
+
+// typedText returns the text for the field. It has the names of a file too, which a browser does
+// not send again.
+func typedText(c *call) string {
+	text := strings.TrimPrefix(c.Form.Get("references"), asTable(nil))
+	if len(c.File) > 0 {
+		names, _ := namesIn(string(c.File))
+		text = strings.TrimSpace(text + "\n" + strings.Join(names, "\n"))
+	}
+	return text
+}
 
 // bulkOrders parses the form. If it returns false, c.Faults has the errors.
 func bulkOrders(c *call) (orders []bulk.MoveOrder, sound bool) {
 	c.Faults = map[string]string{}
-	names := sentNames(c)
+	names, ignored := sentNames(c)
 	to, reason := domain.Status(c.Form.Get("status")), domain.ReasonCode(c.Form.Get("reason_code"))
 	longest := slices.ContainsFunc(names, func(n string) bool { return len(n) > domain.MaxTypedReference })
 	switch {
 	case !utf8.Valid(c.File):
 		c.Faults["references"] = "The file is no text in UTF-8. Save it as CSV in UTF-8, and send it again."
+	case len(names) == 0 && len(ignored) > 0:
+		c.Faults["references"] = "This text has no reference, ID or tracking link. A reference looks like XMK2-QS3D-PP2G."
 	case len(names) == 0:
 		c.Faults["references"] = "Scan, paste or upload at least one reference."
 	case len(names) > domain.MaxMoves:
@@ -167,13 +182,13 @@ func bulkOrders(c *call) (orders []bulk.MoveOrder, sound bool) {
 	}
 	switch {
 	case !slices.Contains(domain.Statuses()[1:], to):
-		c.Faults["status"] = "Choose where they go."
+		c.Faults["status"] = "Choose a status."
 	case reason == "" && to.TakesReason():
-		c.Faults["reason_code"] = "Say why they are " + spaced(string(to)) + "."
+		c.Faults["reason_code"] = "Choose why they are " + spaced(string(to)) + "."
 	case reason != "" && !to.TakesReason():
-		c.Faults["reason_code"] = "A reason goes with failed and cancelled only. Choose none."
+		c.Faults["reason_code"] = "Only failed and cancelled take a reason. Choose no reason."
 	case reason != "" && !slices.Contains(domain.PlatformReasonCodes(), reason):
-		c.Faults["reason_code"] = "Choose one of the list."
+		c.Faults["reason_code"] = "Choose a reason from the list."
 	}
 	for _, name := range names {
 		orders = append(orders, bulk.MoveOrder{Name: name, To: to, Reason: reason})
@@ -187,14 +202,17 @@ func (p *Console) previewBulk(c *call) error {
 	if !sound {
 		return p.bulkPage(c, http.StatusUnprocessableEntity, nil, nil)
 	}
-	names := sentNames(c)
+	names, ignored := sentNames(c)
 	lines, err := p.Moves.Preview(c.Ctx(), names)
 	if err != nil {
 		return err
 	}
 	to := orders[0].To
-	preview := &bulkPreview{Names: strings.Join(names, "\n"), To: string(to), Reason: string(orders[0].Reason),
+	preview := &bulkPreview{Names: asTable(names), Found: foundText(len(names), len(ignored)), To: string(to), Reason: string(orders[0].Reason),
 		Aim: aimOf(to, orders[0].Reason), Again: c.At(formAgain(names, orders[0]))}
+	if len(ignored) <= wordsShown {
+		preview.Words = ignored
+	}
 	for i, line := range lines {
 		v := foreseen(line, to)
 		v.Number, v.Sent = i+1, line.Name
@@ -208,6 +226,18 @@ func (p *Console) previewBulk(c *call) error {
 	}
 	staysFirst(preview.Lines)
 	return p.bulkPage(c, http.StatusOK, preview, nil)
+}
+
+// wordsShown limits the ignored words that a preview lists.
+const wordsShown = 20
+
+// foundText says what a text had.
+func foundText(names, ignored int) string {
+	text := plural(names, "reference") + " found"
+	if ignored > 0 {
+		text += ", " + plural(ignored, "other word") + " ignored"
+	}
+	return text + "."
 }
 
 // tally adds a line to the count of its outcome.
@@ -237,13 +267,13 @@ func foreseen(l bulk.MoveLine, to domain.Status) (v lineView) {
 	v.Reference, v.Status = string(d.Reference), spaced(string(d.Status()))
 	switch {
 	case l.Duplicate:
-		v.Fate, v.Tone, v.Why = "duplicate", "over", "An earlier line is the same delivery."
+		v.Fate, v.Tone, v.Why = "duplicate", "over", "Same delivery as an earlier line."
 	case d.Status() == to:
 		v.Fate, v.Tone = "already there", "over"
 	case d.Simulating():
-		v.Fate, v.Tone, v.Why = "not now", "bad", "A simulation moves it."
+		v.Fate, v.Tone, v.Why = "not now", "bad", "A simulation is moving it."
 	case slices.Contains(l.Next, to):
-		v.Fate, v.Tone = "may be moved", "good"
+		v.Fate, v.Tone = "can be moved", "good"
 	default:
 		v.Fate, v.Tone, v.Why = "not now", "bad", nextAllowed(l.Next)
 	}
@@ -252,9 +282,9 @@ func foreseen(l bulk.MoveLine, to domain.Status) (v lineView) {
 
 func nextAllowed(next []domain.Status) string {
 	if len(next) == 0 {
-		return "Nothing can follow it."
+		return "No further step is possible."
 	}
-	return "It may go to " + spaced(strings.Join(web.Texts(next), ", ")) + "."
+	return "It can be moved to " + spaced(strings.Join(web.Texts(next), ", ")) + "."
 }
 
 // moveBulk performs the previewed moves. It does so only once, because the form has the ID of the
@@ -270,9 +300,9 @@ func (p *Console) moveBulk(c *call) error {
 	var e *domain.Error
 	switch {
 	case domain.HasCode(err, domain.CodeIdempotencyConflict):
-		return p.bulkPage(c, http.StatusConflict, nil, &pages.Notice{Tone: "warn", Title: "This form was sent already, for other deliveries",
-			Lines: []string{"Nothing was moved now. Preview these again to move them."},
-			Link:  &pages.Link{Href: c.At(runsAt + "/" + string(id)), Text: "What the first one came to"}})
+		return p.bulkPage(c, http.StatusConflict, nil, &pages.Notice{Tone: "warn", Title: "This form was already sent for other deliveries",
+			Lines: []string{"Nothing was moved now. Preview the deliveries again to move them."},
+			Link:  &pages.Link{Href: c.At(runsAt + "/" + string(id)), Text: "See the result of the first run"}})
 	case err != nil && !domain.HasCode(err, domain.CodeIdempotencyInProgress):
 		if errors.As(err, &e) && c.Wrong(err) {
 			return p.bulkPage(c, http.StatusUnprocessableEntity, nil, nil)
@@ -354,7 +384,7 @@ func resultOf(i *domain.MoveItem) lineView {
 	case domain.MoveNotFound:
 		v.Why = notFound
 	case domain.MoveDuplicate:
-		v.Why = "An earlier line is the same delivery."
+		v.Why = "Same delivery as an earlier line."
 	}
 	return v
 }

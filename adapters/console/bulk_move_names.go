@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/csv"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,26 +16,68 @@ import (
 // files. The first column that is not empty counts.
 var namedBy = []string{"reference", "delivery_id", "id", "sent"}
 
-// sentNames returns the references and IDs that were typed, scanned or uploaded, in order.
-func sentNames(c *call) []string {
-	return append(namesIn(c.Form.Get("references")), namesIn(string(c.File))...)
+// sentNames returns the references and IDs that were typed, scanned or uploaded, in order, and the
+// other words of the text.
+func sentNames(c *call) (names, ignored []string) {
+	for _, text := range []string{c.Form.Get("references"), string(c.File)} {
+		some, others := namesIn(text)
+		names, ignored = append(names, some...), append(ignored, others...)
+	}
+	return names, ignored
 }
 
-// namesIn returns the references and IDs of a text. If it is a table whose header has a known
-// column, it reads that column; otherwise it reads every word. It replaces the address of a
-// tracking page, as scanned labels have it, by its reference.
-func namesIn(text string) (names []string) {
-	names, table := namesOfTable(text)
-	if !table {
-		names = strings.FieldsFunc(text, func(r rune) bool {
-			return unicode.IsSpace(r) || unicode.IsControl(r) || r == ',' || r == ';' || r == '"' || r == '\ufeff'
-		})
+// namesIn finds the references and IDs in a text, such as a message. If the text is a table whose
+// header has a known column, it returns that column as it is. Otherwise it looks at each word. It
+// replaces the address of a tracking page, as scanned labels have it, by its reference. A word that
+// looks like a mistyped reference counts as one, so that a preview shows it as not found. Each
+// name is returned once.
+func namesIn(text string) (names, ignored []string) {
+	if names, table := namesOfTable(text); table {
+		for i, name := range names {
+			names[i] = trackedReference(name)
+		}
+		return names, nil
 	}
-	for i, name := range names {
-		names[i] = trackedReference(name)
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(",;\"'()[]{}<>|*\ufeff", r)
+	})
+	for _, word := range words {
+		word = trackedReference(strings.TrimRight(word, ".:!?"))
+		switch {
+		case word == "" || slices.Contains(names, word):
+		case isName(word):
+			names = append(names, word)
+		default:
+			ignored = append(ignored, word)
+		}
 	}
-	return names
+	return names, ignored
 }
+
+var (
+	reGrouped   = regexp.MustCompile(`^[0-9A-Za-z]{3,5}\p{Pd}[0-9A-Za-z]{3,5}\p{Pd}[0-9A-Za-z]{3,5}$`)
+	reUngrouped = regexp.MustCompile(`^[0-9A-Z]{11,13}$`)
+	// reMixed matches a letter beside a digit, which references have more often than words.
+	reMixed = regexp.MustCompile(`[0-9][A-Za-z]|[A-Za-z][0-9]`)
+)
+
+// isName reports whether a word is an ID or a reference, or was meant as one: a character is wrong,
+// missing or too many. Without dashes a word or a phone number may have the form of a reference, so
+// it needs letters and digits.
+func isName(word string) bool {
+	if strings.HasPrefix(word, string(domain.PrefixDelivery)) {
+		return true
+	}
+	mixed := len(reMixed.FindAllString(word, -1))
+	_, sound := domain.FoldReference(word)
+	if reGrouped.MatchString(word) {
+		return sound || mixed > 0
+	}
+	return sound && mixed > 0 || reUngrouped.MatchString(word) && mixed > 2
+}
+
+// asTable returns names as a table with one column. namesIn returns the same names for it.
+func asTable(names []string) string { return namedBy[0] + "\n" + strings.Join(names, "\n") }
 
 // namesOfTable parses a table separated by commas, semicolons or tabs, as spreadsheets export or
 // copy it. It returns false if the text is no such table.

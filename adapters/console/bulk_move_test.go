@@ -45,10 +45,10 @@ func init() {
 	states = append(states, []state{
 		{name: "bulk", role: domain.RoleDispatcher, path: "/bulk", heading: "Move many deliveries"},
 		{name: "bulk-preview", role: domain.RoleDispatcher, path: "/bulk", heading: "Move many deliveries", then: func(p *tab) {
-			p.preview(string(p.delivery.Reference)+"\n"+string(p.delivery.ID)+", nonsense", "assigned", "", "What the move would do")
+			p.preview(string(p.delivery.Reference)+"\n"+string(p.delivery.ID)+", nonsense", "assigned", "", "Preview")
 		}},
 		{name: "bulk-wrong", role: domain.RoleDispatcher, path: "/bulk", heading: "Move many deliveries", then: func(p *tab) {
-			p.preview(strings.Repeat("AAAA-BBBB-CCCC ", 201), "failed", "", "Move many deliveries")
+			p.preview(references(201), "failed", "", "Move many deliveries")
 			p.want("Take out 1 and move them in a second run")
 		}},
 		{name: "bulk-run", role: domain.RoleViewer, path: "/bulk/runs/:run", heading: "0 of 2 moved"},
@@ -77,6 +77,15 @@ func (s *scene) underWay(t *testing.T) ports.MoveHold {
 	return h
 }
 
+// references returns a text with n references.
+func references(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintln(&b, domain.MakeReference(uint64(i)<<40|7))
+	}
+	return b.String()
+}
+
 // preview types references, chooses where they go, and sends the form.
 func (p *tab) preview(references, status, reason, heading string) {
 	p.Helper()
@@ -89,13 +98,14 @@ func (p *tab) preview(references, status, reason, heading string) {
 func moveMany(w *walk) {
 	p := w.as(domain.RoleDispatcher)
 	p.to("/bulk", "Move many deliveries")
-	p.preview(strings.ToLower(string(w.delivery.Reference))+"\nnonsense", "assigned", "", "What the move would do")
-	p.want("may be moved")
+	p.preview(strings.ToLower(string(w.delivery.Reference))+"\nXMK2-QS3D-PP2 for Ama", "assigned", "", "Preview")
+	p.want("can be moved")
+	p.want("2 references found, 2 other words ignored")
 	if n := len(w.timeline(w.T)); n != 1 {
 		w.Errorf("the preview left %d events", n)
 	}
 	p.click(`form[action="/console/bulk/move"] button`, "1 of 2 moved")
-	p.want("Nothing has this reference or ID")
+	p.want("No delivery has this reference or ID")
 	at := browser.Eval[string](w.T, p.Page, "location.href")
 	p.to(strings.TrimPrefix(at, w.url), "1 of 2 moved")
 	p.to("/bulk", "Move many deliveries")
@@ -143,12 +153,12 @@ func TestARunIsMadeOnceHoweverOftenItsFormIsSentAndItsActIsThePersons(t *testing
 		t.Errorf("the audit log has %+v", entries)
 	}
 	form.Set("status", "picked_up")
-	if p := r.post("/bulk/move", form); p.status != 409 || !strings.Contains(p.body, "This form was sent already") {
+	if p := r.post("/bulk/move", form); p.status != 409 || !strings.Contains(p.body, "This form was already sent") {
 		t.Errorf("other deliveries under the same form: %d", p.status)
 	}
 	for _, missing := range []string{"failed", "cancelled"} {
 		form.Set("status", missing)
-		if p := r.post("/bulk/move", form); p.status != 422 || !strings.Contains(p.body, "Say why they are "+missing) {
+		if p := r.post("/bulk/move", form); p.status != 422 || !strings.Contains(p.body, "Choose why they are "+missing) {
 			t.Errorf("%s without a reason: %d", missing, p.status)
 		}
 	}

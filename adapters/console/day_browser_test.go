@@ -20,9 +20,8 @@ func init() {
 		{name: "delivery", role: domain.RoleDispatcher, path: "/deliveries/:delivery", heading: "-"},
 		{name: "delivery-viewer", role: domain.RoleViewer, path: "/deliveries/:delivery", heading: "-"},
 		{name: "delivery-unreasoned", role: domain.RoleDispatcher, path: "/deliveries/:delivery", heading: "-", then: func(p *tab) {
-			p.choose("#status", "cancelled")
-			p.click(`form[action$="/move"] button`, "-")
-			p.want("Say why it is cancelled")
+			p.send("cancelled", "")
+			p.want("Choose why it is cancelled")
 		}},
 	}...)
 	journeys = append(journeys, []journey{
@@ -38,6 +37,15 @@ func (w *walk) elsewhere(status, reason string) {
 	if p := moved(w.T, r, r.get("/deliveries/"+w.ids[":delivery"]), status, reason); p.status != http.StatusOK {
 		w.Fatalf("%d", p.status)
 	}
+}
+
+// send opens the form of a next step, chooses a reason and sends it.
+func (p *tab) send(status, reason string) {
+	p.Helper()
+	form := "#to-" + status
+	browser.Eval[bool](p.T, p.Page, `(document.querySelector("`+form+`").parentElement.open = true)`)
+	p.choose("#reason-"+status, reason)
+	p.click(form+` button`, "-")
 }
 
 // at waits until the page shows the delivery in a status.

@@ -175,19 +175,24 @@ func TestAViewerSeesNoNameAndNumberOfARecipient(t *testing.T) {
 				t.Errorf("%s sees %q: %v", role, text, !sees)
 			}
 		}
-		if moves := strings.Contains(body, ">Move<"); moves != (role == domain.RoleAdmin || role == domain.RoleDispatcher) {
+		if moves := strings.Contains(body, ">Mark as assigned<"); moves != (role == domain.RoleAdmin || role == domain.RoleDispatcher) {
 			t.Errorf("%s has the form: %v", role, moves)
 		}
 	}
 }
 
-// moved sends the form of a page.
+// moved sends a form of a page with a status and a reason.
 func moved(t *testing.T, r *reader, p page, status, reason string) page {
 	t.Helper()
-	to, form := p.form(t, "Move")
-	form.Set("status", status)
-	form.Set("reason_code", reason)
-	return r.post(to, form)
+	for _, f := range stage.Forms(p.body) {
+		if strings.HasSuffix(f.Action, "/move") {
+			f.Fields.Set("status", status)
+			f.Fields.Set("reason_code", reason)
+			return r.post(strings.TrimPrefix(f.Action, console.Prefix), f.Fields)
+		}
+	}
+	t.Fatalf("%s has no form that moves:\n%s", p.at, p.body)
+	return page{}
 }
 
 func TestAFormMovesOnceAndAStaleOneTellsWhereTheDeliveryIs(t *testing.T) {
@@ -205,7 +210,7 @@ func TestAFormMovesOnceAndAStaleOneTellsWhereTheDeliveryIs(t *testing.T) {
 		}
 	}
 	p := moved(t, esi, esi.get(path), "failed", "")
-	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="reason_code-error"`) {
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="reason-failed-error"`) {
 		t.Errorf("no reason: %d", p.status)
 	}
 	if p = moved(t, kofi, early, "cancelled", "no_rider"); p.status != http.StatusConflict ||
@@ -222,6 +227,7 @@ func TestAFormMovesOnceAndAStaleOneTellsWhereTheDeliveryIs(t *testing.T) {
 		t.Errorf("%+v", entries)
 	}
 	for _, form := range []url.Values{{"status": {"lost"}}, {"status": {"assigned"}, "reason_code": {"mood"}}, {"status": {"booked"}},
+		{"status": {"assigned"}, "reason_code": {"other"}},
 		{"status": {"assigned"}, "sequence": {"x"}}} {
 		if p := kofi.post(path+"/move", form); p.status != http.StatusUnprocessableEntity && p.status != http.StatusBadRequest {
 			t.Errorf("%v: %d", form, p.status)

@@ -31,10 +31,19 @@ type deliveryView struct {
 	Calls                              bool      // the reader may see phone numbers and call them
 }
 
-// moveView holds the form for the next status.
+// moveView holds a form for each next status.
 type moveView struct {
-	Sequence       int
-	Status, Reason pages.Field
+	Sequence int
+	Steps    []moveStep
+}
+
+// moveStep is a next status. One that ends a delivery or needs a reason asks first.
+type moveStep struct {
+	Status, Button string
+	Ask            string // what follows and for whom; empty: the button moves at once
+	Reason         *pages.Field
+	Danger         bool
+	Open           bool // the form was refused, so it is shown
 }
 
 func (p *Console) showDelivery(c *call) error { return p.deliveryPage(c, http.StatusOK, c.Told()) }
@@ -99,36 +108,39 @@ func maskedPhone(number string) string {
 	return number[:4] + " … " + number[len(number)-2:]
 }
 
-// moveForm returns the form with the typed values, unless the delivery was moved meanwhile.
+// moveForm returns a form for each next status. A refused one is open, unless the delivery was moved
+// meanwhile.
 func moveForm(c *call, d *domain.Delivery, next []domain.Status, status int) *moveView {
 	m := &moveView{Sequence: d.Lifecycle().Sequence}
-	to := pages.Field{Name: "status", Label: "Move to"}
-	for _, s := range next {
-		to.Options = append(to.Options, pages.Option{Value: string(s), Text: pages.Spaced(string(s))})
+	for _, to := range next {
+		step := moveStep{Status: string(to), Button: "Mark as " + spaced(string(to)), Ask: consequences[to],
+			Danger: to == domain.Cancelled || to == domain.Failed}
+		if to == domain.Cancelled {
+			step.Button = "Cancel delivery"
+		}
+		if to.TakesReason() {
+			step.Reason = &pages.Field{Name: "reason_code", Label: "Reason", Options: reasonOptions(), Hint: "The customer sees it."}
+			step.Reason.Options[0].Text = "Choose a reason"
+		}
+		if status == http.StatusUnprocessableEntity && c.Form.Get("status") == string(to) {
+			step.Open = true
+			if step.Reason != nil {
+				*step.Reason = c.Field(*step.Reason)
+			}
+		}
+		if step.Reason != nil {
+			step.Reason.ID = "reason-" + string(to)
+		}
+		m.Steps = append(m.Steps, step)
 	}
-	why := pages.Field{Name: "reason_code", Label: "Reason", Hint: "Needed for failed and cancelled, where the customer sees it.",
-		Options: reasonsFor(next)}
-	if status == http.StatusConflict {
-		m.Status, m.Reason = to, why
-		m.Status.ID, m.Reason.ID = "status", "reason_code"
-		return m
-	}
-	m.Status, m.Reason = c.Field(to), c.Field(why)
 	return m
 }
 
-// reasonsFor returns the reasons to choose from; none if no next status takes one.
-func reasonsFor(next []domain.Status) (options []pages.Option) {
-	if !slices.ContainsFunc(next, domain.Status.TakesReason) {
-		return nil
-	}
-	options = append(options, pages.Option{Text: "None"})
-	for _, r := range domain.ReasonCodes() {
-		if r != domain.ReasonCancelledByCaller { // only the customer gives it
-			options = append(options, pages.Option{Value: string(r), Text: pages.Spaced(string(r))})
-		}
-	}
-	return options
+// consequences says what follows from a move that ends a delivery, or an attempt of it.
+var consequences = map[domain.Status]string{
+	domain.Delivered: "The recipient has the goods. The delivery ends, the customer is told, and this cannot be undone.",
+	domain.Failed:    "This attempt ends without delivery, and the customer is told why. You can assign it again later.",
+	domain.Cancelled: "The delivery will not happen. The customer is told why, and this cannot be undone.",
 }
 
 func (p *Console) moveDelivery(c *call) error {
@@ -136,16 +148,16 @@ func (p *Console) moveDelivery(c *call) error {
 		Reason: domain.ReasonCode(c.Form.Get("reason_code"))}
 	var fields []domain.FieldError
 	if !slices.Contains(domain.Statuses()[1:], m.To) {
-		fields = append(fields, domain.FieldError{Field: "status", Code: domain.FieldNotAllowed, Message: "choose one of the list"})
+		fields = append(fields, domain.FieldError{Field: "status", Code: domain.FieldNotAllowed, Message: "choose one of the buttons"})
 	}
 	if m.Reason != "" && !slices.Contains(domain.ReasonCodes(), m.Reason) {
-		fields = append(fields, domain.FieldError{Field: "reason_code", Code: domain.FieldNotAllowed, Message: "choose one of the list"})
+		fields = append(fields, domain.FieldError{Field: "reason_code", Code: domain.FieldNotAllowed, Message: "choose a reason from the list"})
 	}
 	var err error
 	if text := c.Form.Get("sequence"); text != "" {
 		if m.Sequence, err = strconv.Atoi(text); err != nil || m.Sequence < 1 {
 			return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeValidation,
-				Message: "Open the page again and send its form once more."}
+				Message: "Open the page again and repeat the move."}
 		}
 	}
 	if err = domain.Invalid(fields...); len(fields) == 0 {

@@ -48,19 +48,6 @@ func TestAPoolOfOneThatIsInUseNeedsNoLook(t *testing.T) {
 	}
 }
 
-func TestAReasonIsAskedForWhereAStepTakesOne(t *testing.T) {
-	t.Parallel()
-	for _, at := range []struct {
-		next []domain.Status
-		asks bool
-	}{{[]domain.Status{domain.Assigned}, false}, {[]domain.Status{domain.PickedUp, domain.Failed}, true}} {
-		why := reasonsFor(at.next)
-		if asked := len(why) > 0; asked != at.asks {
-			t.Errorf("for %v a reason is asked for: %v", at.next, asked)
-		}
-	}
-}
-
 func TestRunsOfADispatchSystemDoNotHideThoseOfPeople(t *testing.T) {
 	t.Parallel()
 	runs := make([]domain.MoveRun, 0, lookedThrough)
@@ -73,23 +60,45 @@ func TestRunsOfADispatchSystemDoNotHideThoseOfPeople(t *testing.T) {
 	}
 }
 
-func TestOfATableTheColumnOfReferencesIsRead(t *testing.T) {
+func TestReferencesAreFoundInMessagesAndTables(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]struct{ sent, want string }{
 		"words":                 {"AAAA-BBBB-CCCC\t\"DDDD-EEEE-FFFF\" , ;dlv_1\r\n", "AAAA-BBBB-CCCC DDDD-EEEE-FFFF dlv_1"},
+		"a message":             {"Hi Esi, please move (xmk2-qs3d-pp2g) and XMK2QS3DPP2H. Call 233244123456 or +233 24 412 3456!", "xmk2-qs3d-pp2g XMK2QS3DPP2H"},
+		"ordinary words":        {"DELIVERANCES congratulate door-to-door ORD-2026-0001 24-11-2026 GH-0244-1234", ""},
+		"mistyped":              {"XMK2-QS3D-PP2 XMK2-QSU3D-PP2G XMK2QS3DPP2", "XMK2-QS3D-PP2 XMK2-QSU3D-PP2G XMK2QS3DPP2"},
+		"with its link":         {"XMK2-QS3D-PP2G: https://track.example.com/track/XMK2-QS3D-PP2G?utm=1.", "XMK2-QS3D-PP2G"},
 		"a label's tracking":    {"http://127.0.0.1:8080/track/XMK2-QS3D-PP2G", "XMK2-QS3D-PP2G"},
 		"the console's list":    {"id,reference,external_id,status\ndlv_1,AAAA,\"x, 1\",booked\ndlv_2,,y,booked\n", "AAAA dlv_2"},
 		"a run's results":       {"line,sent,reference,delivery_id\n1,aaaa,AAAA,dlv_1\n2,nonsense,,\n", "AAAA nonsense"},
 		"cells from a sheet":    {"Customer\tReference\nKwik Chop\t AAAA \nMama's\tBBBB", "AAAA BBBB"},
 		"with semicolons":       {"\ufeffreference;status\r\nAAAA;booked\r\n\r\nBBBB;booked\r\n", "AAAA BBBB"},
 		"one column and a head": {"reference\nAAAA\nBBBB", "AAAA BBBB"},
-		"no head":               {"AAAA,BBBB\nCCCC,DDDD", "AAAA BBBB CCCC DDDD"},
-		"an open quote":         {"AAAA\n\"BBBB\nCCCC", "AAAA BBBB CCCC"},
+		"its own form":          {asTable([]string{"nonsense", "AAAA-BBBB-CCCC"}), "nonsense AAAA-BBBB-CCCC"},
+		"an open quote":         {"AAAA-BBBB-CCCC\n\"DDDD-EEEE-FFFF\n", "AAAA-BBBB-CCCC DDDD-EEEE-FFFF"},
 		"nothing":               {" \n", ""},
 	} {
-		if got := strings.Join(namesIn(at.sent), " "); got != at.want {
+		names, _ := namesIn(at.sent)
+		if got := strings.Join(names, " "); got != at.want {
 			t.Errorf("%s: %q stands for %q, want %q", name, at.sent, got, at.want)
 		}
+	}
+}
+
+func TestAMessageWithManyOtherWordsHasEveryReferenceAndNothingElse(t *testing.T) {
+	t.Parallel()
+	words := strings.Fields("Good morning team the rider at Adom Foods says these orders were handed over before lunch please update")
+	var message strings.Builder
+	var want []string
+	for i := range 100 {
+		message.WriteString(words[i%len(words)] + " ")
+		if len(want) < 30 && i%3 == 0 {
+			want = append(want, string(domain.MakeReference(uint64(i+1)*0x9E3779B97F4A7C15)))
+			message.WriteString(want[len(want)-1] + "\n")
+		}
+	}
+	if names, ignored := namesIn(message.String()); !slices.Equal(names, want) || len(ignored) != 100 {
+		t.Errorf("found %q and ignored %d words", names, len(ignored))
 	}
 }
 

@@ -56,7 +56,7 @@ func TestAListLeadsToTheFormThatMovesWhatItShows(t *testing.T) {
 	}
 	reference := url.Values{"references": {string(s.delivery.Reference)}, "status": {"picked_up"}}
 	preview := r.post("/bulk", reference)
-	preview.has(t, "may go to picked up now", "references="+string(s.delivery.Reference)+"&amp;reason_code=&amp;status=picked_up")
+	preview.has(t, "can be moved to picked up now", "references="+string(s.delivery.Reference)+"&amp;reason_code=&amp;status=picked_up")
 	back := r.get("/bulk?references=" + string(s.delivery.Reference) + "&status=failed&reason_code=no_rider")
 	back.has(t, string(s.delivery.Reference)+"</textarea>", `value="failed" selected`, `value="no_rider" selected`)
 }

@@ -102,7 +102,10 @@ func TestAStaleFormMovesNothingAndTellsWhereTheDeliveryIs(t *testing.T) {
 func TestEachMoveOfAPersonIsTheirsInTheAuditLogWithItsReason(t *testing.T) {
 	t.Parallel()
 	m := newMoving(t)
-	if err := m.move(t, 1, domain.Assigned, domain.ReasonOther); err != nil {
+	if err := m.move(t, 1, domain.Assigned, domain.ReasonOther); !domain.HasCode(err, domain.CodeValidation) {
+		t.Errorf("a reason with assigned: %v", err)
+	}
+	if err := m.move(t, 1, domain.Assigned, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, to := range []domain.Status{domain.Failed, domain.Cancelled} {
@@ -114,7 +117,7 @@ func TestEachMoveOfAPersonIsTheirsInTheAuditLogWithItsReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := m.story(t)
-	if len(s.Changes) != 2 || s.Changes[0].Details["reason_code"] != "pickup_unavailable" || s.Changes[1].Details["reason_code"] != "other" ||
+	if len(s.Changes) != 2 || s.Changes[0].Details["reason_code"] != "pickup_unavailable" || s.Changes[1].Details["reason_code"] != "" ||
 		s.Changes[0].Actor != dispatcher || s.Changes[0].Action != domain.ActionDeliveryAdvance {
 		t.Errorf("%+v", s.Changes)
 	}

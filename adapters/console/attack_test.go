@@ -16,7 +16,7 @@ func TestAViewerFindsNothingByPhoneNumberAndIsToldSo(t *testing.T) {
 	number := string(s.delivery.Recipient.PhoneNumber)
 	for _, typed := range []string{number, "00" + number[1:]} {
 		p := r.get("/deliveries?q=" + url.QueryEscape(typed))
-		if told := strings.Contains(p.body, "Your role does not find deliveries by phone number"); p.at != "/deliveries" ||
+		if told := strings.Contains(p.body, "Your role cannot search by phone number"); p.at != "/deliveries" ||
 			p.status != http.StatusOK || !told || strings.Contains(p.body, string(s.delivery.ID)) {
 			t.Errorf("%q leads to %s (%d)", typed, p.at, p.status)
 		}

@@ -136,7 +136,7 @@ func (p *Console) listAudit(c *call) error {
 	q := readAudit(c)
 	v := auditView{Most: auditFile, Set: len(q.values) > 0, Wrong: len(c.Faults) > 0,
 		CSV: q.href(c.At("/audit.csv"), domain.ID(c.Query("before")))}
-	v.Action = pages.Field{ID: "action", Name: "action", Label: "What was done", Error: c.Faults["action"],
+	v.Action = pages.Field{ID: "action", Name: "action", Label: "What was done", Error: c.Fault("action", "action", "Action"),
 		Options: []pages.Option{{Text: "Everything"}}}
 	for _, a := range domain.Actions() {
 		v.Action.Options = append(v.Action.Options, pages.Option{Value: string(a), Text: actionText(a), Chosen: a == q.Action})

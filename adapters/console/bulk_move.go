@@ -92,7 +92,7 @@ func (p *Console) askBulk(c *call) error {
 func (p *Console) bulkPage(c *call, status int, preview *bulkPreview, n *pages.Notice) error {
 	v := bulkView{
 		Notice: n, May: c.May(domain.ActMoveDeliveries), Once: p.OnceShown(c, domain.PrefixMoveRun, status),
-		Text: typedText(c), Error: c.Faults["references"],
+		Text: typedText(c), Error: c.Fault("references", "references", "Deliveries"),
 		Status: c.Field(pages.Field{Name: "status", Label: "Move to", Options: statusOptions()}),
 		Reason: c.Field(pages.Field{Name: "reason_code", Label: "Reason", Options: reasonOptions(),
 			Hint: "Required for failed and cancelled, and only for these. The customer sees it."}),

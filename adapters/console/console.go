@@ -117,9 +117,15 @@ func NotYet() http.Handler { return pages.NotYet(Prefix, words) }
 // frame returns the menu and banners of every page.
 func (p *Console) frame(c *call) (pages.Page, error) {
 	page := pages.Page{Place: "delivery company", Warn: p.pausedBanners(c)}
-	for _, e := range menu {
-		if c.May(e.act) {
-			page.Menu = append(page.Menu, e.Link)
+	for _, group := range menu {
+		shown := pages.MenuGroup{Name: group.name}
+		for _, e := range group.entries {
+			if c.May(e.act) {
+				shown.Links = append(shown.Links, e.Link)
+			}
+		}
+		if len(shown.Links) > 0 {
+			page.Menu = append(page.Menu, shown)
 		}
 	}
 	return page, nil

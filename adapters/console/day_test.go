@@ -149,7 +149,7 @@ func TestAPhoneNumberIsFoundInAnySpelling(t *testing.T) {
 			t.Errorf("%q leads to %s (%d)", typed, p.at, p.status)
 		}
 	}
-	if p := r.get("/deliveries?q=nothing"); p.status != http.StatusOK || !strings.Contains(p.body, "Nothing has this") {
+	if p := r.get("/deliveries?q=nothing"); p.status != http.StatusOK || !strings.Contains(p.body, "No delivery matches") {
 		t.Errorf("nothing: %d", p.status)
 	}
 	for _, path := range []string{"?status=lost", "?environment=mars", "?age=3m-", "?business=x", "?after=x", "/x"} {

@@ -27,9 +27,8 @@ const (
 // deliveriesView holds a list of deliveries of all customers.
 type deliveriesView struct {
 	Notice             *pages.Notice
-	Query              pages.Field
-	Fields             []pages.Field
-	Typed              []pages.Field
+	Statuses           []statusTab
+	Filters            *pages.Filters
 	Deliveries         []deliveryRow
 	Searched           string // the search text; empty: none
 	Customers          string // link to the customers with this text in their names
@@ -44,9 +43,16 @@ type deliveriesView struct {
 	Many               string // link to the form that moves those shown; empty: none, or not allowed
 }
 
-// deliveryRow is a line of the list. It omits the recipient.
+// statusTab leads to the list of one status.
+type statusTab struct {
+	pages.Link
+	Count *int // nil: it is not counted
+}
+
+// deliveryRow is a line of a list.
 type deliveryRow struct {
 	ID, Reference, ExternalID, Environment, Status, Tone, To string
+	Recipient                                                string // empty where the reader may not see it
 	Business, BusinessID                                     string
 	Only                                                     string // link to the same list for this customer only
 	Why                                                      string // why it failed; empty: the list does not say
@@ -198,6 +204,9 @@ func (p *Console) listDeliveries(c *call) error {
 	var movable []string
 	for _, d := range all {
 		row := rowOf(d, names)
+		if v.NamesRecipients {
+			row.Recipient, row.To = d.Recipient.Name, d.Dropoff.Address
+		}
 		row.Only = c.At(deliveriesAt) + "?" + with(without(query, "after", "q"), "business", row.BusinessID)
 		v.Deliveries = append(v.Deliveries, row)
 		if len(d.Next(domain.ActorPlatform)) > 0 {
@@ -213,7 +222,9 @@ func (p *Console) listDeliveries(c *call) error {
 		}
 		v.OfPage, v.OfAll = c.At("/businesses/"+string(id)), c.At(deliveriesAt)+"?"+without(query, "after", "business").Encode()
 	}
-	p.filterForm(c, a, &v)
+	v.Filters, v.Statuses = p.filters(c, a), p.statusTabs(c, a.search)
+	v.Customers = c.At("/businesses") + "?" + url.Values{"q": {v.Searched}}.Encode()
+	c.Widen()
 	return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
 }
 
@@ -246,48 +257,86 @@ func (p *Console) nameOf(c *call, id domain.ID) (string, error) {
 	return cmp.Or(names[id], string(id)), err
 }
 
-// filterForm fills in the fields of the filter from the address.
-func (p *Console) filterForm(c *call, a asked, v *deliveriesView) {
-	v.Query = pages.Field{ID: "q", Name: "q", Type: "search", Label: "Find a delivery", Value: c.Query("q"),
-		Hint: "Reference, tracking link, external_id, recipient’s phone number in any spelling, or ID: of any customer."}
-	v.Customers = c.At("/businesses") + "?" + url.Values{"q": {v.Searched}}.Encode()
-	if !v.NamesRecipients {
-		v.Query.Hint = "Reference, tracking link, external_id or ID: of any customer."
+// filters returns the line of filters above the list.
+func (p *Console) filters(c *call, a asked) *pages.Filters {
+	search := &pages.Field{ID: "q", Name: "q", Label: "Reference, phone number, external ID or tracking link", Value: a.typed.Text}
+	if !namesRecipients(c) {
+		search.Label = "Reference, external ID or tracking link"
 	}
+	var fields []pages.Field
 	choice := func(name, label, chosen string, options ...pages.Option) {
 		for i := range options {
 			options[i].Chosen = options[i].Value == chosen
 		}
-		v.Fields = append(v.Fields, pages.Field{ID: name, Name: name, Label: label, Options: options})
+		fields = append(fields, pages.Field{ID: name, Name: name, Label: label, Options: options})
 	}
-	statuses := []pages.Option{{Text: "Any"}, {Value: openStatus, Text: "Open: any that waits for a move"}}
-	for _, s := range domain.Statuses() {
-		statuses = append(statuses, pages.Option{Value: string(s), Text: pages.Spaced(string(s))})
-	}
-	choice("status", "Status", c.Query("status"), statuses...)
 	ages := []pages.Option{{Text: "Any time"}}
 	for _, edge := range domain.AgeEdges() {
-		ages = append(ages, pages.Option{Value: domain.Age{From: edge}.String(), Text: "More than " + span(edge)})
+		ages = append(ages, pages.Option{Value: domain.Age{From: edge}.String(), Text: "more than " + span(edge)})
 	}
 	for _, edge := range domain.AgeEdges() {
-		ages = append(ages, pages.Option{Value: domain.Age{Until: edge}.String(), Text: "Up to " + span(edge)})
+		ages = append(ages, pages.Option{Value: domain.Age{Until: edge}.String(), Text: "up to " + span(edge)})
 	}
 	if a.age.From > 0 && a.age.Until > 0 {
 		ages = append(ages, pages.Option{Value: a.age.String(), Text: span(a.age.From) + " to " + span(a.age.Until)})
 	}
 	choice("age", "In this status for", c.Query("age"), ages...)
-	v.Fields = append(v.Fields, p.customerField(c, pages.Field{Name: "business", Value: string(a.search.BusinessID)}))
+	fields = append(fields, p.customerField(c, pages.Field{Name: "business", Value: string(a.search.BusinessID)}))
 	choice("environment", "Environment", cmp.Or(c.Query("environment"), string(a.search.Environment), anyEnvironment),
 		pages.Option{Value: string(domain.Live), Text: "live"}, pages.Option{Value: string(domain.Sandbox), Text: "sandbox"},
 		pages.Option{Value: anyEnvironment, Text: "both"})
 	choice("order", "Order", c.Query("order"), pages.Option{Value: "", Text: "Newest first"},
-		pages.Option{Value: oldestFirst, Text: "Oldest first"})
+		pages.Option{Value: oldestFirst, Text: "oldest first"})
 	typed := func(name, label, kind string) {
-		v.Typed = append(v.Typed, pages.Field{ID: name, Name: name, Type: kind, Label: label, Value: c.Query(name)})
+		fields = append(fields, pages.Field{ID: name, Name: name, Type: kind, Label: label})
 	}
-	typed("application", "Application’s ID", "text")
-	typed("created_after", "Booked from, UTC", "date")
-	typed("created_before", "Booked before, UTC", "date")
+	typed("application", "Application ID", "text")
+	typed("created_after", "Booked from (UTC)", "date")
+	typed("created_before", "Booked before (UTC)", "date")
+	return pages.NewFilters(c.At(deliveriesAt), c.Request.URL.Query(), search, fields, "status")
+}
+
+// statusTabs returns a tab for each status, with the counts of the board for statuses that wait for
+// work.
+func (p *Console) statusTabs(c *call, s domain.DeliverySearch) []statusTab {
+	counts := map[domain.Status]int{}
+	counted := false
+	if s.Environment != "" {
+		work, err := p.Board.Work(c.Ctx(), s.Environment)
+		counted = err == nil // without counts the tabs still lead to the lists
+		for business, of := range work.ByStatus() {
+			for status, n := range of {
+				if s.BusinessID == "" || s.BusinessID == business {
+					counts[status] += n
+				}
+			}
+		}
+	}
+	query := without(c.Request.URL.Query(), "after", "at")
+	tab := func(value, text string, current bool) statusTab {
+		t := statusTab{Link: pages.Link{Text: text, Href: c.At(deliveriesAt)}}
+		if q := with(query, "status", value); q != "" {
+			t.Href += "?" + q
+		}
+		if current {
+			t.Current = "page"
+		}
+		return t
+	}
+	chosen := c.Query("status")
+	tabs := []statusTab{tab("", "All", chosen == ""), tab(openStatus, "Open", chosen == openStatus)}
+	if n := counts[""]; counted {
+		tabs[1].Count = &n
+	}
+	for _, status := range domain.Statuses() {
+		t := tab(string(status), pages.Sentence(pages.Spaced(string(status))), chosen == string(status))
+		t.Text = strings.TrimSuffix(t.Text, ".")
+		if n := counts[status]; counted && slices.Contains(boardStatuses(), status) {
+			t.Count = &n
+		}
+		tabs = append(tabs, t)
+	}
+	return tabs
 }
 
 // customerField returns a filter for one customer. It offers names, or asks for an ID if there are

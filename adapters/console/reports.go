@@ -190,7 +190,7 @@ func (p *Console) report(c *call) (a reportAsk, r reports.Report, err error) {
 		return a, r, err
 	}
 	if r, err = p.Reports.Report(c.Ctx(), a.query); c.Wrong(err) {
-		a.From.Error, err = c.Faults["from"], nil
+		a.From.Error, err = c.Fault(a.From.ID, "from", a.From.Label), nil
 	}
 	return a, r, err
 }

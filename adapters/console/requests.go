@@ -68,7 +68,7 @@ func (p *Console) listRequests(c *call) error {
 	v := requestsView{Keeping: p.options.API.RequestLog.Kept()}
 	p.requestFields(c, a, &v)
 	if len(c.Faults) > 0 {
-		v.Empty = pages.Notice{Title: "The filter could not be read", Lines: []string{"Mend the field that is marked above."}}
+		v.Empty = pages.Notice{Title: "The filter could not be read", Lines: []string{"Fix the highlighted field."}}
 		return p.Show(c, http.StatusUnprocessableEntity, "requests", "Requests", v)
 	}
 	page := domain.PageRequest{Limit: requestsPage}
@@ -128,7 +128,7 @@ func (p *Console) requestLines(c *call, found []domain.RequestRecord) (lines []r
 // requestFields fills in the fields from the address.
 func (p *Console) requestFields(c *call, a pages.RequestsAsked, v *requestsView) {
 	typed := func(f pages.Field) pages.Field {
-		f.ID, f.Error, f.Value = f.Name, c.Faults[f.Name], a.Values.Get(f.Name)
+		f.ID, f.Error, f.Value = f.Name, c.Fault(f.Name, f.Name, f.Label), a.Values.Get(f.Name)
 		return f
 	}
 	v.Set = len(a.Values) > 0

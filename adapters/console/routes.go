@@ -7,28 +7,39 @@ import (
 	"waybill/domain"
 )
 
-// menu lists the menu entries of every page.
-var menu = []entry{
-	{pages.Link{Href: "/", Text: "Attention", Icon: "home"}, domain.ActReadEverything, ""},
-	{pages.Link{Href: boardAt, Text: "Board", Icon: "board"}, domain.ActReadEverything, ""},
-	{pages.Link{Href: deliveriesAt, Text: "Deliveries", Icon: "deliveries"}, domain.ActReadEverything, ""},
-	{pages.Link{Href: bulkAt, Text: "Move many", Icon: "bulk"}, domain.ActReadEverything,
-		"Scan or paste up to 200 references, see what each may do, and move them."},
-	{pages.Link{Href: "/map", Text: "Map", Icon: "map"}, domain.ActReadEverything,
-		"Where open deliveries go, and where they wait for pickup."},
-	{pages.Link{Href: "/businesses", Text: "Customers", Icon: "apps"}, domain.ActReadEverything,
-		"Customers with their limits, applications, keys, people, pickup locations and webhooks."},
-	{pages.Link{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"}, domain.ActReadEverything,
-		"What customers' programs are told, and whether they hear it."},
-	{pages.Link{Href: requestsAt, Text: "Requests", Icon: "requests"}, domain.ActReadEverything,
-		"What customers’ programs asked the API, what it answered, and what failed."},
-	{pages.Link{Href: "/queues", Text: "Queues", Icon: "queues"}, domain.ActReadEverything,
-		"What is to be done, what was given up, database and Redis."},
-	{pages.Link{Href: "/reports", Text: "Reports", Icon: "usage"}, domain.ActReadEverything,
-		"What became of deliveries, by day, customer, vehicle and municipality."},
-	{pages.Link{Href: "/staff", Text: "Staff", Icon: "people"}, domain.ActReadEverything, "Who works here, and what they may do."},
-	{pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"}, domain.ActReadEveryAudit, "Who changed what, and when."},
-	{pages.Link{Href: "/account", Text: "Account", Icon: "account"}, domain.ActReadEverything, "Your password, passkeys and sessions."},
+// menu lists the menu entries of every page, by group.
+var menu = []struct {
+	name    string
+	entries []entry
+}{
+	{"", []entry{
+		{pages.Link{Href: "/", Text: "Attention", Icon: "home"}, domain.ActReadEverything, ""},
+		{pages.Link{Href: boardAt, Text: "Board", Icon: "board"}, domain.ActReadEverything, ""},
+		{pages.Link{Href: deliveriesAt, Text: "Deliveries", Icon: "deliveries"}, domain.ActReadEverything, ""},
+		{pages.Link{Href: bulkAt, Text: "Move many", Icon: "bulk"}, domain.ActReadEverything,
+			"Paste or scan up to 200 references, preview the result, and move the deliveries."},
+		{pages.Link{Href: "/map", Text: "Map", Icon: "map"}, domain.ActReadEverything,
+			"Where open deliveries go, and where they wait for pickup."},
+	}},
+	{"Customers", []entry{
+		{pages.Link{Href: "/businesses", Text: "Customers", Icon: "apps"}, domain.ActReadEverything,
+			"Customers with their limits, applications, keys, people, pickup locations and webhooks."},
+		{pages.Link{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"}, domain.ActReadEverything,
+			"The health of customers’ webhook endpoints."},
+		{pages.Link{Href: requestsAt, Text: "Requests", Icon: "requests"}, domain.ActReadEverything,
+			"API requests of customers, with responses and errors."},
+	}},
+	{"Operations", []entry{
+		{pages.Link{Href: "/queues", Text: "Queues", Icon: "queues"}, domain.ActReadEverything,
+			"Background work, failures and service health."},
+		{pages.Link{Href: "/reports", Text: "Reports", Icon: "usage"}, domain.ActReadEverything,
+			"Results of deliveries by day, customer, vehicle and municipality."},
+	}},
+	{"Team", []entry{
+		{pages.Link{Href: "/staff", Text: "Staff", Icon: "people"}, domain.ActReadEverything, "Staff members and their roles."},
+		{pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"}, domain.ActReadEveryAudit, "Who changed what, and when."},
+		{pages.Link{Href: "/account", Text: "Account", Icon: "account"}, domain.ActReadEverything, "Your password, passkeys and sessions."},
+	}},
 }
 
 // records maps path parameters that are IDs to their prefixes. Invalid IDs are refused before they

@@ -26,7 +26,9 @@ type Call struct {
 	Form   url.Values
 	File   []byte            // the file in the form; nil: none
 	Faults map[string]string // error messages, by field name
+	faults []Fault           // those of the fields that Field returned, in their order
 
+	wide     bool // the content takes the width of the window
 	site     *Site
 	mount    *Mount // nil: the page belongs to the site itself
 	mostForm int64
@@ -152,7 +154,7 @@ func (c *Call) Field(f Field) Field {
 	if f.ID == "" {
 		f.ID = f.Name
 	}
-	f.Error = c.Faults[f.Name]
+	f.Error = c.Fault(f.ID, f.Name, f.Label)
 	if typed, sent := c.Form[f.Name]; sent && len(typed) > 0 && (f.MaxLength == 0 || len(typed[0]) <= utf8.UTFMax*f.MaxLength) {
 		f.Value = typed[0]
 		for i, o := range f.Options {
@@ -160,6 +162,18 @@ func (c *Call) Field(f Field) Field {
 		}
 	}
 	return f
+}
+
+// Widen lets the content of the page take the width of the window, for lists with many columns.
+func (c *Call) Widen() { c.wide = true }
+
+// Fault returns the error message of a field, and adds it to the summary at the top of the page.
+func (c *Call) Fault(id, name, label string) string {
+	message := c.Faults[name]
+	if message != "" && !slices.ContainsFunc(c.faults, func(f Fault) bool { return f.ID == id }) {
+		c.faults = append(c.faults, Fault{ID: id, Label: label, Message: message})
+	}
+	return message
 }
 
 // RetryAfter sets the Retry-After header if the error has a delay.

@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"bytes"
+	"compress/gzip"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,9 +16,12 @@ func (s *Site) Show(c *Call, status int, name, title string, body any) error {
 	if err != nil {
 		return err
 	}
-	for i, l := range page.Menu {
-		page.Menu[i] = s.entry(c, l)
+	for _, group := range page.Menu {
+		for i, l := range group.Links {
+			group.Links[i] = s.entry(c, l)
+		}
 	}
+	page.Wide = page.Wide || c.wide
 	if page.Find != nil {
 		page.Find.Action = c.At(page.Find.Action)
 	}
@@ -64,6 +69,9 @@ func (s *Site) Notice(c *Call, status int, n Notice) {
 
 func (s *Site) send(c *Call, status int, name string, page Page) error {
 	page.Site, page.Home = s.o.Words.Name, c.At("/")
+	if page.Errors = c.faults; len(page.Errors) > 0 {
+		page.Title = "Error: " + page.Title
+	}
 	if c.Query(secretTaken) != "" {
 		page.Warn = append(page.Warn, Notice{Tone: "bad", Title: "Do not paste secrets here", Lines: []string{
 			"What you pasted holds a secret: an API key, a token, a sign-in link or a signing secret. It was taken out of the address of this page " +
@@ -83,9 +91,32 @@ func (s *Site) send(c *Call, status int, name string, page Page) error {
 	if c.mount != nil {
 		body = c.rehome(body)
 	}
+	if mayCompress(c, body) {
+		c.Header("Content-Encoding", "gzip")
+		body = compress(body)
+	}
 	c.Header("Content-Length", strconv.Itoa(len(body)))
 	c.Data(status, html, body)
 	return nil
+}
+
+// mayCompress reports whether a page may be sent compressed. The size of a compressed page tells
+// what its secrets and a text from the address have in common, so pages with a secret or with the ID
+// of a form are sent as they are.
+func mayCompress(c *Call, body []byte) bool {
+	c.Header("Vary", "Accept-Encoding")
+	return c.Request.Method == http.MethodGet && len(body) > 1400 && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") &&
+		!bytes.Contains(body, []byte("data-secret")) && !bytes.Contains(body, []byte(`name="once"`)) &&
+		!bytes.Contains(body, []byte("/enter/")) && !bytes.Contains(body, []byte(`type="password"`))
+}
+
+// compress returns a page compressed by gzip, fast.
+func compress(page []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid
+	_, _ = w.Write(page)                            // a buffer never fails
+	_ = w.Close()
+	return b.Bytes()
 }
 
 // ShowPart sends a part of a page, by the name of its template.

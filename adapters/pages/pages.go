@@ -33,16 +33,27 @@ type Search struct{ Action, Label, Value string }
 // Page holds what the layout shows.
 type Page struct {
 	Title  string
-	Site   string  // the site's name, next to the logo
-	Home   string  // link of the logo
-	Place  string  // of the person, next to the role
-	Banner *Banner // above a page that staff see as a customer; nil: there is none
-	Over   *Over   // above a page about one record; nil: there is none
-	Menu   []Link  // empty: a page without a menu, such as the sign-in page
+	Site   string      // the site's name, next to the logo
+	Home   string      // link of the logo
+	Place  string      // of the person, next to the role
+	Banner *Banner     // above a page that staff see as a customer; nil: there is none
+	Over   *Over       // above a page about one record; nil: there is none
+	Menu   []MenuGroup // empty: a page without a menu, such as the sign-in page
+	Wide   bool        // the content takes the width of the window
 	Who    *Who
 	Find   *Search  // search field at the top; nil: there is none
 	Warn   []Notice // above the content of every page
+	Errors []Fault  // fields of a refused form; they have the focus
 	Body   any      // data of the template "content"
+}
+
+// Fault is a field of a refused form, with its message.
+type Fault struct{ ID, Label, Message string }
+
+// MenuGroup is a part of the menu. The first one may have no name.
+type MenuGroup struct {
+	Name  string
+	Links []Link
 }
 
 // Over is the heading above pages about one record, such as a customer: name, state and other pages

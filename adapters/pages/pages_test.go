@@ -145,7 +145,7 @@ func TestAFieldIsTiedToItsHintAndItsError(t *testing.T) {
 	html := page(t, `{{template "field" .}}`, pages.Field{ID: "name", Name: "name", Label: "Name", Hint: "as on the sign",
 		Error: "a name has at least 1 character", Value: `"><b>`})
 	for _, want := range []string{
-		`<label for="name">`, `aria-describedby="name-hint name-error"`, `id="name-error" role="alert"`, `aria-invalid="true"`,
+		`<label for="name">`, `aria-describedby="name-hint name-error"`, `id="name-error"`, `aria-invalid="true"`,
 		`value="&#34;&gt;&lt;b&gt;"`,
 	} {
 		if !strings.Contains(html, want) {

@@ -108,8 +108,8 @@ func (s *Site) RecoverPage(c *Call, r Recovery, status int, n *Notice) error {
 	if span.Until != nil {
 		v.Until.Value = span.Until.Format(OfMinute)
 	}
-	v.Since.Error, v.Until.Error = c.Faults["since"], c.Faults["until"]
-	v.Only = Field{ID: "only", Name: "only", Label: "What", Error: c.Faults["only"], Options: []Option{
+	v.Since.Error, v.Until.Error = c.Fault(v.Since.ID, "since", v.Since.Label), c.Fault(v.Until.ID, "until", v.Until.Label)
+	v.Only = Field{ID: "only", Name: "only", Label: "What", Error: c.Fault("only", "only", "Webhooks"), Options: []Option{
 		{Value: "", Text: "Failed and held", Chosen: span.Only == ""},
 		{Value: string(domain.WebhookFailed), Text: "Failed only", Chosen: span.Only == domain.WebhookFailed},
 		{Value: string(domain.WebhookHeld), Text: "Held only", Chosen: span.Only == domain.WebhookHeld},

@@ -98,8 +98,12 @@ func (t Timeline) sent(w deliveries.SentWebhook) (steps []Step) {
 	return steps
 }
 
-// StatusTones maps statuses to colours. Statuses under way have none.
-var StatusTones = map[domain.Status]string{domain.Delivered: "good", domain.Failed: "bad", domain.Cancelled: "over"}
+// StatusTones maps statuses to the classes of their colours: the same in tags, board, map and
+// charts.
+var StatusTones = map[domain.Status]string{
+	domain.Booked: "s-booked", domain.Assigned: "s-assigned", domain.PickedUp: "s-picked-up", domain.InTransit: "s-in-transit",
+	domain.Delivered: "s-delivered", domain.Failed: "s-failed", domain.Cancelled: "s-cancelled", domain.Outsourced: "s-outsourced",
+}
 
 // Simulated holds the simulation of a delivery, for pages.
 type Simulated struct {

@@ -167,7 +167,7 @@ func TestASandboxDeliveryIsPlayedByHandAndEachStepIsAudited(t *testing.T) {
 	}
 	action, form = r.get(at(id)+"/cancel").form(t, "Cancel")
 	for range 2 { // the second one changes nothing
-		if p := r.post(action, form); p.at != at(id) || !strings.Contains(p.body, `<span class="tag over">cancelled</span>`) {
+		if p := r.post(action, form); p.at != at(id) || !strings.Contains(p.body, `<span class="tag s-cancelled">cancelled</span>`) {
 			t.Errorf("cancelled: %d at %s", p.status, p.at)
 		}
 	}

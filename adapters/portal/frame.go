@@ -43,29 +43,36 @@ func (p *Portal) frame(c *call) (pages.Page, error) {
 }
 
 // menu returns the menu of every page.
-func (p *Portal) menu(c *call) []pages.Link {
-	links := []pages.Link{
-		{Href: "/", Text: "Home", Icon: "home"},
-		{Href: "/apps", Text: "Applications", Icon: "apps"},
-		{Href: "/deliveries", Text: "Deliveries", Icon: "deliveries"},
-		{Href: pickupsAt, Text: "Pickup locations", Icon: "pickups"},
-		{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"},
-		{Href: "/sandbox", Text: "Sandbox", Icon: "sandbox"},
-		{Href: "/requests", Text: "Requests", Icon: "requests"},
-		{Href: "/errors", Text: "Errors", Icon: "errors"},
-		{Href: "/usage", Text: "Usage", Icon: "usage"},
-		{Href: "/people", Text: "People", Icon: "people"},
-	}
+func (p *Portal) menu(c *call) []pages.MenuGroup {
+	team := []pages.Link{{Href: "/people", Text: "People", Icon: "people"}}
 	if c.May(domain.ActReadAudit) {
-		links = append(links, pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"})
+		team = append(team, pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"})
 	}
 	if c.Principal.View == nil {
-		links = append(links, pages.Link{Href: "/account", Text: "Account", Icon: "account"})
+		team = append(team, pages.Link{Href: "/account", Text: "Account", Icon: "account"})
+	}
+	menu := []pages.MenuGroup{
+		{Links: []pages.Link{{Href: "/", Text: "Home", Icon: "home"}}},
+		{Name: "Run", Links: []pages.Link{
+			{Href: "/deliveries", Text: "Deliveries", Icon: "deliveries"},
+			{Href: pickupsAt, Text: "Pickup locations", Icon: "pickups"},
+		}},
+		{Name: "Build", Links: []pages.Link{
+			{Href: "/apps", Text: "Applications", Icon: "apps"},
+			{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"},
+			{Href: "/sandbox", Text: "Sandbox", Icon: "sandbox"},
+		}},
+		{Name: "Monitor", Links: []pages.Link{
+			{Href: "/requests", Text: "Requests", Icon: "requests"},
+			{Href: "/errors", Text: "Errors", Icon: "errors"},
+			{Href: "/usage", Text: "Usage", Icon: "usage"},
+		}},
+		{Name: "Team", Links: team},
 	}
 	if p.options.DocsURL != "" {
-		links = append(links, pages.Link{Href: p.options.DocsURL, Text: "Documentation", Icon: "docs"})
+		menu[2].Links = append(menu[2].Links, pages.Link{Href: p.options.DocsURL, Text: "Documentation", Icon: "docs"})
 	}
-	return links
+	return menu
 }
 
 // businesses returns a person's businesses, or nothing if there is only one.

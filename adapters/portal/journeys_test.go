@@ -197,7 +197,7 @@ func byKeyboard(w *walk) {
 	p.Press(w.T, password+kb.Enter)
 	browser.Settled(w.T, p.Page, "Hello, adom owner")
 	p.Press(w.T, kb.Tab)
-	if p.focused() != "Skip to the content" {
+	if p.focused() != "Skip to content" {
 		w.Errorf("the first stop is %s", p.focused())
 	}
 	p.Press(w.T, kb.Enter)

@@ -38,7 +38,7 @@ func (p *Portal) listRequests(c *call) error {
 	}
 	v := requestsView{Filters: p.requestFilters(c, a, apps), Keeping: p.keeping()}
 	if len(c.Faults) > 0 {
-		v.Empty = pages.Notice{Title: "The filter could not be read", Lines: []string{"Mend the field that is marked above."}}
+		v.Empty = pages.Notice{Title: "The filter could not be read", Lines: []string{"Fix the highlighted field."}}
 		return p.Show(c, http.StatusUnprocessableEntity, "requests", "Requests", v)
 	}
 	page := domain.PageRequest{Limit: requestPage}
@@ -83,7 +83,7 @@ func (p *Portal) noRequests(v requestsView) pages.Notice {
 
 func (p *Portal) requestFilters(c *call, a pages.RequestsAsked, apps []domain.Application) requestFilters {
 	typed := func(f pages.Field) pages.Field {
-		f.ID, f.Error = f.Name, c.Faults[f.Name]
+		f.ID, f.Error = f.Name, c.Fault(f.Name, f.Name, f.Label)
 		f.Value = a.Values.Get(f.Name)
 		return f
 	}

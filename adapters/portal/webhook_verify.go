@@ -83,7 +83,7 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 		return err
 	}
 	v := benchView{Notice: c.WelcomeBack(), Application: application, Environment: environment, Verdict: verdict,
-		Headers: c.Form.Get("headers"), Body: c.Form.Get("body"), HeadersError: c.Faults["headers"], BodyError: c.Faults["body"]}
+		Headers: c.Form.Get("headers"), Body: c.Form.Get("body"), HeadersError: c.Fault("headers", "headers", "Headers"), BodyError: c.Fault("body", "body", "Body")}
 	var at string // when it arrived, if known
 	v.Endpoint = pages.Field{Name: "endpoint", Label: "Endpoint", Hint: "Its secret is tried, and never shown.", Value: c.Query("endpoint"),
 		Options: []pages.Option{{Text: "None: I paste the secret"}}}
@@ -105,7 +105,7 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 	}
 	v.Endpoint = c.Field(v.Endpoint)
 	v.Secret = pages.Field{ID: "secret", Name: "secret", Label: "Signing secret", Type: "password", Autocomplete: "off",
-		Error: c.Faults["secret"],
+		Error: c.Fault("secret", "secret", "Secret"),
 		Hint:  "The one that your program has. It is used for this check alone: not stored, and typed anew each time.", MaxLength: 200}
 	v.At = c.Field(pages.Field{Name: "received_at", Label: "When your program got it, UTC", Type: "datetime-local", Value: at,
 		Hint: "By its own clock; empty: now."})

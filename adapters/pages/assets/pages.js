@@ -12,9 +12,32 @@
   for (const time of document.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime())) continue;
+    if (time.dataset.ago !== undefined) continue;
     const sameYear = at.getFullYear() === new Date().getFullYear();
     time.textContent = (!sameYear ? anyYear : time.dataset.seconds === undefined ? thisYear : exact).format(at);
   }
+
+  // Ages: "12 min ago". The exact time stays as the title.
+  const units = [[60, "s"], [60, "min"], [24, "h"], [7, "d"], [52, "w"]];
+  const age = (seconds) => {
+    let n = Math.max(0, seconds);
+    for (const [most, unit] of units) {
+      if (n < most) return `${Math.floor(n)} ${unit} ago`;
+      n /= most;
+    }
+    return null;
+  };
+  const showAges = () => {
+    for (const time of document.querySelectorAll("time[data-ago]")) {
+      const at = new Date(time.dateTime);
+      time.textContent = age((Date.now() - at) / 1000) ?? anyYear.format(at);
+    }
+  };
+  showAges();
+  setInterval(showAges, 30000);
+
+  // The errors of a refused form have the focus.
+  document.getElementById("errors")?.focus();
 
   // A button that copies what its data-copy names, on the page at first or added later.
   let uncopied = false;

@@ -20,6 +20,7 @@ import (
 //	handled  -> answered  the first bytes of the response were sent; for an invalid request: asked -> answered
 //	answered -> quiet     request and response are complete
 //	answered -> ended     it is being closed
+//	fresh, quiet, asked -> ended  its place goes to another connection (giveWay)
 const (
 	fresh int32 = iota
 	quiet
@@ -36,8 +37,9 @@ const freshTime = 250 * time.Millisecond
 type conn struct {
 	net.Conn
 	server   *Server
-	client   string
+	client   client
 	accepted time.Time
+	waits    atomic.Int64 // from when, after accepted, it waits for a request or for the rest of one's head
 	state    atomic.Int32
 	left     sync.Once
 }
@@ -48,8 +50,9 @@ func follow(c net.Conn, state http.ConnState) {
 	switch {
 	case !ok:
 	case state == http.StateActive:
-		ours.state.Store(asked)
+		ours.ask()
 	case state == http.StateIdle:
+		ours.waits.Store(int64(time.Since(ours.accepted)))
 		ours.state.Store(quiet)
 	}
 }
@@ -61,10 +64,17 @@ func remember(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// begun records that the handler of a request has begun.
-func begun(r *http.Request) {
-	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
-		c.state.CompareAndSwap(asked, handled)
+// begun records that the handler of a request begins. It reports false if the request cannot be
+// answered, because its connection gave way to another one.
+func begun(r *http.Request) bool {
+	c, ok := r.Context().Value(connKey{}).(*conn)
+	return !ok || c.state.CompareAndSwap(asked, handled) || c.state.Load() != ended
+}
+
+// ask records that a request begins to arrive.
+func (c *conn) ask() {
+	if c.state.CompareAndSwap(quiet, asked) || c.state.CompareAndSwap(fresh, asked) {
+		c.waits.Store(int64(time.Since(c.accepted)))
 	}
 }
 
@@ -90,8 +100,8 @@ func unread(c net.Conn) bool {
 
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if n > 0 && !c.state.CompareAndSwap(quiet, asked) {
-		c.state.CompareAndSwap(fresh, asked)
+	if n > 0 {
+		c.ask()
 	}
 	return n, err
 }
@@ -114,9 +124,24 @@ func (c *conn) CloseWrite() error {
 // answered connection only from the goroutine of that connection.
 func (c *conn) Close() error {
 	c.sayGoodbye()
+	return c.close()
+}
+
+func (c *conn) close() error {
 	err := c.Conn.Close()
-	c.left.Do(func() { c.server.left(c) })
+	c.left.Do(func() { c.server.connected.leave(c.client, c) })
 	return err
+}
+
+// giveWay closes the connection, unless a handler has a request of it. No handler gets one after it.
+func (c *conn) giveWay() bool {
+	for _, state := range []int32{fresh, quiet, asked} {
+		if c.state.CompareAndSwap(state, ended) {
+			_ = c.close()
+			return true
+		}
+	}
+	return false
 }
 
 // sayGoodbye closes the sending side and discards what still arrives, until the client closes
@@ -128,10 +153,10 @@ func (c *conn) sayGoodbye() {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		return
 	}
-	if !c.server.discarding.take(c.client) {
+	if !c.server.discarding.take(c.client, c) {
 		return
 	}
-	defer c.server.discarding.leave(c.client)
+	defer c.server.discarding.leave(c.client, c)
 	if c.SetReadDeadline(time.Now().Add(discardTime)) == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, discardBytes))
 	}

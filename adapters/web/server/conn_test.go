@@ -59,3 +59,21 @@ func TestARequestIsPendingUntilItsHandlerBegins(t *testing.T) {
 		want(false, "while it is answered")
 	}
 }
+
+func TestARequestOnAConnectionThatGaveWayIsNotHandled(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	server := New(&http.Server{}, Options{})
+	c := server.admit(theirs)
+	request := (&http.Request{}).WithContext(remember(context.Background(), c))
+	c.state.Store(asked)
+	if !c.giveWay() || begun(request) {
+		t.Error("the request is handled, though its response cannot be sent")
+	}
+	c = server.admit(theirs)
+	c.state.Store(asked)
+	if request = request.WithContext(remember(context.Background(), c)); !begun(request) || c.giveWay() {
+		t.Error("a connection whose request is handled gives way")
+	}
+}

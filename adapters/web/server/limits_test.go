@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -112,138 +114,209 @@ func (f from) Accept() (net.Conn, error) {
 func (f from) Close() error   { return nil }
 func (f from) Addr() net.Addr { return &net.TCPAddr{} }
 
-func TestOneNetworkHoldsHalfOfThePlaces(t *testing.T) {
+// bubble is a server in a bubble of synctest, with clients at any address.
+type bubble struct {
+	*testing.T
+	coming from
+}
+
+func serveIn(t *testing.T, o server.Options, handler http.HandlerFunc) bubble {
+	t.Helper()
+	b := bubble{t, make(from)}
+	o.Proxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	server := server.New(&http.Server{Handler: handler, ReadTimeout: time.Minute}, o)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(b.coming) }()
+	t.Cleanup(func() {
+		close(b.coming)
+		<-served
+		_ = server.Close()
+	})
+	return b
+}
+
+// send connects from an address and sends a request or a part of it.
+func (b bubble) send(address, request string) net.Conn {
+	b.Helper()
+	ours, theirs := net.Pipe()
+	b.coming <- pretended{theirs, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))}
+	_, _ = io.WriteString(ours, request) // fails where the connection was refused
+	b.Cleanup(func() { _ = ours.Close() })
+	synctest.Wait()
+	return ours
+}
+
+// status returns the status of the next response, or 0 if the connection was closed.
+func (b bubble) status(c net.Conn) int {
+	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return 0
+	}
+	synctest.Wait()
+	return answer.StatusCode
+}
+
+const request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+func TestOneNetworkHoldsHalfOfThePlacesAndOneAddressAQuarterOfThem(t *testing.T) {
 	t.Parallel()
-	const most = 10
+	const most = 64
 	for _, c := range []struct {
 		name   string
 		nth    string // with a number in it
 		served int
 	}{
-		{"one IPv4 address", "198.51.100.7:1%02d", most / 2},
-		{"one IPv4 address written as IPv6", "[::ffff:198.51.100.7]:1%02d", most / 2},
-		{"one IPv6 /48", "[2001:db8:1:%d00::1]:443", most / 2},
+		{"one IPv4 address", "198.51.100.7:1%03d", most / 8},
+		{"one IPv4 address written as IPv6", "[::ffff:198.51.100.7]:1%03d", most / 8},
+		{"one IPv6 /64", "[2001:db8:1:1::%d]:443", most / 8},
+		{"one IPv6 /48", "[2001:db8:1:%d::1]:443", most / 2},
 		{"a network of IPv6 each", "[2001:db8:%d::1]:443", most},
 		{"many IPv4 networks", "198.51.%d.7:443", most},
 		{"one IPv4 /24", "198.51.100.%d:443", most / 2},
-		{"a trusted proxy", "10.1.2.3:1%02d", most},
-		{"this machine", "127.0.0.1:1%02d", most},
+		{"a trusted proxy", "10.1.2.3:1%03d", most},
+		{"this machine", "127.0.0.1:1%03d", most},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			coming := make(from)
-			server := server.New(&http.Server{Handler: refuse(404)},
-				server.Options{Most: most, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
-			done := make(chan error, 1)
-			go func() { done <- server.Serve(coming) }()
-			served := 0
-			for i := range 2 * most {
-				ours, theirs := net.Pipe()
-				coming <- pretended{theirs, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(fmt.Sprintf(c.nth, i)))}
-				_ = ours.SetDeadline(time.Now().Add(20 * time.Second))
-				if _, err := io.WriteString(ours, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-					continue
+			synctest.Test(t, func(t *testing.T) {
+				var served atomic.Int32
+				b := serveIn(t, server.Options{Most: most}, func(http.ResponseWriter, *http.Request) {
+					served.Add(1)
+					<-t.Context().Done() // a request under way gives its place to nobody
+				})
+				for i := range 2 * most {
+					b.send(fmt.Sprintf(c.nth, i), request)
 				}
-				if _, err := http.ReadResponse(bufio.NewReader(ours), nil); err == nil {
-					served++
+				if n := int(served.Load()); n != c.served {
+					t.Errorf("%d of %d were served, want %d", n, 2*most, c.served)
 				}
-				defer ours.Close()
-			}
-			close(coming)
-			<-done
-			_ = server.Close()
-			if served != c.served {
-				t.Errorf("%d of %d were served, want %d", served, 2*most, c.served)
-			}
+			})
 		})
 	}
 }
 
-// The server reads bodies here, of which those of one network may arrive 8 at a time, and 32 in
-// all. Each slow one has begun to arrive, as the handler has read of it.
+// Of 64 connections, 32 may be of one network and 8 of one address.
+func TestAConnectionThatWaitsForARequestGivesItsPlaceToAnotherOne(t *testing.T) {
+	t.Parallel()
+	for name, sent := range map[string]string{"silent": "", "in the middle of a head": "GET / HTTP/1.1\r\n", "answered": request} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				finish := make(chan struct{})
+				b := serveIn(t, server.Options{Most: 64}, func(_ http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodPut {
+						<-finish
+					}
+				})
+				var waiting []net.Conn // of the address that has the most
+				hold := func(address string) {
+					c := b.send(address+":443", sent)
+					if sent == request && b.status(c) != 200 {
+						t.Fatalf("%s is not answered", address)
+					}
+					if address == "203.0.113.7" {
+						waiting = append(waiting, c)
+					}
+					time.Sleep(time.Millisecond)
+				}
+				busy := b.send("203.0.113.7:443", "PUT"+strings.TrimPrefix(request, "GET"))
+				for range 7 {
+					hold("203.0.113.7")
+				}
+				if got := b.status(b.send("203.0.113.7:443", request)); got != 200 {
+					t.Errorf("another connection of the address: %d", got)
+				}
+				for _, other := range []string{"1", "2", "3", "4"} { // 8 connections and four times 6
+					for range 6 {
+						hold("203.0.113." + other)
+					}
+				}
+				if got := b.status(b.send("203.0.113.5:443", request)); got != 200 {
+					t.Errorf("another address of the network: %d", got)
+				}
+				for n, c := range waiting { // the two that waited the longest are closed
+					_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+					_, err := c.Read(make([]byte, 1))
+					if closed := errors.Is(err, io.EOF); closed != (n < 2) {
+						t.Errorf("connection %d: %v", n, err)
+					}
+				}
+				close(finish)
+				if got := b.status(busy); got != 200 {
+					t.Errorf("a request that was under way: %d", got)
+				}
+			})
+		})
+	}
+}
+
+// Of 128 connections, 64 may have bodies that arrive: 16 of one network, 4 of one address.
 func TestBodiesThatDripTakeAShareOfTheConnections(t *testing.T) {
 	t.Parallel()
-	const most, each = 64, 8
-	begun := make(chan struct{})
-	registry := prometheus.NewRegistry()
-	address := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			return
-		}
-		_, err := io.ReadFull(r.Body, make([]byte, 1))
-		if err == nil {
-			if r.Header.Get("Slow") != "" {
-				begun <- struct{}{}
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		b := serveIn(t, server.Options{Name: "portal", Most: 128, Metrics: server.NewMetrics(registry)}, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				return
 			}
-			_, err = io.ReadAll(r.Body)
+			if _, err := io.ReadAll(r.Body); errors.Is(err, server.ErrBodiesArriving) {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		send := func(method, client, body string) net.Conn {
+			return b.send("10.0.0.2:443", method+" / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: "+client+"\r\nContent-Length: 2\r\n\r\n"+body)
 		}
-		if errors.Is(err, server.ErrBodiesArriving) {
-			w.WriteHeader(http.StatusServiceUnavailable)
+		slow := func(client string, times int) (all []net.Conn) {
+			for range times {
+				all = append(all, send("POST", client, "a"))
+				time.Sleep(time.Millisecond)
+			}
+			return all
 		}
-	}), server.Options{Name: "portal", Most: most, Metrics: server.NewMetrics(registry),
-		Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}})
-	send := func(request string) net.Conn {
-		c := dial(t, address)
-		_, _ = io.WriteString(c, request)
-		return c
-	}
-	slow := func(client string) net.Conn {
-		c := send("POST / HTTP/1.1\r\nHost: x\r\nSlow: yes\r\nX-Forwarded-For: " + client + "\r\nContent-Length: 2\r\n\r\na")
-		select {
-		case <-begun:
-		case <-time.After(20 * time.Second):
-			t.Fatalf("a body of %s got no place", client)
+		want := func(c net.Conn, status int, after time.Duration, what string) {
+			t.Helper()
+			begun := time.Now()
+			if got := b.status(c); got != status {
+				t.Errorf("%s: %d, want %d", what, got, status)
+			}
+			if took := time.Since(begun); took > after {
+				t.Errorf("%s: after %s", what, took)
+			}
 		}
-		return c
-	}
-	statusOf := func(c net.Conn) int {
-		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
+		const one, third = "203.0.113.7", "198.51.100.9"
+		first := slow("192.0.2.1, "+one+":4711, 10.0.0.3", 4) // as gin sees it
+		want(send("GET", one, "ab"), 200, 0, "a body of the address that is not read")
+		want(send("POST", "203.0.113.8", "ab"), 200, 0, "another address of the network")
+		want(send("POST", one, "ab"), 200, time.Second, "a fifth one of the address")
+		want(first[0], 503, 0, "its oldest")
+		for _, other := range []string{"203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"} {
+			slow(other, 3)
 		}
-		return answer.StatusCode
-	}
-	status := func(method, client string) int {
-		return statusOf(send(method + " / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: " + client + "\r\nContent-Length: 2\r\n\r\nab"))
-	}
-	const one, other, third = "203.0.113.7", "2001:db8:1:100::7", "198.51.100.9"
-	first := slow(one)
-	for range each - 1 {
-		slow("192.0.2.1, " + one + "0:4711, 10.0.0.2") // the same network, as gin sees it
-	}
-	for _, c := range []struct {
-		method, client string
-		want           int
-	}{{"POST", one, 503}, {"GET", one, 200}, {"POST", other, 200}} {
-		if got := status(c.method, c.client); got != c.want {
-			t.Errorf("%s of %s while %d of %s arrive: %d, want %d", c.method, c.client, each, one, got, c.want)
+		slow(one, 1) // again it has four, and its network 16
+		want(send("POST", "203.0.113.8", "ab"), 200, time.Second, "an address of a network with too many")
+		want(first[1], 503, 0, "the oldest of the address with the most")
+		slow(one, 1)
+		for n := range 12 { // of three networks
+			slow(fmt.Sprintf("2001:db8:%d:%d::7", n%3, n), 4)
 		}
-	}
-	if refused := counted(t, registry, "waybill_bodies_refused_total"); refused["portal"] != 1 {
-		t.Errorf("refused %v, want 1", refused)
-	}
-	var cut net.Conn
-	for n := range 3 * each {
-		cut = slow(fmt.Sprintf("2001:db8:%d:1%02d::7", n%3, n)) // three networks
-	}
-	if got := status("POST", third); got != 503 {
-		t.Errorf("with half as many bodies as connections: %d, want 503", got)
-	}
-	waiting := send("POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: " + third + "\r\nContent-Length: 2\r\n\r\nab")
-	_, _ = io.WriteString(first, "b")
-	if got := statusOf(first); got != 200 {
-		t.Errorf("a slow body that ends is answered %d", got)
-	}
-	if got := statusOf(waiting); got != 200 {
-		t.Errorf("one that waited for its place: %d", got)
-	}
-	slow(third)
-	_ = cut.Close()
-	for until := time.Now().Add(20 * time.Second); status("POST", third) != 200; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the place of a body that was cut off is not given back")
+		want(send("POST", third, "ab"), 503, time.Second, "with half as many bodies as connections")
+		if refused := counted(t, registry, "waybill_bodies_refused_total"); refused["portal"] != 3 {
+			t.Errorf("refused %v, want 3", refused)
 		}
-	}
+		var waiting []net.Conn
+		for range 9 { // eight of an address may wait
+			waiting = append(waiting, send("POST", third, "ab"))
+		}
+		want(waiting[8], 503, 0, "one more than may wait")
+		_, _ = io.WriteString(first[2], "b")
+		want(first[2], 200, 0, "a slow body that ends")
+		for _, c := range waiting[:8] {
+			want(c, 200, 0, "one that waited for its place")
+		}
+		slow(third, 1)
+		_ = first[3].Close()
+		want(send("POST", third, "ab"), 200, 0, "after a body was cut off by its client")
+	})
 }
 
 // When all discards are in use, the next refused connection is closed at once.

@@ -56,9 +56,8 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		client := l.server.client(accepted.RemoteAddr())
-		if l.server.connected.take(client) {
-			return l.server.came(accepted, client), nil
+		if ours := l.server.admit(accepted); ours != nil {
+			return ours, nil
 		}
 		l.server.options.Metrics.refused(l.server.options.Name)
 		_ = accepted.Close()

@@ -12,9 +12,9 @@ type Metrics struct {
 // NewMetrics registers the metrics. The listeners of one process share them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{registry: r, refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "waybill_connections_refused_total", Help: "Connections closed at once because the listener or the client's network had too many.",
+		Name: "waybill_connections_refused_total", Help: "Connections closed at once because the listener, or the client's network or address, had too many.",
 	}, []string{"listener"}), bodies: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "waybill_bodies_refused_total", Help: "Request bodies not read because too many of the listener or the client were arriving.",
+		Name: "waybill_bodies_refused_total", Help: "Request bodies not read to the end because too many of the listener or the client were arriving.",
 	}, []string{"listener"})}
 	r.MustRegister(m.refusals, m.bodies)
 	return m

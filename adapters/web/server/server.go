@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waybill/adapters/turns"
 	"waybill/domain"
 )
 
@@ -29,10 +28,12 @@ const (
 	// that none is.
 	calmTime = 50 * time.Millisecond
 
-	// The limits of connections that discard at a time, of a listener and for one client. A
-	// listener with few connections has fewer: a quarter of them.
-	discards       = 256
-	discardsOfEach = 64
+	// discards limits the connections that discard at a time. A listener with few connections has
+	// fewer: a quarter of them.
+	discards = 256
+	// sameHost is how many bits of an IPv6 address count as one address: a machine chooses the
+	// others itself.
+	sameHost = 64
 )
 
 // Options holds the limits of a listener.
@@ -48,37 +49,34 @@ type Options struct {
 type Server struct {
 	*http.Server
 	options    Options
-	connected  places
-	discarding places
-	arriving   *turns.Turns // bodies of requests; nil: without limit
-	leaving    atomic.Bool  // each response is the last of its connection
-	hurried    atomic.Bool  // Shutdown is out of time and waits for no connection
+	connected  places[*conn]
+	discarding places[*conn]
+	bodies     bodies
+	leaving    atomic.Bool // each response is the last of its connection
+	hurried    atomic.Bool // Shutdown is out of time and waits for no connection
 
 	ending atomic.Bool // listeners accept the waiting connections, and close
 
 	mu        sync.Mutex
 	listeners []*listener // on which Serve has begun
-	open      map[*conn]bool
 }
 
 // New takes over an http.Server whose ConnState and ConnContext are not set.
 func New(server *http.Server, o Options) *Server {
-	s := &Server{
-		Server: server, options: o,
-		connected:  places{most: o.Most, each: max(1, o.Most/2)},
-		discarding: places{most: discards, each: discardsOfEach},
-		open:       map[*conn]bool{},
-	}
+	s := &Server{Server: server, options: o}
+	s.connected.limit(o.Most)
+	s.discarding.limit(discards)
 	if o.Most > 0 {
-		s.discarding.most = min(discards, max(1, o.Most/4))
-		bodies := max(1, o.Most/2)
-		s.arriving = turns.New(bodies, max(1, bodies/4))
+		s.discarding.limit(min(discards, max(1, o.Most/4)))
+		s.bodies.limit(max(1, o.Most/2), max(1, o.Most/4))
 	}
 	server.ConnState, server.ConnContext = follow, remember
 	server.IdleTimeout = cmp.Or(o.Idle, server.IdleTimeout)
 	handler := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun(r)
+		if !begun(r) {
+			panic(http.ErrAbortHandler)
+		}
 		if s.leaving.Load() {
 			w.Header().Set("Connection", "close")
 		}
@@ -139,67 +137,79 @@ func (s *Server) awaitHandlers(ctx context.Context) {
 // look reports whether any connection is open, and whether a request is on its way to its
 // handler.
 func (s *Server) look() (open, pending bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.open {
-		if c.pending() {
-			return true, true
-		}
-	}
-	return len(s.open) > 0, false
+	all := s.connected.all()
+	return len(all) > 0, slices.ContainsFunc(all, (*conn).pending)
 }
 
-// came wraps a connection that was accepted.
-func (s *Server) came(accepted net.Conn, client string) *conn {
-	c := &conn{Conn: accepted, server: s, client: client, accepted: time.Now()}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open[c] = true
+// admit wraps an accepted connection that has a place, and returns nil if it has none. It takes the
+// place of one on which no handler has a request, if need be.
+func (s *Server) admit(accepted net.Conn) *conn {
+	c := &conn{Conn: accepted, server: s, client: s.client(accepted.RemoteAddr()), accepted: time.Now()}
+	for !s.connected.take(c.client, c) {
+		if !s.makeRoom(c.client) {
+			return nil
+		}
+	}
 	return c
 }
 
-func (s *Server) left(c *conn) {
-	s.connected.leave(c.client)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.open, c)
+// makeRoom closes the connection that has waited for a request the longest, or for the rest of its
+// head, of the address that has the most connections in the network of a client. It reports whether
+// there was one.
+func (s *Server) makeRoom(c client) bool {
+	var longest *conn
+	var since time.Time
+	for other := range s.connected.heaviest(c) {
+		state, at := other.state.Load(), other.accepted.Add(time.Duration(other.waits.Load()))
+		if state <= asked && (longest == nil || at.Before(since)) && !unread(other.Conn) {
+			longest, since = other, at
+		}
+	}
+	return longest != nil && longest.giveWay()
 }
 
-// client returns the network whose share a connection counts against, or "" for none.
-func (s *Server) client(remote net.Addr) string {
+// client returns whose share a connection counts against.
+func (s *Server) client(remote net.Addr) client {
 	at, ok := remote.(*net.TCPAddr)
 	if !ok {
-		return ""
+		return client{}
 	}
-	return s.shareOf(at.AddrPort().Addr().Unmap().WithZone(""))
+	return s.direct(at.AddrPort().Addr().Unmap().WithZone(""))
 }
 
-// shareOf returns the network that has one share with all its addresses, or "" for trusted proxies
-// and this machine, which have none.
-func (s *Server) shareOf(ip netip.Addr) string {
-	if ip.IsLoopback() || contained(s.options.Proxies, ip) {
-		return ""
+// direct returns the client at the other end of a connection, or none if that is a trusted proxy or
+// this machine.
+func (s *Server) direct(peer netip.Addr) client {
+	if peer.IsLoopback() || contained(s.options.Proxies, peer) {
+		return client{}
 	}
-	return domain.ClientGroup(domain.ClientAddress(ip.String()))
+	return clientAt(peer)
 }
 
-// sender returns the network whose share the body of a request counts against, or "" for none. It is
-// that of the address before the trusted proxies, as gin finds it for the handlers.
-func (s *Server) sender(r *http.Request) string {
+// clientAt returns the client with an address.
+func clientAt(ip netip.Addr) client {
+	c := client{network: domain.ClientGroup(domain.ClientAddress(ip.String())), address: ip.String()}
+	if host, err := ip.Prefix(sameHost); err == nil && ip.Is6() {
+		c.address = host.String()
+	}
+	return c
+}
+
+// sender returns whose share the body of a request counts against. It is the address before the
+// trusted proxies, as gin finds it for the handlers.
+func (s *Server) sender(r *http.Request) client {
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
-		return ""
+		return client{}
 	}
 	peer := remote.Addr().Unmap().WithZone("")
 	if known := ForwardedAddresses(r.Header[forwardedFor]); len(known) > 0 && contained(s.options.Proxies, peer) {
-		client := known[0]
 		for _, address := range slices.Backward(known) {
 			if !contained(s.options.Proxies, address) {
-				client = address
-				break
+				return clientAt(address)
 			}
 		}
-		return domain.ClientGroup(domain.ClientAddress(client.String()))
+		return clientAt(known[0])
 	}
-	return s.shareOf(peer)
+	return s.direct(peer)
 }

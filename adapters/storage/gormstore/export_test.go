@@ -14,6 +14,9 @@ import (
 	"waybill/ports"
 )
 
+// A busy machine reads slowly.
+func init() { searchTime = time.Minute }
+
 // CommitWith replaces COMMIT, so that a test can lose its answer.
 func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx = commit }
 

@@ -41,10 +41,12 @@ const (
 	// mostCandidates limits the rows that are read at a time where the database may find more than
 	// the program admits.
 	mostCandidates = 1000
-	// searchTime and searchReads limit the time, and the candidates, after which no more are read.
-	searchTime  = 500 * time.Millisecond
+	// searchReads limits the candidates of a search.
 	searchReads = 20_000
 )
+
+// searchTime is the time after which a search reads no further candidates. Tests give it more.
+var searchTime = 500 * time.Millisecond
 
 // search admits rows whose search_text contains one of its texts.
 type search []string

@@ -9,6 +9,7 @@ import (
 	"text/template"
 	"time"
 
+	"waybill/adapters/brand"
 	"waybill/ports"
 )
 
@@ -23,10 +24,10 @@ var (
 var _ ports.MailRenderer = Renderer{}
 
 // Renderer is ports.MailRenderer.
-type Renderer struct{}
+type Renderer struct{ Brand brand.Brand }
 
-// Render makes the text of a mail.
-func (Renderer) Render(l ports.Letter) (m ports.MailMessage, err error) {
+// Render returns the text of a mail.
+func (r Renderer) Render(l ports.Letter) (m ports.MailMessage, err error) {
 	say, there := kinds[l.Kind]
 	if !there {
 		return m, fmt.Errorf("there is no text for a mail of the kind %q", l.Kind)
@@ -35,8 +36,8 @@ func (Renderer) Render(l ports.Letter) (m ports.MailMessage, err error) {
 	for _, name := range []*string{&l.Name, &l.By, &l.Business, &l.App, &l.Passkey, &l.Device} {
 		*name = named(*name)
 	}
-	c := say(l)
-	c.Greeting = "Hello " + l.Name + ","
+	c := say(input{l, r.Brand.Name()})
+	c.Greeting, c.Brand = "Hello "+l.Name+",", r.Brand
 	var text, page strings.Builder
 	if err := plain.Execute(&text, c); err != nil {
 		return m, fmt.Errorf("a mail of the kind %q: %w", l.Kind, err)
@@ -47,8 +48,9 @@ func (Renderer) Render(l ports.Letter) (m ports.MailMessage, err error) {
 	return ports.MailMessage{ID: l.ID, Kind: l.Kind, To: l.To, Name: l.Name, Subject: c.Subject, Text: text.String(), HTML: page.String()}, nil
 }
 
-// content is what a mail says.
+// content holds the text of a mail.
 type content struct {
+	Brand    brand.Brand
 	Subject  string
 	Greeting string
 	Lines    []string // before the facts
@@ -74,7 +76,7 @@ func open(text, url string) *action {
 func when(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") + " UTC" }
 
 // span is the hour that a summary joins.
-func span(l ports.Letter) string {
+func span(l input) string {
 	if l.Since == nil {
 		return "the hour before " + when(l.At)
 	}

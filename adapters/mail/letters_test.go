@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/adapters/brand"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -24,6 +25,31 @@ func TestEveryKindHasATextThatNamesTheBusinessEscapesNamesAndLoadsNothing(t *tes
 			if strings.Contains(m.HTML, remote) {
 				t.Errorf("%s has %s", kind, remote)
 			}
+		}
+	}
+}
+
+func TestEveryMailHasTheCompanyAndItsSupportContact(t *testing.T) {
+	t.Parallel()
+	r := Renderer{brand.New(brand.Options{Name: "Kofi & Co", SupportURL: "https://kofi.example/help?a=1&b=2", SupportEmail: "help@kofi.example",
+		Accent: "#ffcc00"})}
+	for _, kind := range domain.MailKinds() {
+		m, err := r.Render(ports.Letter{Kind: kind, Name: "Ama", Business: "Adom Foods", Link: "https://portal.example/enter/x", Page: "https://portal.example/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"Kofi & Co\n", "https://kofi.example/help?a=1&b=2", "help@kofi.example"} {
+			if !strings.Contains(m.Text, part) {
+				t.Errorf("%s: no %q in\n%s", kind, part, m.Text)
+			}
+		}
+		for _, part := range []string{"Kofi &amp; Co", `href="https://kofi.example/help?a=1&amp;b=2"`, `href="mailto:help@kofi.example"`} {
+			if !strings.Contains(m.HTML, part) {
+				t.Errorf("%s: no %q in\n%s", kind, part, m.HTML)
+			}
+		}
+		if strings.Contains(m.HTML, "background:") && !strings.Contains(m.HTML, "background:"+r.Brand.Button()) || strings.Contains(m.Text+m.HTML, "Waybill") {
+			t.Errorf("%s: another brand in\n%s", kind, m.HTML)
 		}
 	}
 }

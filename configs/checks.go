@@ -47,6 +47,12 @@ var checks = map[string]func(string) error{
 	"claim":       checkClaim,
 	"request_log": oneOf("on", "failures", "off"),
 	"log_format":  oneOf("auto", "text", "json"),
+
+	"brand_name":    checkBrandName,
+	"logo":          checkLogo,
+	"accent":        matches(accentColour, "is no colour", "# and six digits of hex, such as #0b5d80"),
+	"support_url":   checkSupportURL,
+	"support_email": checkSupportEmail,
 }
 
 func checkAddress(s string) error {

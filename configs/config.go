@@ -70,6 +70,12 @@ type Config struct {
 
 	MapFile string `name:"map_file" group:"Staff" check:"file" doc:"a street map for the console, which shows open deliveries on it: a PMTiles file (version 3) of vector tiles whose layers are named as by Protomaps or OpenMapTiles. A region is cut out of the newest build of the world by pmtiles extract https://build.protomaps.com/DATE.pmtiles ghana.pmtiles --bbox=-3.3,4.6,1.3,11.3, which has some 200 MB and the attribution that its licence asks for. Each process that runs serve reads its own copy; one that is renamed over it counts from the next tile on. Empty: the map without streets alone"`
 
+	BrandName     string `name:"brand_name" group:"Brand" default:"Waybill" check:"brand_name" doc:"the name of the delivery company, as recipients and customers know it: on tracking pages, in the portal and the console, and in emails"`
+	BrandLogoFile string `name:"brand_logo_file" group:"Brand" check:"logo" doc:"the company's logo for these pages: an SVG or PNG file of at most 256 KB, and a PNG of at most 2048 pixels on a side. It is shown 28 pixels high. An SVG with scripts, animations or references to other files is refused. A new file needs a restart. Empty: the logo of Waybill"`
+	BrandAccent   string `name:"brand_accent" group:"Brand" check:"accent" doc:"the colour of links and buttons, such as #0b5d80. Where text in it would be hard to read (a contrast under 4.5:1), it is darkened for light pages and lightened for dark ones. Empty: the blue of Waybill"`
+	SupportURL    string `name:"support_url" group:"Brand" check:"support_url" doc:"a page where people get help, such as https://example.com/help: shown on tracking pages, in the portal, on sign-in pages and in emails"`
+	SupportEmail  string `name:"support_email" group:"Brand" check:"support_email" doc:"an email address where people get help, shown in the same places"`
+
 	RequestLog            string `name:"request_log" group:"Request log" default:"on" check:"request_log" doc:"what is kept of requests to the public API, for the portal and for figures of usage: on, failures, or off. No body, name, phone number, address or key is ever kept"`
 	RequestLogDays        int    `name:"request_log_days" group:"Request log" default:"3" min:"1" max:"365" doc:"for how many days requests that succeeded are kept"`
 	RequestLogFailureDays int    `name:"request_log_failure_days" group:"Request log" default:"30" min:"1" max:"365" doc:"for how many days requests that failed are kept"`

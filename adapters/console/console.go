@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/pages"
 	"waybill/application/access"
 	"waybill/application/audit"
@@ -48,6 +49,7 @@ type UseCases struct {
 // Options holds the settings of the console.
 type Options struct {
 	BaseURL        string // the listener's, without Prefix: begins links, and https makes cookies secure
+	Brand          brand.Brand
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 	Clock          ports.Clock
@@ -103,7 +105,7 @@ func New(u UseCases, o Options) *Console {
 	}
 	p.Site = pages.New(pages.Options{
 		Mount: customer,
-		Site:  domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(),
+		Site:  domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Brand: o.Brand, Pages: files, Frame: p.frame, Routes: p.routes(),
 		Records: records, Done: done, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys, Company: u.Company, People: staff,
 		TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
 		Mails: o.Mails, Identifiers: o.Identifiers, Refusals: u.Refusals, Metrics: o.Metrics,
@@ -112,7 +114,7 @@ func New(u UseCases, o Options) *Console {
 }
 
 // NotYet returns a handler of one page with 503, for the time before the database is reachable.
-func NotYet() http.Handler { return pages.NotYet(Prefix, words) }
+func NotYet(b brand.Brand) http.Handler { return pages.NotYet(Prefix, words, b) }
 
 // frame returns the menu and banners of every page.
 func (p *Console) frame(c *call) (pages.Page, error) {

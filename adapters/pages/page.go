@@ -68,7 +68,7 @@ func (s *Site) Notice(c *Call, status int, n Notice) {
 }
 
 func (s *Site) send(c *Call, status int, name string, page Page) error {
-	page.Site, page.Home = s.o.Words.Name, c.At("/")
+	page.Site, page.Home, page.Brand, page.Help = s.o.Words.Name, c.At("/"), s.o.Brand, s.o.Site == domain.Portal
 	if page.Errors = c.faults; len(page.Errors) > 0 {
 		page.Title = "Error: " + page.Title
 	}

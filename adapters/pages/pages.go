@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"waybill/adapters/brand"
 )
 
 //go:embed parts
@@ -33,7 +35,9 @@ type Search struct{ Action, Label, Value string }
 // Page holds what the layout shows.
 type Page struct {
 	Title  string
-	Site   string      // the site's name, next to the logo
+	Site   string      // the site's name, next to the company's
+	Brand  brand.Brand // of the company
+	Help   bool        // the page ends with the company's support contact
 	Home   string      // link of the logo
 	Place  string      // of the person, next to the role
 	Banner *Banner     // above a page that staff see as a customer; nil: there is none

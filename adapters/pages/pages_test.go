@@ -17,6 +17,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/pages"
 )
 
@@ -205,5 +206,32 @@ func TestALibraryIsTheOneThatItsProjectReleased(t *testing.T) {
 		if body := w.Body.String(); i != 2 && !strings.Contains(body, "MapLibre") || i == 0 && !strings.Contains(body, "/v6.17.0/LICENSE.txt") {
 			t.Errorf("%s: %.200s", name[1], body)
 		}
+	}
+}
+
+func TestEveryPageShowsTheCompany(t *testing.T) {
+	t.Parallel()
+	company := brand.New(brand.Options{Name: "Kofi & Co", Logo: []byte("<svg/>"), Accent: "#ffcc00", SupportURL: "https://kofi.example/help",
+		SupportEmail: "help@kofi.example"})
+	get := func(b brand.Brand, path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		pages.NotYet("", pages.Words{Name: "developers", To: "the portal"}, b).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w
+	}
+	body := get(company, "/").Body.String()
+	for _, part := range []string{"Kofi &amp; Co <span>developers</span>", "· Kofi &amp; Co developers</title>", `<img src="/assets/` + company.Logo.Name + `"`,
+		`<link rel="stylesheet" href="/assets/` + company.Style.Name, `href="https://kofi.example/help"`, `href="mailto:help@kofi.example"`} {
+		if !strings.Contains(body, part) {
+			t.Errorf("no %s in\n%s", part, body)
+		}
+	}
+	for _, name := range []string{company.Logo.Name, company.Style.Name} {
+		if got := get(company, "/assets/"+name); got.Code != http.StatusOK || got.Header().Get("Content-Security-Policy") == pages.Policy {
+			t.Errorf("%s: %d %v", name, got.Code, got.Header())
+		}
+	}
+	if body := get(brand.Brand{}, "/").Body.String(); !strings.Contains(body, "Waybill <span>") || strings.Contains(body, `class="help"`) ||
+		strings.Contains(body, "<img") {
+		t.Errorf("without settings:\n%s", body)
 	}
 }

@@ -38,7 +38,7 @@ func (s *Site) newRouter() *gin.Engine {
 		}
 	}
 	router.GET(s.o.Prefix+"/assets/:name", func(c *gin.Context) {
-		if !ServeAsset(c.Writer, c.Request, c.Param("name")) {
+		if name := c.Param("name"); !s.o.Brand.Serve(c.Writer, c.Request, name) && !ServeAsset(c.Writer, c.Request, name) {
 			s.Fail(s.newCall(c), domain.ErrNotFound)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/adapters/brand"
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/ports"
@@ -39,6 +40,7 @@ type Options struct {
 	Prefix    string // of all paths; empty: the site has its own listener
 	BaseURL   string // the origin, without Prefix; https makes cookies secure
 	Words     Words
+	Brand     brand.Brand
 	Pages     fs.FS                     // the templates, in the folder html
 	Frame     func(*Call) (Page, error) // the menu and everything else around a page
 	Routes    []Route                   // in addition to sign-in and account
@@ -150,8 +152,8 @@ func (s *Site) Handler() http.Handler { return s.router }
 func (s *Site) EndStreams() { s.streams.end() }
 
 // NotYet serves one page with 503 until the database is reachable.
-func NotYet(prefix string, w Words) http.Handler {
-	body, err := parse(prefix, ForReader, files).Render("notice", Page{Title: "Not yet", Site: w.Name, Home: prefix + "/",
+func NotYet(prefix string, w Words, b brand.Brand) http.Handler {
+	body, err := parse(prefix, ForReader, files).Render("notice", Page{Title: "Not yet", Site: w.Name, Brand: b, Help: prefix == "", Home: prefix + "/",
 		Body: Notice{Title: "Not yet", Lines: []string{strings.ToUpper(w.To[:1]) + w.To[1:] +
 			" is starting and waits for its database. Try again in a few seconds."}}})
 	if err != nil {
@@ -159,7 +161,7 @@ func NotYet(prefix string, w Words) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protectHeaders(w.Header())
-		if name, ok := strings.CutPrefix(r.URL.Path, prefix+"/assets/"); ok && ServeAsset(w, r, name) {
+		if name, ok := strings.CutPrefix(r.URL.Path, prefix+"/assets/"); ok && (b.Serve(w, r, name) || ServeAsset(w, r, name)) {
 			return
 		}
 		w.Header().Set("Content-Type", html)

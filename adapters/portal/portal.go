@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/pages"
 	"waybill/adapters/web/server"
 	"waybill/application/access"
@@ -48,6 +49,7 @@ type UseCases struct {
 // Options holds the settings of the portal.
 type Options struct {
 	BaseURL                     string // begins links; https makes cookies secure
+	Brand                       brand.Brand
 	LiveBaseURL, SandboxBaseURL string // of the API, for integrators
 	DocsURL                     string
 	TrackingBaseURL             string                   // the recipient's link without the reference
@@ -101,7 +103,7 @@ func New(u UseCases, o Options) *Portal {
 	p := &Portal{UseCases: u, options: o,
 		samples: deliveries.NewSamples(u.Handling, u.Deliveries), inboxes: webhooks.NewInboxes(u.Listeners, u.Audit, o.Log)}
 	p.Site = pages.New(pages.Options{
-		Site: domain.Portal, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(), Records: records, Done: done,
+		Site: domain.Portal, BaseURL: o.BaseURL, Words: words, Brand: o.Brand, Pages: files, Frame: p.frame, Routes: p.routes(), Records: records, Done: done,
 		FindsKeys: searchPath, Businesses: p.businesses, BusinessName: func(ctx context.Context, id domain.ID) (string, error) {
 			b, err := u.Tenants.Business(ctx, id)
 			return b.Name, err
@@ -124,10 +126,10 @@ func New(u UseCases, o Options) *Portal {
 }
 
 // NotYet returns a server of one page with 503, for the time before the database is reachable.
-func NotYet() *http.Server {
+func NotYet(b brand.Brand) *http.Server {
 	return &http.Server{
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second, MaxHeaderBytes: 16 << 10,
-		Handler: pages.NotYet("", words),
+		Handler: pages.NotYet("", words, b),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/portal"
 	"waybill/application/people"
 	"waybill/domain"
@@ -94,7 +95,7 @@ func everyState(w *walk) {
 	s.storage.breakDown(true)
 	p.show("database-gone", "/apps", "")
 	s.storage.breakDown(false)
-	starting := httptest.NewServer(portal.NotYet().Handler)
+	starting := httptest.NewServer(portal.NotYet(brand.Brand{}).Handler)
 	t.Cleanup(starting.Close)
 	waiting := w.browser.Open(t, starting.URL+"/people", browser.Desk, browser.Reader{})
 	browser.Settled(t, waiting, "Not yet")

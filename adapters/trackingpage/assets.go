@@ -61,8 +61,14 @@ func readAsset(file string) []byte {
 // to its assets from there. It reports whether there is one.
 func (p *Pages) asset(c *gin.Context) bool {
 	dir, name := path.Split(c.Request.URL.Path)
+	if !strings.HasSuffix(dir, "/assets/") {
+		return false
+	}
+	if p.options.Brand.Serve(c.Writer, c.Request, name) {
+		return true
+	}
 	a, ok := p.assets[name]
-	if !ok || !strings.HasSuffix(dir, "/assets/") {
+	if !ok {
 		return false
 	}
 	c.Header("Cache-Control", "public, max-age=31536000, immutable")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/web"
 	"waybill/application/deliveries"
 	"waybill/domain"
@@ -33,6 +34,7 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 
 // Options configures the pages.
 type Options struct {
+	Brand          brand.Brand
 	TrustedProxies []netip.Prefix // the proxies whose X-Forwarded-For is trusted
 	Log            *slog.Logger
 	Metrics        *Metrics
@@ -54,7 +56,7 @@ func New(t *deliveries.Tracking, w *deliveries.Watches, o Options) *Pages {
 	p := &Pages{options: o, tracking: t, watches: w}
 	var names assetNames
 	names, p.assets = loadAssets()
-	p.render = newRenderer(names)
+	p.render = newRenderer(names, o.Brand)
 	p.router = p.newRouter()
 	return p
 }

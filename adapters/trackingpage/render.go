@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"html/template"
+
+	"waybill/adapters/brand"
 )
 
 //go:embed tracking_page.html
@@ -14,6 +16,7 @@ var pageHTML string
 type renderer struct {
 	template *template.Template
 	names    assetNames
+	brand    brand.Brand
 
 	ask, missing, limited, failed, readOnly []byte
 }
@@ -22,14 +25,15 @@ type renderer struct {
 type shell struct {
 	Title  string
 	Assets assetNames
+	Brand  brand.Brand
 	Parcel *parcel
 	Notice *notice
 }
 
-func newRenderer(names assetNames) *renderer {
-	r := &renderer{template: template.Must(template.New("page").Parse(pageHTML)), names: names}
+func newRenderer(names assetNames, of brand.Brand) *renderer {
+	r := &renderer{template: template.Must(template.New("page").Parse(pageHTML)), names: names, brand: of}
 	for page, n := range map[*[]byte]notice{&r.ask: ask, &r.missing: missing, &r.limited: limited, &r.failed: failed, &r.readOnly: readOnly} {
-		body, err := r.run("page", shell{Title: n.Headline + " - Waybill", Assets: names, Notice: &n})
+		body, err := r.run("page", shell{Title: n.Headline + " - " + of.Name(), Assets: names, Brand: of, Notice: &n})
 		if err != nil {
 			panic(err) // the template and its data are ours
 		}
@@ -39,7 +43,7 @@ func newRenderer(names assetNames) *renderer {
 }
 
 func (r *renderer) page(p parcel) ([]byte, error) {
-	return r.run("page", shell{Title: title(p), Assets: r.names, Parcel: &p})
+	return r.run("page", shell{Title: title(p), Assets: r.names, Brand: r.brand, Parcel: &p})
 }
 
 // change returns the data of a stream event: the part of the page that is new.

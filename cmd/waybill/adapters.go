@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clock"
@@ -134,9 +135,9 @@ func newMailer(c *configs.Config, log *slog.Logger) ports.Mailer {
 	return mail.NewSMTPMailer(c.SMTPURL.Reveal(), c.MailFrom)
 }
 
-func newSender(d ports.Database, c *configs.Config, clock ports.Clock, ids ports.Identifiers, urls settings.PublicURLs,
+func newSender(d ports.Database, c *configs.Config, b brand.Brand, clock ports.Clock, ids ports.Identifiers, urls settings.PublicURLs,
 	r prometheus.Registerer, log *slog.Logger) *people.MailSender {
-	return people.NewMailSender(d, d.Mails(), newMailer(c, log), mail.Renderer{}, clock, ids,
+	return people.NewMailSender(d, d.Mails(), newMailer(c, log), mail.Renderer{Brand: b}, clock, ids,
 		people.MailSites{Portal: urls.Portal, Console: urls.Console + settings.ConsolePath}, telemetry.NewMails(r), log)
 }
 

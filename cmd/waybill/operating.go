@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/console"
 	"waybill/adapters/docsite"
@@ -38,11 +39,11 @@ func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
 	return passkeys.New(urls.Portal)
 }
 
-func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls settings.PublicURLs, clock ports.Clock,
+func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, b brand.Brand, urls settings.PublicURLs, clock ports.Clock,
 	ids ports.Identifiers, n ports.Normalizer, watch *server.ProxyWatch, d connectionBounds, m *pages.Metrics, log *slog.Logger) *portal.Portal {
 	u.Deliveries, u.Listeners, u.Admission = p.sandbox.Deliveries, p.sandbox.Listeners, p.sandbox.Admission
 	return portal.New(u, portal.Options{
-		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, TrackingBaseURL: urls.Tracking,
+		BaseURL: urls.Portal, Brand: b, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, TrackingBaseURL: urls.Tracking,
 		DocsURL:        strings.TrimSuffix(urls.Sandbox, "/v1") + docsite.Prefix,
 		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: around(watch, urls.Portal),
 		Metrics: m, Connections: d.portal, Normalizer: n, ReadOrder: a.sandbox.ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
@@ -52,7 +53,7 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 }
 
 // newConsole returns the site of the staff, which is on the operations listener.
-func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
+func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, b brand.Brand, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
 	digest ports.KeyDigester, n ports.Normalizer, m *pages.Metrics, log *slog.Logger) (*console.Console, error) {
 	streets, err := newStreets(c)
 	if err != nil {
@@ -60,7 +61,7 @@ func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, urls se
 	}
 	party, err := passkeys.New(urls.Console)
 	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party, digest), newCompany(u.Access, c, urls, clock)
-	return console.New(u, console.Options{BaseURL: urls.Console, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
+	return console.New(u, console.Options{BaseURL: urls.Console, Brand: b, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
 		Mails: c.MailsAreRead(), Identifiers: ids, Customer: o.Mounted(console.BusinessAt), PortalBaseURL: urls.Portal,
 		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n, API: o.API(), Streets: streets, Metrics: m}), err
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"log/slog"
+	"os"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
@@ -14,9 +16,22 @@ import (
 // trackingSites holds the tracking pages on a listener of the API.
 type trackingSites []httpapi.Site
 
-func newTrackingPages(t *deliveries.Tracking, w *deliveries.Watches, c *configs.Config, log *slog.Logger,
+// newBrand returns the company's brand, which all pages and emails show.
+func newBrand(c *configs.Config) (brand.Brand, error) {
+	o := brand.Options{Name: c.BrandName, SupportURL: c.SupportURL, SupportEmail: c.SupportEmail, Accent: c.BrandAccent}
+	if c.BrandLogoFile != "" {
+		logo, err := os.ReadFile(c.BrandLogoFile) // the settings checked it
+		if err != nil {
+			return brand.Brand{}, settings.BadSetting(c, "brand_logo_file", err)
+		}
+		o.Logo, o.PNG = logo, configs.IsPNG(logo)
+	}
+	return brand.New(o), nil
+}
+
+func newTrackingPages(t *deliveries.Tracking, w *deliveries.Watches, c *configs.Config, b brand.Brand, log *slog.Logger,
 	m *trackingpage.Metrics) *trackingpage.Pages {
-	return trackingpage.New(t, w, trackingpage.Options{TrustedProxies: c.TrustedProxies, Log: log, Metrics: m})
+	return trackingpage.New(t, w, trackingpage.Options{Brand: b, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m})
 }
 
 // newTrackingSites returns the pages at their own path and at the one of their public address, so

@@ -115,11 +115,12 @@ func (w *waiting) check(context.Context) error {
 // open for the process that follows.
 func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) (end func()) {
 	ids := newIdentifiers(clock.NewSystem())
+	company, _ := newBrand(c) // without its logo, the start that follows says why
 	var management *opsapi.Management
 	var sites []opsapi.Site
 	if l.live != nil { // a worker has no operations API and no console
 		management, sites = &opsapi.Management{UseCases: opsapi.UseCases{Identifiers: ids}},
-			[]opsapi.Site{{Prefix: console.Prefix, Handler: console.NotYet()}}
+			[]opsapi.Site{{Prefix: console.Prefix, Handler: console.NotYet(company)}}
 	}
 	ops := opsapi.New(opsapi.Options{
 		Metrics: prometheus.NewRegistry(), Log: log, TrustedProxies: c.TrustedProxies,
@@ -133,7 +134,7 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = ops.Serve(server.Lent{Listener: l.ops}) }) // the end is requested below
-	people := portal.NotYet()
+	people := portal.NotYet(company)
 	for listener, answering := range map[net.Listener]*http.Server{l.live: notYet, l.sandbox: notYet, l.portal: people} {
 		if listener != nil {
 			serving.Go(func() { _ = answering.Serve(server.Lent{Listener: listener}) })

@@ -171,8 +171,18 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	portsStorage := storageIn(database)
 	tracking := deliveries.NewTracking(portsStorage, rateLimiter)
 	watches := deliveries.NewWatches(portsStorage, log)
+	brand, err := newBrand(c)
+	if err != nil {
+		cleanup6()
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
 	metrics := trackingpage.NewMetrics(registry)
-	trackingpagePages := newTrackingPages(tracking, watches, c, log, metrics)
+	trackingpagePages := newTrackingPages(tracking, watches, c, brand, log, metrics)
 	mainTrackingSites := newTrackingSites(trackingpagePages, urls)
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	proxyWatch := newProxyWatch(c, registry, log)
@@ -260,8 +270,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Readiness:       readiness,
 	}
 	pagesMetrics := pages.NewMetrics(registry)
-	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clockDatabase, identifiers, normalizer, proxyWatch, mainConnectionBounds, pagesMetrics, log)
-	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, urls, clockDatabase, identifiers, keyDigester, normalizer, pagesMetrics, log)
+	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, brand, urls, clockDatabase, identifiers, normalizer, proxyWatch, mainConnectionBounds, pagesMetrics, log)
+	consoleConsole, err := newConsole(consoleUseCases, portalPortal, c, brand, urls, clockDatabase, identifiers, keyDigester, normalizer, pagesMetrics, log)
 	if err != nil {
 		cleanup8()
 		cleanup7()
@@ -281,7 +291,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clockDatabase, log)
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clockDatabase, identifiers, schedules, observer, log)
-	mailSender := newSender(database, c, clockDatabase, identifiers, urls, registry, log)
+	mailSender := newSender(database, c, brand, clockDatabase, identifiers, urls, registry, log)
 	jobs := periodic.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
@@ -437,7 +447,16 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	schedules := newSchedules(c)
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clockDatabase, identifiers, schedules, observer, log)
-	mailSender := newSender(database, c, clockDatabase, identifiers, urls, registry, log)
+	brand, err := newBrand(c)
+	if err != nil {
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	mailSender := newSender(database, c, brand, clockDatabase, identifiers, urls, registry, log)
 	operations := deliveries.NewOperations(portsStorage, clockDatabase, identifiers, eventRenderer)
 	moves := bulk.NewMoves(portsStorage, operations, clockDatabase, identifiers, log)
 	jobs := periodic.New(registry, log)
@@ -629,7 +648,7 @@ var common = wire.NewSet(
 
 // The background jobs.
 var backgroundSet = wire.NewSet(
-	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newSender, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
+	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newBrand, newSender, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.

@@ -37,6 +37,6 @@ func dispatchLimits(d *description) []limitRow {
 		{"Events on one page", strconv.Itoa(d.limit.Maximum) + ", and " + strconv.Itoa(d.limit.Default) + " by default"},
 		{"Events that a page with a filter looks through; it may be empty and have more", "5000"},
 		{"How long events are kept", duration(domain.RecoverableFor)},
-		{"Failed authentications from one address", "60 in 1 minute"},
+		{"Failed authentications from one address; a valid token still works", "60 in 1 minute"},
 	}
 }

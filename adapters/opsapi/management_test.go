@@ -244,7 +244,7 @@ func TestEveryRouteButTheDescriptionAsksForAToken(t *testing.T) {
 	}
 }
 
-func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing.T) {
+func TestFailuresOfAnAddressAreLimitedAndATokenThatWorksIsNotShutOut(t *testing.T) {
 	t.Parallel()
 	d := newScene(t)
 	newAdmin, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "New admin", domain.OperatorAdmin, nil)
@@ -257,17 +257,20 @@ func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing
 	for range everyMinute.Limit {
 		d.send(t, "GET", "/audit", "", "Authorization", "").is(401)
 	}
-	for _, sent := range []string{"", "Bearer " + newAdmin.Secret} {
+	for _, sent := range []string{"", "Bearer " + domain.MakeOperatorToken([32]byte{200, 201, 202, 203})} {
 		if got := d.send(t, "GET", "/audit", "", "Authorization", sent).refused(429, "RATE_LIMIT_EXCEEDED"); got.header.Get(
 			"Retry-After") != "17" {
 			t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
 		}
 	}
+	d.send(t, "GET", "/audit", "", "Authorization", "Bearer "+newAdmin.Secret).is(200) // it was never used
 	d.send(t, "GET", "/audit", "").is(200)
 	if _, err := d.tenants.RevokeOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, d.id); err != nil {
 		t.Fatal(err)
 	}
-	d.send(t, "GET", "/audit", "").refused(429, "RATE_LIMIT_EXCEEDED") // trust ends with the token
+	for range 2 { // trust ends with the token
+		d.send(t, "GET", "/audit", "").refused(429, "RATE_LIMIT_EXCEEDED")
+	}
 }
 
 func TestARevokedOrExpiredTokenStopsAtOnce(t *testing.T) {

@@ -16,7 +16,7 @@ const (
 	// unmodifiedShare is the number of free 304 responses for each request that a key has in a
 	// window.
 	unmodifiedShare = 10
-	// mostDoubtful limits the keys from addresses with too many failures that one lookup takes.
+	// mostDoubtful limits the keys and tokens from addresses with too many failures that one lookup takes.
 	mostDoubtful = 1000
 )
 
@@ -281,18 +281,29 @@ func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byt
 // together, at a fixed rate. More guesses cost no more, and no existing key is refused because of
 // them.
 func (a *Admission) doubt(ctx context.Context, c Credentials, digest [32]byte, spent ports.Allowance) (none domain.Credential, _ error) {
-	for _, of := range append([][32]byte{digest}, a.digest.Previous(c.Key)...) {
-		known, err := a.doubtful.Exists(ctx, of)
-		switch {
-		case errors.Is(err, lookups.ErrCrowded):
-			return none, domain.ServiceUnavailable(err)
-		case err != nil:
-			return none, err
-		case known:
-			return a.open(ctx, c, digest)
-		}
+	known, err := exists(ctx, a.doubtful, digestsOf(a.digest, c.Key))
+	switch {
+	case err != nil:
+		return none, err
+	case known:
+		return a.open(ctx, c, digest)
 	}
 	return none, limited(spent)
+}
+
+// exists reports whether a secret is stored under one of its digests. It looks it up together with
+// others.
+func exists(ctx context.Context, doubtful *lookups.Lookups[[32]byte], digests [][32]byte) (known bool, err error) {
+	for _, of := range digests {
+		known, err = doubtful.Exists(ctx, of)
+		switch {
+		case errors.Is(err, lookups.ErrCrowded):
+			return false, domain.ServiceUnavailable(err)
+		case err != nil || known:
+			return known, err
+		}
+	}
+	return false, nil
 }
 
 // open finds the credential of a key and checks that it works now. If it does not, the error comes

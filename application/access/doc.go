@@ -9,7 +9,8 @@
 // Every request passes Admit (admit.go) first. It refuses a mistyped key without a query to the
 // database, and counts failures per client address before it queries. Keys from an address with too
 // many failures are looked up many at a time (application/lookups). So guesses cause no load, and
-// an existing key is admitted, however many others at its address guess.
+// an existing key is admitted, however many others at its address guess. The same holds for the
+// tokens of operators.
 //
 // Admission caches a valid key for less than two seconds (key_cache.go), so that a revoked one
 // stops within two in any case. Where ports.Invalidations reach the servers, it stops at once:

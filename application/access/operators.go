@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"waybill/application/lookups"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -23,11 +24,12 @@ type FailedOperators domain.RateLimit
 // Operators admits operators to the operations API. Each request reads its token from the database:
 // operators are few, and a revoked token stops at once.
 type Operators struct {
-	storage ports.Storage
-	limiter ports.RateLimiter
-	digest  ports.KeyDigester
-	clock   ports.Clock
-	failed  domain.RateLimit
+	storage  ports.Storage
+	limiter  ports.RateLimiter
+	digest   ports.KeyDigester
+	clock    ports.Clock
+	failed   domain.RateLimit
+	doubtful *lookups.Lookups[[32]byte] // tokens from addresses that failed too often
 
 	mu      sync.Mutex
 	trusted map[[32]byte]time.Time // when it worked last
@@ -38,6 +40,15 @@ func NewOperators(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c p
 	return &Operators{
 		storage: s, limiter: l, digest: d, clock: c,
 		failed: domain.RateLimit(failed), trusted: map[[32]byte]time.Time{},
+		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, _ [][32]byte) (known [][32]byte, err error) {
+			tokens, err := s.Read().Operators.List(ctx) // they are few
+			for _, t := range tokens {
+				if t.Usable(c.Now()) == nil {
+					known = append(known, t.Digest)
+				}
+			}
+			return known, err
+		}),
 	}
 }
 
@@ -53,8 +64,7 @@ type OperatorCredentials struct {
 
 // Identify returns the operator of a call. It returns 401, 429, or 403 for a token of another kind,
 // together with the owner of the refused token, if known. Only failures of the token count against
-// the client's address. A token that worked in the last minutes works even if its address is locked
-// out.
+// the client's address. Beyond its limit every token that works is still admitted.
 func (o *Operators) Identify(ctx context.Context, c OperatorCredentials) (domain.AuditActor, error) {
 	token, err := o.authenticate(ctx, c)
 	if err == nil {
@@ -81,7 +91,11 @@ func (o *Operators) authenticate(ctx context.Context, c OperatorCredentials) (do
 	}
 	// Charged before the lookup and given back after a successful one. So failing lookups never
 	// exceed the limit of the address, however many are sent at once.
-	if refused := o.charge(ctx, c, nil); refused != nil {
+	refused := o.charge(ctx, c, nil)
+	switch {
+	case domain.HasCode(refused, domain.CodeRateLimitExceeded):
+		return o.doubt(ctx, c, digest, refused)
+	case refused != nil:
 		return domain.OperatorToken{}, refused
 	}
 	token, err := o.find(ctx, c, digest)
@@ -91,6 +105,23 @@ func (o *Operators) authenticate(ctx context.Context, c OperatorCredentials) (do
 	if back := o.limiter.GiveBack(context.WithoutCancel(ctx), o.bucket(c)); back != nil && err == nil {
 		return token, domain.Internal(back)
 	}
+	if err == nil {
+		o.trust(digest)
+	}
+	return token, err
+}
+
+// doubt looks up a token from an address with too many failures, together with all others of the
+// kind. A token that worked in the last minutes does not wait for that.
+func (o *Operators) doubt(ctx context.Context, c OperatorCredentials, digest [32]byte, spent error) (domain.OperatorToken, error) {
+	known, err := exists(ctx, o.doubtful, digestsOf(o.digest, c.Token))
+	switch {
+	case err != nil:
+		return domain.OperatorToken{}, err
+	case !known:
+		return domain.OperatorToken{}, spent
+	}
+	token, err := o.find(ctx, c, digest)
 	if err == nil {
 		o.trust(digest)
 	}

@@ -88,13 +88,18 @@ func TestWhenATokenWasUsedIsKeptOnceAMinute(t *testing.T) {
 // noTokens is a table without tokens, which counts look-ups.
 type noTokens struct {
 	ports.OperatorReader
-	asked atomic.Int64
+	asked, listed atomic.Int64
 }
 
 func (n *noTokens) FindByDigest(context.Context, ...[32]byte) (domain.OperatorToken, error) {
 	n.asked.Add(1)
 	time.Sleep(5 * time.Millisecond)
 	return domain.OperatorToken{}, domain.ErrNotFound
+}
+
+func (n *noTokens) List(context.Context) ([]domain.OperatorToken, error) {
+	n.listed.Add(1)
+	return nil, nil
 }
 
 func TestGuessesAtTokensAtOneMomentReachTheStorageSixtyTimes(t *testing.T) {
@@ -119,6 +124,9 @@ func TestGuessesAtTokensAtOneMomentReachTheStorageSixtyTimes(t *testing.T) {
 		if n := table.asked.Load(); n != int64(limits.PerAddress.Limit) {
 			t.Errorf("%d look-ups, want %d", n, limits.PerAddress.Limit)
 		}
+		if n := table.listed.Load(); n < 1 || n > 2 {
+			t.Errorf("the others are looked up in %d queries", n)
+		}
 	})
 }
 
@@ -139,35 +147,46 @@ func TestAStorageThatFailsIsNotTheOperatorsFault(t *testing.T) {
 	}
 }
 
-// An operator at work behind an address with many wrong guesses is not locked
-// out.
-func TestTrustInATokenIsRenewedWithEachUse(t *testing.T) {
+// listed counts the queries for all tokens.
+type listed struct {
+	ports.Storage
+	ports.OperatorReader
+	times int
+}
+
+func (l *listed) Read() ports.Readers { return ports.Readers{Operators: l} }
+
+func (l *listed) List(ctx context.Context) ([]domain.OperatorToken, error) {
+	l.times++
+	return l.OperatorReader.List(ctx)
+}
+
+// An operator behind an address with many wrong guesses is not locked out, whether the token is new
+// or at work. The one at work is not looked up among all either.
+func TestAnOperatorIsAdmittedHoweverManyGuessFromTheAddress(t *testing.T) {
 	t.Parallel()
 	o := newScene(t)
-	limiter := &counter{taken: map[string]int{}}
-	operators := o.operators(limiter)
+	tokens := &listed{Storage: o.Store, OperatorReader: o.Store.Read().Operators}
+	operators := access.NewOperators(tokens, &counter{taken: map[string]int{}}, stage.Digester{}, o.Clock, access.FailedOperators(limits.PerAddress))
 	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
-		t.Fatal(err)
-	}
-	use := func() error {
-		_, err := operators.Identify(t.Context(), access.OperatorCredentials{Address: address, Token: issued.Secret})
-		return err
-	}
-	if err := use(); err != nil {
 		t.Fatal(err)
 	}
 	for range limits.PerAddress.Limit + 1 {
 		_, _ = operators.Identify(t.Context(), access.OperatorCredentials{Address: address, Malformed: true})
 	}
-	for range 4 {
-		o.Clock.GoOn(9 * time.Minute)
-		if err := use(); err != nil {
-			t.Fatalf("nine minutes after the last use: %v", err)
+	for n, c := range []struct {
+		after  time.Duration
+		listed int
+	}{{0, 1}, {9 * time.Minute, 1}, {9 * time.Minute, 1}, {11 * time.Minute, 2}} {
+		o.Clock.GoOn(c.after)
+		by, err := operators.Identify(t.Context(), access.OperatorCredentials{Address: address, Token: issued.Secret})
+		if err != nil || by.ID != issued.ID || tokens.times != c.listed {
+			t.Errorf("use %d: %+v, %v, after %d queries for all tokens, want %d", n, by, err, tokens.times, c.listed)
 		}
 	}
-	o.Clock.GoOn(11 * time.Minute)
-	if err := use(); !domain.HasCode(err, domain.CodeRateLimitExceeded) {
-		t.Errorf("eleven minutes after it: %v", err)
+	_, err = operators.Identify(t.Context(), access.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{})})
+	if !domain.HasCode(err, domain.CodeRateLimitExceeded) {
+		t.Errorf("an unknown token: %v", err)
 	}
 }

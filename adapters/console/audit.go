@@ -24,13 +24,13 @@ const (
 var actionTexts = map[domain.Action]string{
 	domain.ActionBusinessDisable: "Customer disabled", domain.ActionBusinessEnable: "Customer enabled",
 	domain.ActionDeliveryAdvance: "Delivery moved", domain.ActionDeliveryCancel: "Delivery cancelled by its customer",
-	domain.ActionOperatorCreate: "Operator token made", domain.ActionOperatorRevoke: "Operator token revoked",
+	domain.ActionOperatorCreate: "Operator token created", domain.ActionOperatorRevoke: "Operator token revoked",
 	domain.ActionPersonDisable: "Account disabled", domain.ActionPersonEnable: "Account enabled",
-	domain.ActionViewBegin: "View as customer begun", domain.ActionViewEnd: "View as customer ended",
+	domain.ActionViewBegin: "View as customer started", domain.ActionViewEnd: "View as customer ended",
 	domain.ActionSendingPause: "All webhooks paused", domain.ActionSendingResume: "All webhooks resumed",
-	domain.ActionMailRetry: "Mail sent again", domain.ActionMailDrop: "Mail dropped",
-	domain.ActionTaskRetry: "Queued task retried", domain.ActionTaskDrop: "Queued task dropped",
-	domain.ActionIdentityConnect: "Account of the identity provider connected",
+	domain.ActionMailRetry: "Email retried", domain.ActionMailDrop: "Email deleted",
+	domain.ActionTaskRetry: "Queued task retried", domain.ActionTaskDrop: "Queued task deleted",
+	domain.ActionIdentityConnect: "Company account connected",
 }
 
 func actionText(a domain.Action) string {
@@ -61,28 +61,28 @@ func readAudit(c *call) (q auditQuery) {
 	}
 	q.Action, q.Target = domain.Action(q.values.Get("action")), domain.ID(q.values.Get("target"))
 	if q.Action != "" && !slices.Contains(domain.Actions(), q.Action) {
-		c.Faults["action"] = "There is no such action."
+		c.Faults["action"] = "Choose an action from the list."
 	}
 	if len(q.Target) > maxTarget {
-		c.Faults["target"] = "This is longer than an ID."
+		c.Faults["target"] = "Enter an ID. This text is too long for one."
 	}
 	if text := q.values.Get("actor"); text != "" {
 		q.ActorID = domain.ID(text)
 		_, person := domain.ParseID(domain.PrefixPerson, text)
 		if _, operator := domain.ParseID(domain.PrefixOperatorToken, text); person != nil && operator != nil {
-			c.Faults["actor"] = "Give the ID of a person, prs_..., or of an operator token, opr_...."
+			c.Faults["actor"] = "Enter the ID of a person (prs_...) or of an operator token (opr_...)."
 		}
 	}
 	if text := q.values.Get("business"); text != "" {
 		var err error
 		if q.business, err = domain.ParseID(domain.PrefixBusiness, text); err != nil {
-			c.Faults["business"] = "Give the ID of a customer, biz_...."
+			c.Faults["business"] = "Enter a customer ID (biz_...)."
 		}
 	}
 	for name, into := range map[string]**time.Time{"since": &q.Since, "until": &q.Until} {
 		if text := q.values.Get(name); text != "" {
 			if *into = pages.MomentOf(text); *into == nil {
-				c.Faults[name] = "Write a time like 2026-03-14T12:00, in UTC."
+				c.Faults[name] = "Enter a time in UTC, like 2026-03-14T12:00."
 			}
 		}
 	}
@@ -115,10 +115,9 @@ func (p *Console) auditEntries(c *call, q auditQuery) ([]domain.AuditEntry, erro
 }
 
 type auditView struct {
-	Fields  []pages.Field
-	Action  pages.Field
+	Filters *pages.Filters
 	Entries []entryView
-	Set     bool // a filter is set
+	Newest  string
 	Older   string
 	CSV     string
 	Most    int64 // most entries of a file
@@ -134,17 +133,17 @@ type entryView struct {
 
 func (p *Console) listAudit(c *call) error {
 	q := readAudit(c)
-	v := auditView{Most: auditFile, Set: len(q.values) > 0, Wrong: len(c.Faults) > 0,
-		CSV: q.href(c.At("/audit.csv"), domain.ID(c.Query("before")))}
-	v.Action = pages.Field{ID: "action", Name: "action", Label: "What was done", Error: c.Fault("action", "action", "Action"),
-		Options: []pages.Option{{Text: "Everything"}}}
+	v := auditView{Most: auditFile, Wrong: len(c.Faults) > 0, CSV: q.href(c.At("/audit.csv"), domain.ID(c.Query("before")))}
+	action := pages.Field{ID: "action", Name: "action", Label: "Action", Error: c.Fault("action", "action", "Action"),
+		Options: []pages.Option{{Text: "All actions"}}}
 	for _, a := range domain.Actions() {
-		v.Action.Options = append(v.Action.Options, pages.Option{Value: string(a), Text: actionText(a), Chosen: a == q.Action})
+		action.Options = append(action.Options, pages.Option{Value: string(a), Text: actionText(a), Chosen: a == q.Action})
 	}
+	fields := []pages.Field{action}
 	for _, f := range []pages.Field{
-		{Name: "actor", Label: "Who did it", Hint: "prs_... or opr_..."}, {Name: "business"},
-		{Name: "target", Label: "Record", Hint: "Its ID"}, {Name: "since", Label: "From, UTC", Type: "datetime-local"},
-		{Name: "until", Label: "Until, UTC", Type: "datetime-local"},
+		{Name: "actor", Label: "Person or operator token ID"}, {Name: "business"},
+		{Name: "target", Label: "Record ID"}, {Name: "since", Label: "From (UTC)", Type: "datetime-local"},
+		{Name: "until", Label: "Until (UTC)", Type: "datetime-local"},
 	} {
 		f.Value = q.values.Get(f.Name)
 		if f.Type != "" { // browsers accept only this layout in a time field
@@ -156,14 +155,19 @@ func (p *Console) listAudit(c *call) error {
 		if f = c.Field(f); f.Name == "business" {
 			f = p.customerField(c, f)
 		}
-		v.Fields = append(v.Fields, f)
+		fields = append(fields, f)
 	}
+	v.Filters = pages.NewFilters(c.At("/audit"), q.values, nil, fields)
+	c.Widen()
 	if v.Wrong {
 		return p.Show(c, http.StatusUnprocessableEntity, "audit", "Audit log", v)
 	}
 	entries, err := p.auditEntries(c, q)
 	if err != nil {
 		return err
+	}
+	if q.page.After != nil {
+		v.Newest = q.href(c.At("/audit"), "")
 	}
 	if len(entries) > auditPage {
 		entries = entries[:auditPage]
@@ -183,6 +187,14 @@ func (p *Console) listAudit(c *call) error {
 		v.Entries = append(v.Entries, shown)
 	}
 	return p.Show(c, http.StatusOK, "audit", "Audit log", v)
+}
+
+// ShortTarget returns the kind and the end of a long ID, so that an entry has one line.
+func (e entryView) ShortTarget() string {
+	if kind, _, found := strings.Cut(e.Target, "_"); found && len(e.Target) > 20 {
+		return kind + "_…" + e.Target[len(e.Target)-6:]
+	}
+	return e.Target
 }
 
 func showEntry(c *call, e domain.AuditEntry) entryView {

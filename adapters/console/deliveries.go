@@ -345,7 +345,7 @@ func (p *Console) customerField(c *call, f pages.Field, others ...pages.Option) 
 	f.ID = f.Name
 	customers, err := p.Reports.Customers(c.Ctx())
 	if err != nil || len(customers) > customersOffered {
-		f.Label, f.Hint = "Customer’s ID", ""
+		f.Label, f.Hint = "Customer ID", ""
 		return f
 	}
 	f.Label, f.Hint, f.Options = "Customer", "", append([]pages.Option{{Text: "All customers"}}, others...)

@@ -20,7 +20,7 @@ import (
 
 var (
 	anyRow   = regexp.MustCompile(`<tr data-id="([^"]+)"`)
-	olderTag = regexp.MustCompile(`href="([^"]*)">Older entries`)
+	olderTag = regexp.MustCompile(`href="([^"]*)" rel="next">Older`)
 )
 
 // walkTable is the IDs of a table, page by page to its end.

@@ -140,7 +140,7 @@ func TestAListTellsSinceWhenADeliveryHasItsStatus(t *testing.T) {
 	s.wait(2 * time.Hour)
 	r := s.signedIn(t, domain.RoleDispatcher)
 	moved(t, r, r.get("/deliveries/"+string(s.delivery.ID)), "assigned", "")
-	since := regexp.MustCompile(string(s.delivery.ID) + `(?s:.*?)since <time datetime="([^"]*)"`).FindStringSubmatch(r.get("/deliveries").body)
+	since := regexp.MustCompile(string(s.delivery.ID) + `(?s:.*?)<time data-ago datetime="([^"]*)"`).FindStringSubmatch(r.get("/deliveries").body)
 	if since == nil {
 		t.Fatal("the list tells of no time")
 	}

@@ -22,12 +22,8 @@ var unknownCallers = pages.Option{Value: unknownCaller, Text: "Unknown callers"}
 
 // requestsView holds the request log of all customers.
 type requestsView struct {
-	Search   pages.Field
-	Fields   []pages.Field // selects
-	Typed    []pages.Field
-	Unusual  bool         // a typed field is set
-	Hidden   []pages.Kept // filters without a field
-	Set      bool         // any filter is set
+	Filters  *pages.Filters
+	Set      bool // any filter is set
 	Requests []requestLine
 	Until    *time.Time // how far back the page searched, if the log goes on
 	Keeping  pages.KeepingView
@@ -53,7 +49,7 @@ func requestsAsked(c *call) pages.RequestsAsked {
 	default:
 		var err error
 		if a.BusinessID, err = domain.ParseID(domain.PrefixBusiness, text); err != nil {
-			c.Faults["business"] = "Give the ID of a customer, biz_..., or none for callers that are unknown."
+			c.Faults["business"] = "Enter a customer ID (biz_...), or none for unknown callers."
 		}
 	}
 	switch class := a.Values.Get("class"); class {
@@ -65,10 +61,10 @@ func requestsAsked(c *call) pages.RequestsAsked {
 
 func (p *Console) listRequests(c *call) error {
 	a := requestsAsked(c)
-	v := requestsView{Keeping: p.options.API.RequestLog.Kept()}
-	p.requestFields(c, a, &v)
+	v := requestsView{Keeping: p.options.API.RequestLog.Kept(), Filters: p.requestFilters(c, a), Set: len(a.Values) > 0}
+	c.Widen()
 	if len(c.Faults) > 0 {
-		v.Empty = pages.Notice{Title: "The filter could not be read", Lines: []string{"Fix the highlighted field."}}
+		v.Empty = pages.Notice{Title: "Nothing was searched", Lines: []string{"Fix the highlighted filter."}}
 		return p.Show(c, http.StatusUnprocessableEntity, "requests", "Requests", v)
 	}
 	page := domain.PageRequest{Limit: requestsPage}
@@ -92,18 +88,18 @@ func (p *Console) listRequests(c *call) error {
 	}
 	switch {
 	case v.Further != "":
-		v.Empty = pages.Notice{Title: "None of these fits", Lines: []string{"The newest " + pages.Count(monitoring.MostLooked) +
-			" records were looked at. Look further back, or choose a time above."}}
+		v.Empty = pages.Notice{Title: "No match so far", Lines: []string{"The newest " + pages.Count(monitoring.MostLooked) +
+			" requests were searched. Search further back, or choose a time in the filters."}}
 	case v.Newest != "":
 		v.Empty = pages.Notice{Title: "No older requests", Lines: []string{"The list ends here."},
 			Link: &pages.Link{Href: v.Newest, Text: "Newest requests"}}
 	case v.Set:
-		v.Empty = pages.Notice{Title: "No request fits",
-			Lines: []string{"Take a filter away, or choose a longer time. What is older than the log keeps is gone."},
+		v.Empty = pages.Notice{Title: "No matching request",
+			Lines: []string{"Remove a filter, or choose a longer time. Older requests may have been deleted."},
 			Link:  &pages.Link{Href: c.At(requestsAt), Text: "All requests"}}
 	default:
 		v.Empty = pages.Notice{Title: "No requests yet",
-			Lines: []string{"Each call of a customer’s program appears here within a second or two."}}
+			Lines: []string{"API requests of customers appear here within two seconds."}}
 	}
 	return p.Show(c, http.StatusOK, "requests", "Requests", v)
 }
@@ -125,39 +121,44 @@ func (p *Console) requestLines(c *call, found []domain.RequestRecord) (lines []r
 	return lines, err
 }
 
-// requestFields fills in the fields from the address.
-func (p *Console) requestFields(c *call, a pages.RequestsAsked, v *requestsView) {
-	typed := func(f pages.Field) pages.Field {
+// requestFilters returns the line of filters above the list.
+func (p *Console) requestFilters(c *call, a pages.RequestsAsked) *pages.Filters {
+	field := func(f pages.Field) pages.Field {
 		f.ID, f.Error, f.Value = f.Name, c.Fault(f.Name, f.Name, f.Label), a.Values.Get(f.Name)
+		if f.Type != "" { // browsers accept only this layout in a time field
+			at := pages.MomentOf(f.Value)
+			if f.Value = ""; at != nil {
+				f.Value = at.Format(pages.OfMinute + ":05")
+			}
+		}
+		if f.Options != nil {
+			return pages.WithChosen(f)
+		}
 		return f
 	}
-	v.Set = len(a.Values) > 0
-	v.Search = typed(pages.Field{Name: "q", Label: "Find requests", Type: "search", MaxLength: pages.MaxSearch,
-		Hint: "The ID of a request, delivery or key, the caller’s own request ID, a status, or an error code: exactly."})
-	for _, f := range []pages.Field{pages.EnvironmentField(), {Name: "class", Label: "Result", Options: []pages.Option{
-		{Text: "Any result"}, {Value: "2", Text: "2xx: succeeded"}, {Value: "4", Text: "4xx: refused"},
-		{Value: "5", Text: "5xx: failed on our side"},
-	}}, p.options.API.RouteField()} {
-		v.Fields = append(v.Fields, pages.WithChosen(typed(f)))
+	search := field(pages.Field{Name: "q", Label: "Request, delivery or key ID, status or error code", MaxLength: pages.MaxSearch})
+	fields := []pages.Field{
+		field(pages.EnvironmentField()),
+		field(pages.Field{Name: "class", Label: "Result", Options: []pages.Option{
+			{Text: "Any result"}, {Value: "2", Text: "2xx: succeeded"}, {Value: "4", Text: "4xx: refused"}, {Value: "5", Text: "5xx: failed on our side"},
+		}}),
+		field(p.options.API.RouteField()),
+		p.customerField(c, field(pages.Field{Name: "business"}), unknownCallers),
+		field(pages.Field{Name: "status", Label: "Status", MaxLength: 3}),
+		field(pages.Field{Name: "code", Label: "Error code", MaxLength: pages.MaxCode}),
+		field(pages.Field{Name: "created_after", Label: "From (UTC)", Type: "datetime-local"}),
+		field(pages.Field{Name: "created_before", Label: "Before (UTC)", Type: "datetime-local"}),
 	}
-	after := typed(pages.Field{Name: "created_after", Label: "From (UTC)", Type: "datetime-local"})
-	before := typed(pages.Field{Name: "created_before", Label: "Before (UTC)", Type: "datetime-local"})
-	for field, at := range map[*pages.Field]*time.Time{&after: a.CreatedAfter, &before: a.CreatedBefore} {
-		if at != nil {
-			field.Value = at.UTC().Format(pages.OfMinute + ":05")
+	// Links from other pages set these, so their fields are shown only then.
+	for _, f := range []pages.Field{
+		{Name: "application", Label: "Application ID"}, {Name: "key", Label: "Key ID"}, {Name: "delivery", Label: "Delivery ID"},
+		{Name: "request_id", Label: "Request ID"}, {Name: "failed", Label: "Failed"},
+	} {
+		if f = field(f); f.Value != "" {
+			fields = append(fields, f)
 		}
 	}
-	v.Typed = []pages.Field{p.customerField(c, typed(pages.Field{Name: "business"}), unknownCallers),
-		typed(pages.Field{Name: "status", Label: "Status", MaxLength: 3}),
-		typed(pages.Field{Name: "code", Label: "Error code", MaxLength: pages.MaxCode}), after, before}
-	for _, f := range v.Typed {
-		v.Unusual = v.Unusual || f.Value != "" || f.Error != ""
-	}
-	for _, name := range []string{"application", "key", "delivery", "request_id", "failed"} {
-		if value := a.Values.Get(name); value != "" {
-			v.Hidden = append(v.Hidden, pages.Kept{Name: name, Value: value})
-		}
-	}
+	return pages.NewFilters(c.At(requestsAt), a.Values, &search, fields)
 }
 
 // showRequest shows one request of any customer, as the customer's own portal does.
@@ -216,7 +217,7 @@ func (p *Console) logUnread(c *call, err error) error {
 		"error", err)
 	c.Header("Retry-After", "5")
 	p.Notice(c, http.StatusServiceUnavailable, pages.Notice{Tone: "bad", Title: "The request log cannot be read right now",
-		Lines: []string{"Calls of customers are not affected: they never wait for it. Try again in a few seconds; a shorter time may help."},
+		Lines: []string{"API requests of customers are not affected. Try again in a few seconds, or choose a shorter time."},
 		Link:  &pages.Link{Href: c.Request.URL.RequestURI(), Text: "Try again"}})
 	return nil
 }

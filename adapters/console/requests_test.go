@@ -122,8 +122,9 @@ func TestTheRequestsOfAllCustomersAreFilteredByWhatTheAddressSays(t *testing.T) 
 		}
 	}
 	for _, query := range []string{"business=adom", "created_after=noon", "status=99"} {
-		if p := r.get("/requests?" + query); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `role="alert"`) {
-			t.Errorf("%s: %d", query, p.status)
+		if p := r.get("/requests?" + query); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `role="alert"`) ||
+			!strings.Contains(p.body, `<details open><summary>Filters`) {
+			t.Errorf("%s: %d, or its field is folded", query, p.status)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func TestListsAreNarrowedToACustomerByItsName(t *testing.T) {
 		r.get(path+"?customer="+of).has(t, `<input id="customer" name="customer" type="text" value="`+of+`"`)
 	}
 	for _, path := range []string{"/deliveries", "/webhooks", "/requests", "/errors", "/audit"} {
-		r.get(path+"?business="+of).has(t, `Customer’s ID`, `<input id="business" name="business" type="text" value="`+of+`"`)
+		r.get(path+"?business="+of).has(t, `Customer ID`, `<input id="business" name="business" type="text" value="`+of+`"`)
 	}
 }
 

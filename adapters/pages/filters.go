@@ -15,6 +15,8 @@ type Filters struct {
 	Active []Link
 	Clear  string // link to the list without filters; empty: none is active
 
+	Refused bool // a field has an error, so the form is open
+
 	query url.Values
 }
 
@@ -28,8 +30,13 @@ func NewFilters(action string, query url.Values, search *Field, fields []Field, 
 		}
 	}
 	for i, field := range fields {
-		fields[i].Value = query.Get(field.Name)
-		text := fields[i].Value
+		f.Refused = f.Refused || field.Error != ""
+		// A field may have a value already, in the layout that browsers expect of its type. A refused
+		// value may not be one that browsers accept.
+		text := query.Get(field.Name)
+		if field.Value == "" && field.Error == "" {
+			fields[i].Value = text
+		}
 		if text == "" {
 			continue
 		}

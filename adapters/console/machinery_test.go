@@ -63,7 +63,7 @@ func init() {
 		"GET /webhooks": read, "GET /webhooks/pause": read,
 		"POST /webhooks/pause": repair("environment", "live", "reason", "The network is down"),
 		"GET /webhooks/resume": read, "POST /webhooks/resume": repair("environment", "live"),
-		"GET /webhooks/:endpoint": read, "GET /webhooks/:endpoint/pause": read, "POST /webhooks/:endpoint/pause": repair(),
+		"GET /webhooks/:endpoint": read, "GET /webhooks/:endpoint/pause": read, "POST /webhooks/:endpoint/pause": repair("reason", "Their server is down"),
 		"GET /webhooks/:endpoint/resume": read, "POST /webhooks/:endpoint/resume": repair(),
 		"GET /webhooks/:endpoint/sent/:sent/resend": read, "POST /webhooks/:endpoint/sent/:sent/resend": repair(),
 		"GET /queues": read, "GET /queues/mails/:mail/retry": read, "POST /queues/mails/:mail/retry": repair(),
@@ -73,7 +73,7 @@ func init() {
 	})
 	states = append(states, []state{
 		{name: "webhooks", role: domain.RoleAdmin, path: "/webhooks", heading: "Webhooks"},
-		{name: "webhooks-paused", role: domain.RoleAdmin, path: "/webhooks", heading: "Webhooks", before: pauseLive},
+		{name: "webhooks-paused", role: domain.RoleAdmin, path: "/webhooks/pause", heading: "Pause sending", before: pauseLive},
 		{name: "home-paused", role: domain.RoleViewer, path: "/", heading: "Kofi viewer", before: pauseLive},
 		{name: "webhook", role: domain.RoleAdmin, path: "/webhooks/:endpoint", heading: "Webhook endpoint"},
 		{name: "queues", role: domain.RoleAdmin, path: "/queues", heading: "Queues"},
@@ -146,21 +146,21 @@ func TestAPauseStandsOnEveryPageOfEveryProcessWithItsPersonAndReason(t *testing.
 	s := newScene(t)
 	admin, other := s.signedIn(t, domain.RoleAdmin), s.signedIn(t, domain.RoleViewer)
 	form := url.Values{"environment": {"live"}, "reason": {"Receivers are flooded"}}
-	if p := admin.post("/webhooks/pause", form); p.status != http.StatusOK || !strings.Contains(p.body, "The sending is paused") {
+	if p := admin.post("/webhooks/pause", form); p.status != http.StatusOK || !strings.Contains(p.body, "Sending is paused") {
 		t.Fatalf("%d at %s\n%s", p.status, p.at, p.body)
 	}
-	if p := admin.post("/webhooks/pause", form); p.status != http.StatusConflict || !strings.Contains(p.body, "paused already") {
+	if p := admin.post("/webhooks/pause", form); p.status != http.StatusConflict || !strings.Contains(p.body, "already paused") {
 		t.Errorf("a second pause: %d", p.status)
 	}
 	other.url = s.second
 	for _, path := range []string{"/", "/staff", "/account", "/webhooks", "/queues"} {
-		if p := other.get(path); p.status != http.StatusOK || !strings.Contains(p.body, "All live webhooks wait") ||
+		if p := other.get(path); p.status != http.StatusOK || !strings.Contains(p.body, "Sending of all live webhooks is paused") ||
 			!strings.Contains(p.body, "Kofi admin") || !strings.Contains(p.body, "Receivers are flooded") {
 			t.Errorf("%s: %d, without the banner", path, p.status)
 		}
 	}
 	s.wantAuditedBy(t, domain.ActionSendingPause)
-	if p := admin.post("/webhooks/resume", url.Values{"environment": {"live"}}); strings.Contains(p.body, "All live webhooks wait") {
+	if p := admin.post("/webhooks/resume", url.Values{"environment": {"live"}}); strings.Contains(p.body, "Sending of all live webhooks is paused") {
 		t.Error("the banner stays after the resuming")
 	}
 	for _, reason := range []string{" ", strings.Repeat("x", 201)} {
@@ -169,6 +169,22 @@ func TestAPauseStandsOnEveryPageOfEveryProcessWithItsPersonAndReason(t *testing.
 			!strings.Contains(p.body, `id="reason-live-error"`) {
 			t.Errorf("the reason %q: %d", wrong.Get("reason"), p.status)
 		}
+	}
+}
+
+func TestACustomerReadsWhyStaffPausedItsEndpoint(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admin, at := s.signedIn(t, domain.RoleAdmin), "/webhooks/"+s.ids[":endpoint"]
+	if p := admin.post(at+"/pause", nil); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="reason-error"`) {
+		t.Errorf("without a reason: %d", p.status)
+	}
+	admin.post(at+"/pause", url.Values{"reason": {"Your server <answers> slowly"}}).has(t, "Reason: Your server &lt;answers&gt; slowly")
+	ofCustomer := s.customerAt(at)
+	admin.get(ofCustomer).has(t, "Paused by "+domain.CompanyName, "Your server &lt;answers&gt; slowly.")
+	admin.post(at+"/resume", nil)
+	if p := admin.get(ofCustomer); strings.Contains(p.body, "slowly") {
+		t.Error("the pause is shown after it ended")
 	}
 }
 

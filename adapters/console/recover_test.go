@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func held(t *testing.T, s *scene) {
 	t.Helper()
 	r, at := s.signedIn(t, domain.RoleAdmin), "/webhooks/"+s.ids[":endpoint"]
 	for _, p := range []page{
-		r.post(at+"/pause", nil), moved(t, r, r.get("/deliveries/"+s.ids[":delivery"]), "assigned", ""), r.post(at+"/resume", nil),
+		r.post(at+"/pause", url.Values{"reason": {"The server is down"}}), moved(t, r, r.get("/deliveries/"+s.ids[":delivery"]), "assigned", ""), r.post(at+"/resume", nil),
 	} {
 		if p.status != http.StatusOK {
 			t.Fatalf("%s: %d\n%s", p.at, p.status, p.body)

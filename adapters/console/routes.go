@@ -51,11 +51,11 @@ var records = map[string]domain.Prefix{"business": domain.PrefixBusiness, "perso
 
 // done maps values of the parameter done to texts.
 var done = map[string]string{
-	"sending-paused":    "The sending is paused. Every worker stops within 2 seconds.",
-	"sending-resumed":   "The sending goes on. What waited is on its way.",
-	"hook-paused":       "The endpoint is paused: its events are held.",
-	"hook-resumed":      "The endpoint is resumed. What was held is sent on request.",
-	"hook-resent":       "It is on its way again.",
+	"sending-paused":    "Sending is paused. Every worker stops within 2 seconds.",
+	"sending-resumed":   "Sending has resumed. Waiting webhooks are being sent.",
+	"hook-paused":       "The endpoint is paused. Its events are held.",
+	"hook-resumed":      "The endpoint is resumed. To send events that were held, recover them.",
+	"hook-resent":       "The webhook is being sent again.",
 	"mail-retried":      "The mail is sent again.",
 	"mail-dropped":      "The mail was dropped.",
 	"task-retried":      "It waits to be done again.",
@@ -87,9 +87,9 @@ func (p *Console) routes() []pages.Route {
 		{Method: get, Path: "/audit", Act: pages.Always(domain.ActReadEveryAudit), Handle: p.listAudit},
 		{Method: get, Path: "/audit.csv", Act: pages.Always(domain.ActReadEveryAudit), Handle: p.auditCSV},
 		{Method: get, Path: "/webhooks", Act: read, Handle: p.listHooks},
-		{Method: get, Path: "/webhooks/pause", Act: read, Handle: p.listHooks},
+		{Method: get, Path: "/webhooks/pause", Act: read, Handle: p.showPausing},
 		{Method: post, Path: "/webhooks/pause", Act: repair, Handle: p.pauseSending},
-		{Method: get, Path: "/webhooks/resume", Act: read, Handle: p.listHooks},
+		{Method: get, Path: "/webhooks/resume", Act: read, Handle: p.showPausing},
 		{Method: post, Path: "/webhooks/resume", Act: repair, Handle: p.resumeSending},
 		{Method: get, Path: "/webhooks/:endpoint", Act: read, Handle: p.showHook},
 		{Method: get, Path: "/webhooks/:endpoint/pause", Act: read, Handle: p.showHook},

@@ -35,8 +35,8 @@ func TestAPageDoesNotWaitForPausesThatTheDatabaseDoesNotTell(t *testing.T) {
 	s := newScene(t)
 	equip = before
 	admin := s.signedIn(t, domain.RoleAdmin)
-	for path, want := range map[string]string{"/webhooks": "not known now", "/": "is not known"} {
-		if p := admin.get(path); p.status != http.StatusOK || !strings.Contains(p.body, want) || strings.Contains(p.body, "goes on") {
+	for path, want := range map[string]string{"/webhooks/pause": "not known", "/": "is not known"} {
+		if p := admin.get(path); p.status != http.StatusOK || !strings.Contains(p.body, want) || strings.Contains(p.body, ">Running<") {
 			t.Errorf("%s: %d, without %q, or with what it does not know", path, p.status, want)
 		}
 	}

@@ -18,6 +18,8 @@ type hookView struct {
 	Row      hookRow
 	Enabled  bool
 	May      bool
+	Reason   pages.Field        // why staff pause it
+	Paused   *domain.AuditEntry // of the person who paused it; nil: nobody, or not known
 	Events   []string
 	Sent     []hookSentRow
 	Attempts []hookAttempt // of the webhook in the address
@@ -40,7 +42,7 @@ type hookAttempt struct {
 }
 
 var hookStatuses = map[domain.WebhookStatus][2]string{
-	domain.WebhookPending: {"waiting", ""}, domain.WebhookSucceeded: {"arrived", "good"}, domain.WebhookFailed: {"given up", "bad"},
+	domain.WebhookPending: {"pending", ""}, domain.WebhookSucceeded: {"succeeded", "good"}, domain.WebhookFailed: {"failed", "bad"},
 	domain.WebhookHeld: {"held", "over"},
 }
 
@@ -56,7 +58,15 @@ func (p *Console) hookPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	v := hookView{Notice: n, May: c.May(domain.ActRepairQueues), Enabled: e.Enabled, Events: e.EventTypes}
+	v := hookView{Notice: n, May: c.May(domain.ActRepairQueues), Enabled: e.Enabled, Events: e.EventTypes,
+		Reason: c.Field(pages.Field{Name: "reason", Label: "Reason for the pause", Hint: "The customer sees it in the portal.", Required: true,
+			MaxLength: domain.PauseReasonRule.Most})}
+	switch paused, err := p.Endpoints.PausedBy(c.Ctx(), e); {
+	case err == nil:
+		v.Paused = &paused
+	case !errors.Is(err, domain.ErrNotFound):
+		return err
+	}
 	for _, shown := range found {
 		if shown.ID == e.ID {
 			v.Row = p.hookRow(c, shown)
@@ -81,19 +91,24 @@ func (p *Console) hookPage(c *call, status int, n *pages.Notice) error {
 		}
 		v.Of = string(id)
 		for _, a := range one.Attempts {
-			v.Attempts = append(v.Attempts, hookAttempt{a.Number, answered(a.Result), a.Result.StartedAt, a.NextAt})
+			v.Attempts = append(v.Attempts, hookAttempt{a.Number, pages.AttemptText(a.Result), a.Result.StartedAt, a.NextAt})
 		}
 	}
 	return p.Show(c, status, "webhook", "Webhook endpoint "+e.Host(), v)
 }
 
-func (p *Console) setHook(c *call, enabled bool, said string) error {
-	err := p.Endpoints.Change(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), domain.WebhookEndpointChange{Enabled: &enabled})
-	return p.hookChanged(c, err, said)
+func (p *Console) pauseHook(c *call) error {
+	err := p.Endpoints.Pause(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), c.Form.Get("reason"))
+	if c.Wrong(err) {
+		return p.hookPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	return p.hookChanged(c, err, "hook-paused")
 }
 
-func (p *Console) pauseHook(c *call) error  { return p.setHook(c, false, "hook-paused") }
-func (p *Console) resumeHook(c *call) error { return p.setHook(c, true, "hook-resumed") }
+func (p *Console) resumeHook(c *call) error {
+	err := p.Endpoints.Change(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), domain.WebhookEndpointChange{Enabled: new(true)})
+	return p.hookChanged(c, err, "hook-resumed")
+}
 
 func (p *Console) resendHook(c *call) error {
 	return p.hookChanged(c, p.Endpoints.Resend(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), domain.ID(c.Param("sent"))), "hook-resent")

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,15 +16,21 @@ const hooksPage = 25
 
 type hooksView struct {
 	Notice    *pages.Notice
-	Sending   []sendingView
-	Unknown   bool // whether sending is paused is unknown
-	May       bool
-	Filters   []pages.Field
+	Pausing   string // text of the button that leads to the emergency switch; empty: not allowed
+	Filters   *pages.Filters
 	Endpoints []hookRow
 	Known     bool // the list could be read
 	Filtered  bool
 	Older     string
 	Newest    string
+}
+
+// pausingView holds the emergency switch for all customers.
+type pausingView struct {
+	Notice  *pages.Notice
+	Sending []sendingView
+	Unknown bool // whether sending is paused is unknown
+	May     bool
 }
 
 // sendingView says whether webhooks of an environment are sent.
@@ -37,26 +42,26 @@ type sendingView struct {
 
 type hookRow struct {
 	ID, Href, URL, Business, Application, Environment string
-	Tag, Tone, Waiting, Last                          string
+	Tag, Tone, Why, Waiting, Last                     string
 	Since, Oldest, LastAt                             time.Time
 	BusinessID                                        string
 }
 
 // standings maps states of endpoints to texts and tones.
 var standings = map[domain.EndpointStanding][2]string{
-	domain.StandingFailing: {"failing", "bad"}, domain.StandingBehind: {"behind", "bad"}, domain.StandingDisabled: {"disabled", "over"},
-	domain.StandingPaused: {"paused", "over"}, domain.StandingWell: {"well", "good"},
+	domain.StandingFailing: {"Failing", "bad"}, domain.StandingBehind: {"Delayed", "bad"}, domain.StandingDisabled: {"Disabled", "bad"},
+	domain.StandingPaused: {"Paused", "over"}, domain.StandingWell: {"Healthy", "good"},
 }
 
-func (p *Console) listHooks(c *call) error { return p.hooksPage(c, http.StatusOK, c.Told()) }
+func (p *Console) showPausing(c *call) error { return p.pausingPage(c, http.StatusOK, c.Told()) }
 
-func (p *Console) hooksPage(c *call, status int, n *pages.Notice) error {
-	v := hooksView{Notice: n, May: c.May(domain.ActRepairQueues), Known: true}
+func (p *Console) pausingPage(c *call, status int, n *pages.Notice) error {
+	v := pausingView{Notice: n, May: c.May(domain.ActRepairQueues)}
 	pauses, err := p.Machinery.Pauses(c.Ctx())
 	v.Unknown = err != nil
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
 		s := sendingView{Environment: string(e), Reason: pages.Field{ID: "reason-" + string(e), Name: "reason",
-			Label: "Why all " + string(e) + " webhooks wait", Required: true, MaxLength: domain.PauseReasonRule.Most}}
+			Label: "Reason for the pause", Hint: "All staff see it.", Required: true, MaxLength: domain.PauseReasonRule.Most}}
 		if at := slices.IndexFunc(pauses, func(p domain.SendingPause) bool { return p.Environment == e }); at >= 0 {
 			s.Paused = &pauses[at]
 		}
@@ -65,8 +70,20 @@ func (p *Console) hooksPage(c *call, status int, n *pages.Notice) error {
 		}
 		v.Sending = append(v.Sending, s)
 	}
+	return p.Show(c, status, "webhooks_pause", "Pause sending", v)
+}
+
+func (p *Console) listHooks(c *call) error {
+	v := hooksView{Notice: c.Told(), Known: true}
+	if c.May(domain.ActRepairQueues) {
+		v.Pausing = "Pause sending"
+		if pauses, err := p.Machinery.Pauses(c.Ctx()); err == nil && len(pauses) > 0 {
+			v.Pausing = "Resume sending"
+		}
+	}
 	f, place, values := hookFilter(c)
-	v.Filters, v.Filtered = p.hookFields(c, f), len(values) > 0
+	v.Filters, v.Filtered = p.hookFilters(c, f, values), len(values) > 0
+	c.Widen()
 	found, err := p.Machinery.Endpoints(c.Ctx(), f, place, hooksPage)
 	if err != nil {
 		v.Known = false
@@ -83,7 +100,7 @@ func (p *Console) hooksPage(c *call, status int, n *pages.Notice) error {
 	for _, e := range found {
 		v.Endpoints = append(v.Endpoints, p.hookRow(c, e))
 	}
-	return p.Show(c, status, "webhooks", "Webhooks", v)
+	return p.Show(c, http.StatusOK, "webhooks", "Webhooks", v)
 }
 
 func encoded(values url.Values) string {
@@ -117,9 +134,9 @@ func hookFilter(c *call) (f domain.EndpointFilter, place *domain.EndpointPlace, 
 	return f, place, values
 }
 
-func (p *Console) hookFields(c *call, f domain.EndpointFilter) []pages.Field {
+func (p *Console) hookFilters(c *call, f domain.EndpointFilter, values url.Values) *pages.Filters {
 	standing := pages.Field{ID: "standing", Name: "standing", Label: "State", Options: []pages.Option{
-		{Value: "", Text: "Any, the worst first"}, {Value: "unwell", Text: "Failing, behind or disabled", Chosen: f.Unwell}}}
+		{Value: "", Text: "All states"}, {Value: "unwell", Text: "Failing, delayed or disabled", Chosen: f.Unwell}}}
 	for _, s := range domain.EndpointStandings() {
 		standing.Options = append(standing.Options, pages.Option{Value: string(s), Text: standings[s][0], Chosen: s == f.Standing})
 	}
@@ -127,10 +144,10 @@ func (p *Console) hookFields(c *call, f domain.EndpointFilter) []pages.Field {
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
 		environment.Options = append(environment.Options, pages.Option{Value: string(e), Text: string(e), Chosen: e == f.Environment})
 	}
-	return []pages.Field{standing, environment,
+	search := &pages.Field{ID: "q", Name: "q", Label: "Part of the host name", Value: f.Host}
+	return pages.NewFilters(c.At("/webhooks"), values, search, []pages.Field{standing, environment,
 		p.customerField(c, pages.Field{Name: "business", Value: string(f.BusinessID)}),
-		{ID: "application", Name: "application", Label: "Application’s ID", Value: string(f.ApplicationID)},
-		{ID: "q", Name: "q", Type: "search", Label: "Part of the address", Value: f.Host}}
+		{ID: "application", Name: "application", Label: "Application ID"}})
 }
 
 func (p *Console) hookRow(c *call, e domain.EndpointShown) hookRow {
@@ -140,9 +157,7 @@ func (p *Console) hookRow(c *call, e domain.EndpointShown) hookRow {
 	if since := e.Health.FailingSince; since != nil && e.Enabled {
 		row.Since = *since
 	}
-	if e.Disabled != "" {
-		row.Tag += disabledTexts[e.Disabled]
-	}
+	row.Why = disabledTexts[e.Disabled]
 	if e.Waiting > 0 {
 		row.Waiting = pages.Count(int64(e.Waiting))
 		if e.Waiting == domain.MaxWaitingCounted {
@@ -152,32 +167,15 @@ func (p *Console) hookRow(c *call, e domain.EndpointShown) hookRow {
 	if e.Oldest != nil {
 		row.Oldest = *e.Oldest
 	}
-	row.Last = "nothing sent lately"
 	if e.Last != nil {
-		row.Last, row.LastAt = answered(e.Last.Result), e.Last.Result.StartedAt
+		row.Last, row.LastAt = pages.AttemptText(e.Last.Result), e.Last.Result.StartedAt
 	}
 	return row
 }
 
-// disabledTexts says why nothing is sent.
+// disabledTexts says why an endpoint was disabled.
 var disabledTexts = map[domain.DisabledReason]string{
-	domain.DisabledByCaller: " by a person or its program", domain.DisabledGone: ": it answered 410",
-	domain.DisabledFailing: ": it failed for days",
-}
-
-// answered describes the result of an attempt.
-func answered(r domain.WebhookResult) string {
-	took := " after " + strconv.FormatInt(max(r.Duration.Milliseconds(), 1), 10) + " ms"
-	if r.Duration >= time.Second {
-		took = " after " + strconv.FormatFloat(r.Duration.Seconds(), 'f', 1, 64) + " s"
-	}
-	if r.Succeeded() {
-		return "took it with " + strconv.Itoa(r.StatusCode) + took
-	}
-	if r.StatusCode > 0 {
-		return "refused it with " + strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode) + took
-	}
-	return "gave no answer (" + strings.ReplaceAll(string(r.Error), "_", " ") + ")" + took
+	domain.DisabledGone: "answered 410 Gone", domain.DisabledFailing: "failed for days",
 }
 
 func (p *Console) pauseSending(c *call) error {
@@ -198,16 +196,16 @@ func (p *Console) resumeSending(c *call) error {
 
 func (p *Console) sendingChanged(c *call, err error, said string) error {
 	if c.Wrong(err) {
-		return p.hooksPage(c, http.StatusUnprocessableEntity, nil)
+		return p.pausingPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	if domain.HasCode(err, domain.CodeSendingUnchanged) {
-		return p.hooksPage(c, http.StatusConflict, &pages.Notice{Tone: "warn", Title: "Nothing was changed",
+		return p.pausingPage(c, http.StatusConflict, &pages.Notice{Tone: "warn", Title: "Nothing was changed",
 			Lines: []string{pages.MessageOf(err)}})
 	}
 	if err != nil {
 		return err
 	}
-	return c.Lead("/webhooks?done=" + said)
+	return c.Lead("/webhooks/pause?done=" + said)
 }
 
 // pausedBanners returns the banners of every page while sending is paused. If that cannot be read,
@@ -218,9 +216,9 @@ func (p *Console) pausedBanners(c *call) (told []pages.Notice) {
 		return nil
 	}
 	for _, pause := range pauses {
-		told = append(told, pages.Notice{Tone: "bad", Title: "All " + string(pause.Environment) + " webhooks wait: the sending is paused",
+		told = append(told, pages.Notice{Tone: "bad", Title: "Sending of all " + string(pause.Environment) + " webhooks is paused",
 			Lines: []string{pause.By + " paused it at " + pause.Since.UTC().Format("15:04 UTC on 2 January") + ": " + pause.Reason},
-			Link:  &pages.Link{Href: c.At("/webhooks"), Text: "Look at the webhooks"}})
+			Link:  &pages.Link{Href: c.At("/webhooks/pause"), Text: "Show the pause"}})
 	}
 	return told
 }

@@ -21,12 +21,19 @@ type endpointPage struct {
 	Notice                                *pages.Notice
 	Endpoint                              endpointView
 	App                                   domain.Application
+	Paused                                *pausedView // nil: it is not paused, or a program paused it
 	May, MayResend                        bool
 	Status, EventType, After, Before      pages.Field
 	Sent                                  []sentRow
 	Filtered                              bool
 	Older, Newest                         string
 	URL, EventTypes, Description, Overlap pages.Field // for the forms about it
+}
+
+// pausedView says who paused an endpoint, and why.
+type pausedView struct {
+	By, Reason string // no reason: none was given
+	At         time.Time
 }
 
 // sentRow is a webhook in a list.
@@ -71,6 +78,12 @@ func (p *Portal) endpointPage(c *call, status int, n *pages.Notice) error {
 	}
 	if n != nil {
 		v.Notice = n
+	}
+	switch paused, err := p.Endpoints.PausedBy(c.Ctx(), shown.WebhookEndpoint); {
+	case err == nil:
+		v.Paused = &pausedView{By: actorName(paused.Actor), Reason: pages.Sentence(paused.Details["reason"]), At: paused.At}
+	case !errors.Is(err, domain.ErrNotFound):
+		return err
 	}
 	f, page, err := p.sentFilter(c, &v, shown)
 	if err != nil {

@@ -39,7 +39,7 @@ func (m *Machinery) PauseSending(ctx context.Context, by domain.AuditActor, e do
 	return m.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		paused, err := tx.Sending.Pause(ctx, p)
 		if err == nil && !paused {
-			err = unchanged("The sending to " + string(e) + " is paused already. The pause that is there stands, with its reason.")
+			err = unchanged("Sending of " + string(e) + " webhooks is already paused. The first pause and its reason stay.")
 		}
 		return domain.AuditRecord{Action: domain.ActionSendingPause, Target: domain.ID(e), Details: map[string]string{"reason": reason}}, err
 	})
@@ -54,7 +54,7 @@ func (m *Machinery) ResumeSending(ctx context.Context, by domain.AuditActor, e d
 	return m.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		ended, err := tx.Sending.Resume(ctx, e, now)
 		if err == nil && ended == nil {
-			err = unchanged("The sending to " + string(e) + " is not paused: another person has resumed it.")
+			err = unchanged("Sending of " + string(e) + " webhooks is not paused. Somebody has resumed it.")
 		}
 		if err != nil {
 			return domain.AuditRecord{}, err

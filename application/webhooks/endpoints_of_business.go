@@ -220,7 +220,37 @@ func (e *Endpoints) on(ctx context.Context, by domain.AuditActor, id domain.ID,
 
 // Change changes an endpoint, as Webhooks.Change does.
 func (e *Endpoints) Change(ctx context.Context, by domain.AuditActor, id domain.ID, c domain.WebhookEndpointChange) error {
-	return e.change(ctx, by, id, nil, c)
+	return e.change(ctx, by, id, nil, c, "")
+}
+
+// Pause pauses an endpoint for the delivery company. The customer reads the reason.
+func (e *Endpoints) Pause(ctx context.Context, by domain.AuditActor, id domain.ID, reason string) error {
+	reason = strings.TrimSpace(reason)
+	if code, message := domain.PauseReasonRule.Judge(reason); code != "" {
+		return domain.Invalid(domain.FieldError{Field: "reason", Code: code, Message: message})
+	}
+	return e.change(ctx, by, id, nil, domain.WebhookEndpointChange{Enabled: new(false)}, reason)
+}
+
+// PausedBy returns the audit log entry of the person who paused an endpoint. It returns
+// domain.ErrNotFound where a program paused it: the log has no entries of programs, so an entry
+// older than the endpoint's last change may be about an earlier pause.
+func (e *Endpoints) PausedBy(ctx context.Context, one domain.WebhookEndpoint) (domain.AuditEntry, error) {
+	entries, err := e.log.EntriesOfBusiness(ctx, one.Tenant.BusinessID, domain.AuditFilter{Target: one.ID}, domain.PageRequest{Limit: 20})
+	if err != nil {
+		return domain.AuditEntry{}, err
+	}
+	if one.Disabled == domain.DisabledByCaller && len(entries) > 0 && !one.UpdatedAt.After(entries[0].At) {
+		for _, entry := range entries {
+			if enabled := entry.Details["enabled"]; enabled != "" {
+				if enabled == "false" {
+					return entry, nil
+				}
+				break
+			}
+		}
+	}
+	return domain.AuditEntry{}, domain.ErrNotFound
 }
 
 // ErrEndpointChanged means that an endpoint was changed since it was shown.
@@ -230,11 +260,11 @@ var ErrEndpointChanged = errors.New("the endpoint has changed since it was shown
 // where it was changed after that, and the change would change it again.
 func (e *Endpoints) ChangeShown(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt time.Time,
 	c domain.WebhookEndpointChange) error {
-	return e.change(ctx, by, id, &shownAt, c)
+	return e.change(ctx, by, id, &shownAt, c, "")
 }
 
 func (e *Endpoints) change(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt *time.Time,
-	c domain.WebhookEndpointChange) error {
+	c domain.WebhookEndpointChange, reason string) error {
 	if c.URL != nil {
 		found, err := e.find(ctx, by, id)
 		if err != nil {
@@ -260,6 +290,9 @@ func (e *Endpoints) change(ctx context.Context, by domain.AuditActor, id domain.
 		}
 		if after.Enabled != one.Enabled {
 			details["enabled"] = strconv.FormatBool(after.Enabled)
+		}
+		if reason != "" {
+			details["reason"] = reason
 		}
 		return record(domain.ActionEndpointUpdate, after, details), nil
 	})

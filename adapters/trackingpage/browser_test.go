@@ -21,6 +21,7 @@ func TestLongInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
+		"states/company":                  aCompany,
 		"every status":                    everyStatus,
 		"a long story":                    aLongStory,
 		"a page that has nothing to show": nothingToShow,
@@ -72,6 +73,17 @@ func everyStatus(t *testing.T, b *browser.Browser) {
 			s.wantQuiet(t, p)
 		})
 	}
+}
+
+// aCompany looks at the page of a company with a brand, in French.
+func aCompany(t *testing.T, b *browser.Browser) {
+	s := newSceneOf(t, kofi)
+	d := s.book(t, domain.Live)
+	s.move(t, d, "", ways[domain.InTransit]...)
+	p := b.Open(t, s.url+"/"+string(d.Reference)+"?lang=fr", browser.Phone, browser.Reader{})
+	p.Eventually(t, "times are French", "document.querySelector('time').textContent.includes('mars')")
+	examine(t, p, "company")
+	s.wantQuiet(t, p)
 }
 
 func aLongStory(t *testing.T, b *browser.Browser) {

@@ -15,6 +15,8 @@
 //   - Punctuation or a slash behind a reference is not part of it, and redirects to the page.
 //   - Neither the reference nor the address of a client is logged: a reader of logs must not
 //     be able to track parcels.
+//   - Texts are in texts/*.json, one file a language. A new file is a new language; a text that it
+//     lacks is English. The address names a chosen language (?lang=fr), else the browser does.
 //   - An event carries the changed part of the page as HTML from the server. JSON from which
 //     the script builds it was rejected: every text would exist twice.
 package trackingpage

@@ -119,7 +119,7 @@ func TestAStorageThatFailsIsToldAndLoggedWithoutTheReference(t *testing.T) {
 	s.storage.fails.Store(new(errors.New("no answer of the database")))
 	for range 30 { // and none of it counts
 		got := s.get(t, d.Reference)
-		if got.StatusCode != http.StatusServiceUnavailable || !strings.Contains(got.body, "We cannot look right now") ||
+		if got.StatusCode != http.StatusServiceUnavailable || !strings.Contains(got.body, "Tracking is not available right now") ||
 			got.Header.Get("Retry-After") == "" {
 			t.Fatalf("%d, %v\n%s", got.StatusCode, got.Header, got.body)
 		}

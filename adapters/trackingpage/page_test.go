@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waybill/adapters/brand"
 	"waybill/domain"
 )
 
@@ -241,5 +242,32 @@ func TestThePageFindsItsFilesUnderAnyAddress(t *testing.T) {
 		if got := slices.Sorted(maps.Keys(kinds)); !slices.Equal(got, want) {
 			t.Errorf("files of %q, want %q", got, want)
 		}
+	}
+}
+
+// kofi is a company with all that a brand can have.
+var kofi = brand.New(brand.Options{Name: "Kofi & Co Express", Accent: "#c2410c", SupportURL: "https://kofi.example/help",
+	SupportEmail: "help@kofi.example", Logo: []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 32"><rect width="48" height="32" ` +
+		`rx="8" fill="#c2410c"/><path d="M10 8v16M24 8L12 16l12 8" stroke="#fff" stroke-width="4" fill="none"/></svg>`)})
+
+func TestThePageShowsTheCompanyAndItsContact(t *testing.T) {
+	t.Parallel()
+	s := newSceneOf(t, kofi)
+	for path, status := range map[string]int{"/" + string(s.book(t, domain.Live).Reference): http.StatusOK, "/none": http.StatusNotFound} {
+		got := s.ask(t, http.MethodGet, path, "203.0.113.9")
+		for _, part := range []string{"Kofi &amp; Co Express</p>", `<img src="assets/` + kofi.Logo.Name, `href="assets/` + kofi.Style.Name,
+			`<a href="https://kofi.example/help" rel="noreferrer">Contact Kofi &amp; Co Express</a>`, `<a href="mailto:help@kofi.example">`} {
+			if got.StatusCode != status || !strings.Contains(got.body, part) {
+				t.Errorf("%s: %d, no %s in\n%s", path, got.StatusCode, part, got.body)
+			}
+		}
+	}
+	for _, name := range []string{kofi.Logo.Name, kofi.Style.Name} {
+		if got := s.ask(t, http.MethodGet, "/a/assets/"+name, "203.0.113.9"); got.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d", name, got.StatusCode)
+		}
+	}
+	if body := newScene(t).ask(t, http.MethodGet, "", "203.0.113.9").body; strings.Contains(body, `class="help"`) || !strings.Contains(body, "Waybill</p>") {
+		t.Errorf("without settings\n%s", body)
 	}
 }

@@ -96,12 +96,12 @@ func (p *Pages) newRouter() *gin.Engine {
 		typed, at := c.Query("reference"), strings.TrimPrefix(c.Request.URL.Path, "/")
 		for _, text := range []string{typed, at} {
 			if r, ok := linked(text); ok {
-				lead(c, strings.Repeat("../", strings.Count(c.Request.URL.EscapedPath(), "/")-1)+string(r))
+				p.lead(c, strings.Repeat("../", strings.Count(c.Request.URL.EscapedPath(), "/")-1)+string(r))
 				return
 			}
 		}
 		if at == "" && strings.TrimSpace(typed) == "" {
-			send(c, http.StatusOK, html, p.render.ask)
+			p.send(c, http.StatusOK, ask)
 			return
 		}
 		// A path of more than one segment is no reference either.
@@ -125,7 +125,7 @@ func (p *Pages) recover(c *gin.Context) {
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler)
 		}
-		p.notice(c, http.StatusInternalServerError, p.render.failed, resultError)
+		p.notice(c, http.StatusInternalServerError, failed, resultError)
 	}()
 	c.Next()
 }
@@ -144,16 +144,16 @@ func protectHeaders(h http.Header) {
 func (p *Pages) onlyRead(c *gin.Context) {
 	if !readOnlyMethod(c.Request.Method) {
 		c.Header("Allow", "GET, HEAD")
-		send(c, http.StatusMethodNotAllowed, html, p.render.readOnly)
+		p.send(c, http.StatusMethodNotAllowed, readOnly)
 		c.Abort()
 	}
 }
 
 func readOnlyMethod(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// lead redirects to an address relative to this one.
-func lead(c *gin.Context, to string) {
-	c.Header("Location", to)
+// lead redirects to an address relative to this one, in a chosen language.
+func (p *Pages) lead(c *gin.Context, to string) {
+	c.Header("Location", to+p.edition(c).Keep())
 	c.Status(http.StatusFound)
 }
 
@@ -169,14 +169,15 @@ func linked(text string) (domain.Reference, bool) {
 // redirected to its normal form first, whether or not it exists.
 func (p *Pages) page(c *gin.Context) {
 	if r, ok := linked(c.Param("reference")); ok && string(r) != c.Param("reference") {
-		lead(c, string(r))
+		p.lead(c, string(r))
 		return
 	}
 	if found, ok := p.look(c, c.Param("reference")); ok {
-		body, err := p.render.page(show(domain.Reference(c.Param("reference")), &found))
+		body, err := p.render.page(show(p.edition(c), domain.Reference(c.Param("reference")), &found))
 		if err != nil {
 			panic(err) // the template and its data are ours
 		}
+		p.speak(c)
 		send(c, http.StatusOK, html, body)
 	}
 }
@@ -192,10 +193,10 @@ func (p *Pages) look(c *gin.Context, reference string) (found domain.Tracking, o
 		p.options.Metrics.pages.WithLabelValues(resultFound).Inc()
 		return found, true
 	case errors.Is(err, domain.ErrNotFound):
-		p.notice(c, http.StatusNotFound, p.render.missing, resultMissing)
+		p.notice(c, http.StatusNotFound, missing, resultMissing)
 	case errors.As(err, &e) && e.Kind == domain.KindLimited:
 		c.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
-		p.notice(c, http.StatusTooManyRequests, p.render.limited, resultLimited)
+		p.notice(c, http.StatusTooManyRequests, limited, resultLimited)
 	default:
 		switch {
 		case c.Request.Context().Err() != nil: // the client has disconnected
@@ -206,14 +207,28 @@ func (p *Pages) look(c *gin.Context, reference string) (found domain.Tracking, o
 			p.options.Log.ErrorContext(c.Request.Context(), "a tracking page failed", "request_id", requestID(c), "error", err)
 		}
 		c.Header("Retry-After", "5")
-		p.notice(c, http.StatusServiceUnavailable, p.render.failed, resultError)
+		p.notice(c, http.StatusServiceUnavailable, failed, resultError)
 	}
 	return found, false
 }
 
-func (p *Pages) notice(c *gin.Context, status int, body []byte, result string) {
+func (p *Pages) notice(c *gin.Context, status int, n notice, result string) {
 	p.options.Metrics.pages.WithLabelValues(result).Inc()
-	send(c, status, html, body)
+	p.send(c, status, n)
+}
+
+// send sends a notice in the language of the reader.
+func (p *Pages) send(c *gin.Context, status int, n notice) {
+	p.speak(c)
+	send(c, status, html, p.render.notices[noticeIn{n.name, p.edition(c)}])
+}
+
+func (p *Pages) edition(c *gin.Context) edition { return p.render.languages.of(c) }
+
+// speak names the language of a page in its headers.
+func (p *Pages) speak(c *gin.Context) {
+	c.Header("Content-Language", p.edition(c).Tag)
+	c.Header("Vary", "Accept-Language")
 }
 
 const html = "text/html; charset=utf-8"

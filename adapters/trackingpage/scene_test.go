@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/trackingpage"
 	"waybill/application/deliveries"
 	"waybill/domain"
@@ -35,12 +36,17 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
+	return newSceneOf(t, brand.Brand{})
+}
+
+func newSceneOf(t *testing.T, company brand.Brand) *scene {
+	t.Helper()
 	s := &scene{Stage: stage.New(t), limiter: &countingLimiter{used: map[string]int{}}, metrics: prometheus.NewRegistry(), log: &stage.Log{}}
 	s.storage = &countingStorage{Storage: s.Store}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	s.pages = trackingpage.New(deliveries.NewTracking(s.storage, s.limiter), deliveries.NewWatches(s.storage, log), trackingpage.Options{
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
-		Log:            log, Metrics: trackingpage.NewMetrics(s.metrics),
+		Brand: company, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
+		Log: log, Metrics: trackingpage.NewMetrics(s.metrics),
 	})
 	s.url = s.serve(t, "/track") + "/track"
 	return s
@@ -125,6 +131,22 @@ func send(t *testing.T, method, url, address string) answer {
 		t.Fatal(err)
 	}
 	r.Header.Set("X-Forwarded-For", address)
+	return do(t, r)
+}
+
+// sendAs gets an address with some headers.
+func sendAs(t *testing.T, h http.Header, url string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = h.Clone()
+	return do(t, r)
+}
+
+func do(t *testing.T, r *http.Request) answer {
+	t.Helper()
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func (p *Pages) stream(c *gin.Context) {
 	if errors.Is(err, deliveries.ErrTooManyWatches) {
 		c.Header("Retry-After", "60")
 		send(c, http.StatusServiceUnavailable, "text/plain; charset=utf-8",
-			[]byte("Too many pages are open; this one does not update by itself. Refresh it.\n"))
+			[]byte("Too many pages are open. This one does not update by itself. Refresh it.\n"))
 		return
 	}
 	defer watch.Close()
@@ -51,7 +51,7 @@ func (p *Pages) stream(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), streamLife)
 	defer cancel()
 	s := &stream{
-		pages: p, reference: domain.Reference(reference), watch: watch,
+		pages: p, in: p.edition(c), reference: domain.Reference(reference), watch: watch,
 		writer: c.Writer, control: http.NewResponseController(c.Writer),
 	}
 	// A disconnected client shows as a failed write: nobody is left to read an error.
@@ -78,6 +78,7 @@ func seen(c *gin.Context) int {
 // stream is one open stream.
 type stream struct {
 	pages     *Pages
+	in        edition
 	reference domain.Reference
 	watch     *deliveries.Watch
 	writer    gin.ResponseWriter
@@ -138,7 +139,7 @@ func (s *stream) next(ctx context.Context, sequence int, given time.Duration) (d
 }
 
 func (s *stream) tell(t *domain.Tracking) error {
-	data, err := s.pages.render.change(show(s.reference, t))
+	data, err := s.pages.render.change(show(s.in, s.reference, t))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 // parcel holds the part of a page that changes, for its template.
 type parcel struct {
+	edition
 	Reference    string
 	Sender       string
 	Municipality string
@@ -17,6 +18,7 @@ type parcel struct {
 	Headline     string
 	Reason       string // empty: none
 	Detail       string
+	Cash         string // to have ready; empty: none, or not to be shown
 	Sequence     int
 	Earlier      bool // there are earlier events than the steps show
 	Steps        []step
@@ -32,10 +34,6 @@ type step struct {
 	Current bool
 }
 
-// shownTime holds the format of times in the page before the script converts them to the reader's
-// time zone.
-const shownTime = "2 January 2006, 15:04 UTC"
-
 // mostShown limits the characters of a municipality that strangers see.
 const mostShown = 64
 
@@ -47,18 +45,20 @@ func shortened(text string) string {
 	return text
 }
 
-func show(r domain.Reference, t *domain.Tracking) parcel {
-	w, sender := textOf[t.Status], t.Sender
+func show(in edition, r domain.Reference, t *domain.Tracking) parcel {
+	status := string(t.Status)
 	p := parcel{
-		Reference: string(r), Sender: sender, Municipality: shortened(t.Municipality), Test: t.Test,
-		Status: string(t.Status), Tone: w.tone, Headline: w.headline, Detail: w.detail(sender),
+		edition: in, Reference: string(r), Sender: t.Sender, Municipality: shortened(t.Municipality), Test: t.Test,
+		Status: status, Tone: tones[t.Status], Headline: in.Say(status + ".headline"), Detail: in.Say(status+".detail", "sender", t.Sender),
 		Sequence: t.Sequence, Earlier: t.Sequence > len(t.Events), Over: t.Over(),
 	}
 	for i, e := range t.Events {
 		s := step{
-			Label: textOf[e.Status].step, Reason: reason(e, sender),
-			At: e.OccurredAt.UTC().Format(time.RFC3339), Shown: e.OccurredAt.UTC().Format(shownTime),
+			Label: in.Say(string(e.Status) + ".step"), At: e.OccurredAt.UTC().Format(time.RFC3339), Shown: in.moment(e.OccurredAt),
 			Current: i == len(t.Events)-1,
+		}
+		if e.Reason != "" {
+			s.Reason = in.Say("reason."+string(e.Reason), "sender", t.Sender)
 		}
 		if s.Current {
 			p.Reason, s.Reason = s.Reason, "" // the headline shows it
@@ -66,14 +66,7 @@ func show(r domain.Reference, t *domain.Tracking) parcel {
 		p.Steps = append(p.Steps, s)
 	}
 	for _, next := range ahead[t.Status] {
-		p.Steps = append(p.Steps, step{Label: textOf[next].step})
+		p.Steps = append(p.Steps, step{Label: in.Say(string(next) + ".step")})
 	}
 	return p
-}
-
-func reason(e domain.TrackedEvent, sender string) string {
-	if say, ok := kindly[e.Reason]; ok {
-		return say(sender)
-	}
-	return ""
 }

@@ -4,8 +4,10 @@
   "use strict";
 
   const day = { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
-  const thisYear = new Intl.DateTimeFormat("en-GB", day);
-  const anyYear = new Intl.DateTimeFormat("en-GB", { ...day, year: "numeric" });
+  const page = document.documentElement.lang;
+  const language = page === "en" ? "en-GB" : page;
+  const thisYear = new Intl.DateTimeFormat(language, day);
+  const anyYear = new Intl.DateTimeFormat(language, { ...day, year: "numeric" });
 
   function localize(root) {
     for (const time of root.querySelectorAll("time[datetime]")) {
@@ -55,7 +57,7 @@
   function open() {
     if (source || over || document.hidden) return;
     clearTimeout(later);
-    source = new EventSource(`${path}?seen=${parcel.dataset.sequence}`);
+    source = new EventSource(`${path}&seen=${parcel.dataset.sequence}`);
     source.addEventListener("open", () => { note.hidden = false; });
     source.addEventListener("change", (event) => show(JSON.parse(event.data)));
     source.addEventListener("end", () => { over = true; close(); });

@@ -112,7 +112,7 @@ func TestAPageOfACustomerSaysInItsTitleWhoseItIs(t *testing.T) {
 	r.get("/board").has(t, "<title>Board · Waybill console</title>")
 	created := r.get(at + "?done=business-created")
 	created.has(t, `/console`+at+`/people">Invite its owner`)
-	r.get(at+"/webhooks").has(t, `value="live" selected`)
+	r.get(at+"/webhooks").has(t, `aria-current="true">Live</a>`)
 	r.get(at+"/pickup-locations").has(t, `/pickup-locations/live/import"`)
 }
 

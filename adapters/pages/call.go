@@ -76,15 +76,6 @@ func (c *Call) Business() domain.ID {
 // ByStaff reports whether staff see this customer page at their console.
 func (c *Call) ByStaff() bool { return c.mount != nil }
 
-// FirstEnvironment returns the environment of pages whose address names none. Staff work on live; a
-// customer's people start in the sandbox.
-func (c *Call) FirstEnvironment() domain.Environment {
-	if c.ByStaff() {
-		return domain.Live
-	}
-	return domain.Sandbox
-}
-
 // RequestID returns the ID that the server generated for the request.
 func (c *Call) RequestID() string { return requestID(c.Context) }
 

@@ -19,11 +19,12 @@ func (s *Site) cookie(what string) string {
 }
 
 // The cookies of a site: the session, a browser to recognize after a sign-in, a notice, and a
-// browser that is at the identity provider.
+// browser that is at the identity provider. The choice is what the pages show.
 const (
 	ofSession = ""
 	ofDevice  = "_device"
 	ofNotice  = "_done"
+	ofChoice  = "_choice"
 	ofCompany = "_oidc" // while the browser is at the identity provider
 )
 
@@ -36,6 +37,19 @@ func (s *Site) keep(c *Call, what, value string, age time.Duration) {
 	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure wherever the site has https; dev has not
 		Name: s.cookie(what), Value: value, Path: "/", MaxAge: seconds, Secure: s.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
+}
+
+// Remember stores what the person chose to see in a cookie, for a while. It is a text of the site's
+// own; the site checks it when it reads it, because people can change cookies.
+func (s *Site) Remember(c *Call, choice string, age time.Duration) { s.keep(c, ofChoice, choice, age) }
+
+// Remembered returns what Remember stored; empty: nothing.
+func (s *Site) Remembered(c *Call) string {
+	cookie, err := c.Request.Cookie(s.cookie(ofChoice))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
 }
 
 // welcome stores the session and the device cookie in the browser.

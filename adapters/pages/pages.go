@@ -46,9 +46,18 @@ type Page struct {
 	Wide   bool        // the content takes the width of the window
 	Who    *Who
 	Find   *Search  // search field at the top; nil: there is none
+	Switch *Switch  // of the environment and the application; nil: there is none
 	Warn   []Notice // above the content of every page
 	Errors []Fault  // fields of a refused form; they have the focus
 	Body   any      // data of the template "content"
+}
+
+// Switch chooses the environment and the application that the pages show.
+type Switch struct {
+	Live         bool
+	Environments []Link // empty: the page is about one environment only
+	Application  string // the name of the chosen one, or of all
+	Applications []Link // empty: there is no choice
 }
 
 // Fault is a field of a refused form, with its message.

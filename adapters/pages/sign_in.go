@@ -275,6 +275,7 @@ func (s *Site) signOut(c *Call) error {
 		return err
 	}
 	s.keep(c, ofSession, "", 0)
+	s.keep(c, ofChoice, "", 0)
 	return c.Lead("/signin?done=out")
 }
 

@@ -226,7 +226,7 @@ func (p *Portal) createApp(c *call) error {
 	title := ""
 	switch {
 	case err == nil:
-		return c.Lead("/apps/" + string(app.ID) + "?done=app-created")
+		return c.Lead("/apps/" + string(app.ID) + "?done=app-created") // which chooses it
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
 		title = "No second application was made"
 	case domain.HasCode(err, domain.CodeApplicationLimit):

@@ -14,25 +14,24 @@ import (
 const deliveriesPage = 50
 
 type deliveriesView struct {
-	Notice      *pages.Notice
-	Query       pages.Field
-	Application pages.Field
-	Environment pages.Field
-	Status      pages.Field
-	After       pages.Field
-	Before      pages.Field
-	Deliveries  []deliveryRow
-	Searched    string // the search text; empty: none
-	Filtered    bool
-	In          string // the environment
-	Older       string // the next page; empty: there is none
-	DocsURL     string
+	Notice     *pages.Notice
+	Filters    *pages.Filters
+	Deliveries []deliveryRow
+	Several    bool   // the list has deliveries of several applications
+	Searched   string // the search text; empty: none
+	Filtered   bool
+	In         string // the environment
+	Elsewhere  string // the list of the other environment
+	Newest     string
+	Older      string // the next page; empty: there is none
+	DocsURL    string
 }
 
 // deliveryRow is a line of the list. It omits the recipient: readers who may see the number find it
 // in the delivery.
 type deliveryRow struct {
 	ID, Reference, ExternalID, Environment, Status, Tone, To string
+	Application                                              string // its ID, and in lists its name
 	Fee                                                      string
 	CreatedAt                                                time.Time
 }
@@ -40,7 +39,7 @@ type deliveryRow struct {
 func rowOf(d *domain.Delivery) deliveryRow {
 	return deliveryRow{
 		ID: string(d.ID), Reference: string(d.Reference), ExternalID: d.ExternalID, Environment: string(d.Tenant.Environment),
-		Status: pages.Spaced(string(d.Status())), Tone: pages.StatusTones[d.Status()],
+		Application: string(d.Tenant.ApplicationID), Status: pages.Spaced(string(d.Status())), Tone: pages.StatusTones[d.Status()],
 		To:  cmp.Or(d.Dropoff.Municipality, d.Dropoff.Address),
 		Fee: pages.FeeOf(d.Quote), CreatedAt: d.CreatedAt,
 	}
@@ -50,12 +49,13 @@ func (p *Portal) listDeliveries(c *call) error {
 	if text := strings.TrimSpace(c.Query("q")); text != "" {
 		return p.searchDeliveries(c, text)
 	}
-	v, t, err := p.deliveriesForm(c)
+	t, choice, err := p.askedFor(c)
 	if err != nil {
 		return err
 	}
-	if t.ApplicationID == "" {
-		return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
+	v, err := p.deliveriesForm(c, choice)
+	if err != nil {
+		return err
 	}
 	f := domain.DeliveryFilter{NewestFirst: true, Status: domain.Status(c.Query("status"))}
 	f.CreatedAfter, f.CreatedBefore = p.day(c, "created_after"), p.day(c, "created_before")
@@ -64,22 +64,39 @@ func (p *Portal) listDeliveries(c *call) error {
 		if page.After, err = p.behind(c, t, at); err != nil {
 			return err
 		}
+		v.Newest = withQuery(c, "before", "")
 	}
 	v.Filtered = f.Status != "" || f.CreatedAfter != nil || f.CreatedBefore != nil || page.After != nil
-	found, err := p.Handling.List(c.Ctx(), t, f, page)
+	var found []*domain.Delivery
+	if len(choice.apps) > 0 {
+		found, err = p.Handling.ListAny(c.Ctx(), t, f, page)
+	}
 	if err != nil {
 		return err
 	}
 	if len(found) > deliveriesPage {
 		found = found[:deliveriesPage]
-		older := c.Request.URL.Query()
-		older.Set("before", string(found[deliveriesPage-1].ID))
-		v.Older = "/deliveries?" + older.Encode()
+		v.Older = withQuery(c, "before", string(found[deliveriesPage-1].ID))
 	}
-	for _, d := range found {
-		v.Deliveries = append(v.Deliveries, rowOf(d))
-	}
+	v.add(found, choice)
 	return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
+}
+
+// add adds rows to the list.
+func (v *deliveriesView) add(found []*domain.Delivery, choice shown) {
+	for _, d := range found {
+		row := rowOf(d)
+		row.Application = choice.name(d.Tenant.ApplicationID)
+		v.Deliveries = append(v.Deliveries, row)
+	}
+}
+
+// withQuery returns the address of the page with one parameter changed. An empty value removes it.
+func withQuery(c *call, name, value string) string {
+	values := c.Request.URL.Query()
+	values.Del("done")
+	values.Set(name, value)
+	return filled(c.Request.URL.Path, values)
 }
 
 // behind returns the list position after a delivery.
@@ -92,7 +109,7 @@ func (p *Portal) behind(c *call, t domain.Tenant, text string) (*domain.Position
 	if err != nil {
 		return nil, err
 	}
-	if d.Tenant != t {
+	if d.Tenant.Environment != t.Environment || t.ApplicationID != "" && d.Tenant != t {
 		return nil, domain.ErrNotFound
 	}
 	return &domain.Position{CreatedAt: d.CreatedAt, ID: d.ID}, nil
@@ -107,52 +124,34 @@ func (p *Portal) day(c *call, name string) *time.Time {
 	return &at
 }
 
-// deliveriesForm returns the form above the list and the tenant whose deliveries it lists. The
-// default is the sandbox, and the application that booked there last.
-func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err error) {
-	v = deliveriesView{
-		Notice: c.Told(), DocsURL: p.options.DocsURL,
-		Query: pages.Field{ID: "q", Name: "q", Type: "search", Label: "Find a delivery", Value: c.Query("q"),
-			Hint: "Its ID, its reference or your external_id, in any application."},
-		Application: pages.Field{ID: "application", Name: "application", Label: "Application"},
-		Environment: pages.Field{ID: "environment", Name: "environment", Label: "Environment"},
-		Status:      pages.Field{ID: "status", Name: "status", Label: "Status", Options: []pages.Option{{Text: "Any"}}},
-		After:       pages.Field{ID: "created_after", Name: "created_after", Type: "date", Label: "From, UTC", Value: c.Query("created_after")},
-		Before: pages.Field{ID: "created_before", Name: "created_before", Type: "date", Label: "Before, UTC",
-			Value: c.Query("created_before")},
-	}
-	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
-	if err != nil {
-		return v, t, err
-	}
-	t = domain.Tenant{BusinessID: c.Business(), ApplicationID: domain.ID(c.Query("application"))}
-	environment, sound := cmp.Or(c.Query("environment"), string(domain.Sandbox)), false
-	if t.Environment, sound = domain.ParseEnvironment(environment); !sound {
-		return v, t, domain.ErrNotFound
-	}
-	if t.ApplicationID == "" {
-		if t.ApplicationID, err = p.lastToBook(c, t, apps); err != nil {
-			return v, t, err
-		}
-	}
-	known := len(apps) == 0 && t.ApplicationID == ""
-	for _, a := range apps {
-		v.Application.Options = append(v.Application.Options, pages.Option{Value: string(a.ID), Text: a.Name, Chosen: a.ID == t.ApplicationID})
-		known = known || a.ID == t.ApplicationID
-	}
-	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
-		v.Environment.Options = append(v.Environment.Options, pages.Option{Value: string(e), Text: string(e), Chosen: e == t.Environment})
-	}
-	v.In = string(t.Environment)
-	status := domain.Status(c.Query("status"))
-	known = known && (status == "" || slices.Contains(domain.Statuses(), status))
+// deliveriesForm returns the line above the list.
+func (p *Portal) deliveriesForm(c *call, choice shown) (v deliveriesView, err error) {
+	status := pages.Field{ID: "status", Name: "status", Label: "Status", Options: []pages.Option{{Text: "Any"}}}
 	for _, s := range domain.Statuses() {
-		v.Status.Options = append(v.Status.Options, pages.Option{Value: string(s), Text: pages.Spaced(string(s)), Chosen: s == status})
+		status.Options = append(status.Options, pages.Option{Value: string(s), Text: pages.Spaced(string(s)), Chosen: string(s) == c.Query("status")})
 	}
-	if !known {
-		return v, t, domain.ErrNotFound
+	if s := domain.Status(c.Query("status")); s != "" && !slices.Contains(domain.Statuses(), s) {
+		return v, domain.ErrNotFound
 	}
-	return v, t, nil
+	c.Widen()
+	search := &pages.Field{ID: "q", Name: "q", Label: "ID, reference or external ID", Value: strings.TrimSpace(c.Query("q"))}
+	query := c.Request.URL.Query()
+	for _, name := range []string{"before", "done", "environment", "application"} {
+		query.Del(name) // the frame has the choice
+	}
+	other := choice
+	other.Environment = domain.Live
+	if choice.Environment == domain.Live {
+		other.Environment = domain.Sandbox
+	}
+	return deliveriesView{
+		Notice: c.Told(), DocsURL: p.options.DocsURL, In: string(choice.Environment), Several: choice.Application == "",
+		Elsewhere: pages.AddressOf("/deliveries", other.asQuery()),
+		Filters: pages.NewFilters("/deliveries", query, search, []pages.Field{status,
+			{ID: "created_after", Name: "created_after", Type: "date", Label: "From (UTC)"},
+			{ID: "created_before", Name: "created_before", Type: "date", Label: "Before (UTC)"},
+		}),
+	}, nil
 }
 
 // askedToBook limits how many applications are checked for their last delivery.
@@ -187,13 +186,15 @@ func (p *Portal) searchDeliveries(c *call, text string) error {
 	if len(found) == 1 {
 		return c.Lead("/deliveries/" + string(found[0].ID))
 	}
-	v, _, err := p.deliveriesForm(c)
+	_, choice, err := p.askedFor(c)
 	if err != nil {
 		return err
 	}
-	v.Searched = text
-	for _, d := range found {
-		v.Deliveries = append(v.Deliveries, rowOf(d))
+	v, err := p.deliveriesForm(c, choice)
+	if err != nil {
+		return err
 	}
+	v.Searched, v.Several = text, true
+	v.add(found, choice)
 	return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
 }

@@ -37,11 +37,10 @@ type errorsView struct {
 }
 
 func (p *Portal) listErrors(c *call) error {
-	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
+	f, _, err := p.figuresOf(c, "/errors")
 	if err != nil {
 		return err
 	}
-	f := figuresOf(c, p.options.Clock.Now(), apps)
 	q := f.query
 	q.ByRoute, q.ByResult = true, true
 	sums, err := p.Requests.Usage(c.Ctx(), q)

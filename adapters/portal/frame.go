@@ -36,10 +36,14 @@ var done = map[string]string{
 	"webhook-resent":     "One more try is on its way. Reload the page to see the answer.",
 }
 
-// frame returns the business name, menu and search box of every page.
+// frame returns the business name, menu, switch and search box of every page.
 func (p *Portal) frame(c *call) (pages.Page, error) {
 	business, err := p.Tenants.Business(c.Ctx(), c.Business())
-	return pages.Page{Place: business.Name, Menu: p.menu(c), Find: searchBox(c)}, err
+	if err != nil {
+		return pages.Page{}, err
+	}
+	choice, err := p.shownSwitch(c)
+	return pages.Page{Place: business.Name, Menu: p.menu(c), Find: searchBox(c), Switch: choice}, err
 }
 
 // menu returns the menu of every page.

@@ -32,7 +32,7 @@ type keysView struct {
 	Notice      *pages.Notice
 	App         domain.Application
 	Environment string
-	Tabs        pages.Tabs
+	Switch      *pages.Switch // for staff, whose frame has none
 	Keys        []keyView
 	Past        []keyView // revoked or expired
 	PastMost    int       // limits how many of these are shown
@@ -129,17 +129,10 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 	v := keysView{
 		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), Once: p.OnceShown(c, domain.PrefixAPIKey, status), Told: p.toldOfKeys(), PastMost: domain.MaxPastKeysListed,
 		BaseURL: map[domain.Environment]string{domain.Live: p.options.LiveBaseURL, domain.Sandbox: p.options.SandboxBaseURL}[e],
-		Tabs:    pages.Tabs{Label: "Environment"}, Scopes: scopesField(c), ExpiresIn: expiresField(c),
+		Scopes:  scopesField(c), ExpiresIn: expiresField(c),
 	}
-	for _, other := range []struct {
-		e    domain.Environment
-		text string
-	}{{domain.Sandbox, "Sandbox"}, {domain.Live, "Live"}} {
-		link := pages.Link{Href: "/apps/" + string(app.ID) + "/" + string(other.e) + "/keys", Text: other.text}
-		if other.e == e {
-			link.Current = "page"
-		}
-		v.Tabs.Tabs = append(v.Tabs.Tabs, link)
+	if v.Switch, err = p.switchForStaff(c); err != nil {
+		return err
 	}
 	routes, err := p.Requests.RoutesOfKeys(c.Ctx(), c.Business(), app.ID, e)
 	if err != nil {

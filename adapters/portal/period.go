@@ -32,23 +32,34 @@ const defaultPeriod = 1
 // figures holds the query of a page with figures.
 type figures struct {
 	period
-	query                            domain.UsageQuery
-	values                           url.Values // from the address, for links
-	Period, Application, Environment pages.Field
+	query   domain.UsageQuery
+	values  url.Values // from the address, for links
+	Periods pages.Tabs
+	Switch  *pages.Switch // for staff, whose frame has none
 }
 
 // figuresOf reads the query from the address. The step in progress counts as one of the steps, so
 // the time span can be shorter than its name by almost one step.
-func figuresOf(c *call, now time.Time, apps []domain.Application) figures {
-	f := figures{period: periods[defaultPeriod], values: url.Values{}}
-	f.Period = pages.Field{ID: "period", Name: "period", Label: "Time"}
+func (p *Portal) figuresOf(c *call, path string) (f figures, choice shown, err error) {
+	if choice, err = p.shown(c); err != nil {
+		return f, choice, err
+	}
+	now := p.options.Clock.Now()
+	f = figures{period: periods[defaultPeriod], values: choice.asQuery(), Periods: pages.Tabs{Label: "Time"}}
+	if f.Switch, err = p.switchForStaff(c); err != nil {
+		return f, choice, err
+	}
 	for i, one := range periods {
 		if one.name == c.Query("period") {
 			f.period = periods[i]
 		}
 	}
 	for _, one := range periods {
-		f.Period.Options = append(f.Period.Options, pages.Option{Value: one.name, Text: one.text, Chosen: one.name == f.name})
+		link := pages.Link{Href: c.At(filled(path, url.Values{"period": {one.name}, "key": {c.Query("key")}})), Text: one.text}
+		if one.name == f.name {
+			link.Current = "page"
+		}
+		f.Periods.Tabs = append(f.Periods.Tabs, link)
 	}
 	f.until = now.Truncate(time.Minute).Add(time.Minute)
 	f.from = now.Truncate(f.every).Add(-time.Duration(f.steps-1) * f.every)
@@ -57,16 +68,15 @@ func figuresOf(c *call, now time.Time, apps []domain.Application) figures {
 			f.values.Set(name, value)
 		}
 	}
-	field := func(of pages.Field) pages.Field {
-		of.ID, of.Value = of.Name, f.values.Get(of.Name)
-		return pages.WithChosen(of)
+	if c.Query("key") != "" { // it names a record, which is in one environment
+		f.values.Del("environment")
+		f.values.Del("application")
 	}
-	f.Application, f.Environment = field(applicationField(apps)), field(pages.EnvironmentField())
 	f.query = domain.UsageQuery{
 		BusinessID: c.Business(), ApplicationID: domain.ID(f.values.Get("application")), KeyID: domain.ID(f.values.Get("key")),
 		Environment: domain.Environment(f.values.Get("environment")), From: f.from, Until: f.until,
 	}
-	return f
+	return f, choice, nil
 }
 
 // requests returns the list of the requests that a figure counts.

@@ -63,7 +63,7 @@ var tooManyRows = "There are more than " + strconv.Itoa(mostImported) + " rows. 
 func (p *Portal) askImport(c *call) error { return p.importPage(c, http.StatusOK, nil, "", nil) }
 
 func (p *Portal) importPage(c *call, status int, preview *pickupPreview, wrong string, n *pages.Notice) error {
-	t, err := pickupTenant(c)
+	t, err := p.pickupTenant(c)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (p *Portal) importPage(c *call, status int, preview *pickupPreview, wrong s
 // downloadTemplate sends a table that has only the line of column names. With its byte order mark
 // Excel saves it as UTF-8 again, which has the letters that windows-1252 lacks.
 func (p *Portal) downloadTemplate(c *call) error {
-	if _, err := pickupTenant(c); err != nil {
+	if _, err := p.pickupTenant(c); err != nil {
 		return err
 	}
 	c.Header("Content-Disposition", `attachment; filename="pickup-locations.csv"`)
@@ -173,7 +173,7 @@ func (p *Portal) sent(c *call) (text string, rows []domain.PickupLocationRow, re
 // previewImport shows the outcome of each row and writes nothing. A business gets one preview at a
 // time.
 func (p *Portal) previewImport(c *call) error {
-	t, err := pickupTenant(c)
+	t, err := p.pickupTenant(c)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (p *Portal) previewImport(c *call) error {
 
 // importPickups does exactly what the preview showed, or nothing.
 func (p *Portal) importPickups(c *call) error {
-	t, err := pickupTenant(c)
+	t, err := p.pickupTenant(c)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -55,8 +54,8 @@ func pickupRowOf(l *domain.PickupLocation) pickupRow {
 type pickupsView struct {
 	Notice      *pages.Notice
 	Environment string
-	At          string // the list of this environment
-	Tabs        pages.Tabs
+	At          string        // the list of this environment
+	Switch      *pages.Switch // for staff, whose frame has none
 	Query       pages.Field
 	Active      pages.Field
 	Filtered    bool
@@ -68,13 +67,19 @@ type pickupsView struct {
 	Once        string // ID of the location that the form will create
 }
 
-// pickupTenant returns the business and the environment in the address, or the default environment.
-func pickupTenant(c *call) (domain.Tenant, error) {
-	e, known := domain.ParseEnvironment(cmp.Or(c.Param("env"), string(c.FirstEnvironment())))
-	if !known {
+// pickupTenant returns the business and the environment in the address, or the chosen one.
+func (p *Portal) pickupTenant(c *call) (domain.Tenant, error) {
+	t := domain.Tenant{BusinessID: c.Business()}
+	if c.Param("env") == "" {
+		v, err := p.shown(c)
+		t.Environment = v.Environment
+		return t, err
+	}
+	var known bool
+	if t.Environment, known = domain.ParseEnvironment(c.Param("env")); !known {
 		return domain.Tenant{}, domain.ErrNotFound
 	}
-	return domain.Tenant{BusinessID: c.Business(), Environment: e}, nil
+	return t, nil
 }
 
 func (p *Portal) listPickups(c *call) error {
@@ -87,7 +92,7 @@ func (p *Portal) listPickups(c *call) error {
 }
 
 func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
-	t, err := pickupTenant(c)
+	t, err := p.pickupTenant(c)
 	if err != nil {
 		return err
 	}
@@ -99,11 +104,8 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 		}}),
 		May: c.May(locationActOf(t.Environment)), Once: p.OnceShown(c, domain.PrefixPickupLocation, status),
 	}
-	v.Tabs = pages.Tabs{Label: "Environment"}
-	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
-		title := strings.ToUpper(string(e[:1])) + string(e[1:])
-		v.Tabs.Tabs = append(v.Tabs.Tabs, pages.Link{Href: pickupsAt + "/" + string(e), Text: title, Current: map[bool]string{true: "page"}[e ==
-			t.Environment]})
+	if v.Switch, err = p.switchForStaff(c); err != nil {
+		return err
 	}
 	f := domain.PickupLocationFilter{Search: v.Query.Value}
 	if utf8.RuneCountInString(f.Search) > domain.MaxSearch {
@@ -179,7 +181,7 @@ func (p *Portal) typedPickup(c *call) (domain.PickupLocationRow, error) {
 }
 
 func (p *Portal) createPickup(c *call) error {
-	t, err := pickupTenant(c)
+	t, err := p.pickupTenant(c)
 	if err != nil {
 		return err
 	}
@@ -218,7 +220,7 @@ type pickupView struct {
 func (p *Portal) showPickup(c *call) error { return p.pickupPage(c, http.StatusOK, c.Told()) }
 
 func (p *Portal) pickupPage(c *call, status int, n *pages.Notice) error {
-	t, err := pickupTenant(c)
+	t, err := p.pickupTenant(c)
 	if err != nil {
 		return err
 	}
@@ -234,7 +236,7 @@ func (p *Portal) pickupPage(c *call, status int, n *pages.Notice) error {
 
 // changePickup changes the fields that the form has, like a PATCH of the API.
 func (p *Portal) changePickup(c *call) error {
-	t, err := pickupTenant(c)
+	t, err := p.pickupTenant(c)
 	if err != nil {
 		return err
 	}

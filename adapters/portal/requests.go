@@ -2,7 +2,7 @@ package portal
 
 import (
 	"net/http"
-	"slices"
+	"net/url"
 	"time"
 
 	"waybill/adapters/pages"
@@ -13,32 +13,36 @@ import (
 const requestPage = 50
 
 type requestsView struct {
-	Filters  requestFilters
+	Filters  *pages.Filters
+	Only     []pages.Kept // filters without a field
+	All      string       // the list without filters
 	Requests []pages.RequestRow
+	Several  bool // the list has requests of several applications
 	Keeping  pages.KeepingView
 	Newest   string
 	Older    string
 	Empty    pages.Notice
 }
 
-// requestFilters holds the fields above the list.
-type requestFilters struct {
-	Search, Application, Environment, Result, Route pages.Field
-	Status, Code, After, Before                     pages.Field
-	Hidden                                          []pages.Kept // filters without a field
-	Unusual                                         bool         // one of the collapsed fields is set
-	Set                                             bool         // any filter is set
-}
-
 func (p *Portal) listRequests(c *call) error {
 	a := pages.RequestsAskedBy(c)
-	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
+	choice, err := p.shown(c)
 	if err != nil {
 		return err
 	}
-	v := requestsView{Filters: p.requestFilters(c, a, apps), Keeping: p.keeping()}
+	if a.ID == "" && a.ClientID == "" && a.DeliveryID == "" && a.KeyID == "" { // a record is found in any environment
+		if !a.Values.Has("environment") {
+			a.Environment = choice.Environment
+		}
+		if !a.Values.Has("application") {
+			a.ApplicationID = choice.Application
+		}
+	}
+	c.Widen()
+	v := requestsView{Keeping: p.keeping(), Several: a.ApplicationID == "", All: pages.AddressOf("/requests", choice.asQuery())}
+	v.Filters, v.Only = p.requestFilters(c, a)
 	if len(c.Faults) > 0 {
-		v.Empty = pages.Notice{Title: "The filter could not be read", Lines: []string{"Fix the highlighted field."}}
+		v.Empty = pages.Notice{Title: "The filter could not be read", Lines: []string{"Open the filters and fix the highlighted field."}}
 		return p.Show(c, http.StatusUnprocessableEntity, "requests", "Requests", v)
 	}
 	page := domain.PageRequest{Limit: requestPage}
@@ -55,7 +59,7 @@ func (p *Portal) listRequests(c *call) error {
 		v.Older = a.With("cursor", string(found[requestPage-1].ID))
 	}
 	names := map[domain.ID]string{}
-	for _, app := range apps {
+	for _, app := range choice.apps {
 		names[app.ID] = app.Name
 	}
 	for i := range found {
@@ -71,59 +75,52 @@ func (p *Portal) noRequests(v requestsView) pages.Notice {
 	case v.Newest != "":
 		return pages.Notice{Title: "No older requests", Lines: []string{"The list ends here."},
 			Link: &pages.Link{Href: v.Newest, Text: "Newest requests"}}
-	case v.Filters.Set:
-		return pages.Notice{Title: "No request fits",
-			Lines: []string{"Take a filter away, or choose a longer time. What is older than the log keeps is gone."},
-			Link:  &pages.Link{Href: "/requests", Text: "All requests"}}
+	case v.Filters.Clear != "" || len(v.Only) > 0:
+		return pages.Notice{Title: "No matching request",
+			Lines: []string{"Remove a filter, or choose a longer time. Old requests are deleted."},
+			Link:  &pages.Link{Href: v.All, Text: "All requests"}}
 	}
-	return pages.Notice{Title: "No requests yet",
-		Lines: []string{"Each call of your programs appears here within a second or two. Make the first one with a sandbox key."},
+	return pages.Notice{Title: "No requests here yet",
+		Lines: []string{"Each API call appears here within two seconds. Calls in the other environment are on its own list: choose it in the menu."},
 		Link:  &pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}}
 }
 
-func (p *Portal) requestFilters(c *call, a pages.RequestsAsked, apps []domain.Application) requestFilters {
-	typed := func(f pages.Field) pages.Field {
-		f.ID, f.Error = f.Name, c.Fault(f.Name, f.Name, f.Label)
-		f.Value = a.Values.Get(f.Name)
+// requestFilters returns the line above the list, and the filters that have no field.
+func (p *Portal) requestFilters(c *call, a pages.RequestsAsked) (*pages.Filters, []pages.Kept) {
+	query := url.Values{}
+	for name, values := range a.Values {
+		if name != "environment" && name != "application" {
+			query[name] = values
+		}
+	}
+	for name, at := range map[string]*time.Time{"created_after": a.CreatedAfter, "created_before": a.CreatedBefore} {
+		if at != nil {
+			query.Set(name, at.UTC().Format(pages.OfMinute+":05"))
+		}
+	}
+	field := func(f pages.Field) pages.Field {
+		f.ID, f.Error, f.Value = f.Name, c.Fault(f.Name, f.Name, f.Label), query.Get(f.Name)
+		if len(f.Options) > 0 {
+			f = pages.WithChosen(f)
+		}
 		return f
 	}
-	chosen := func(f pages.Field) pages.Field { return pages.WithChosen(typed(f)) }
-	f := requestFilters{
-		Search: typed(pages.Field{Name: "q", Label: "Search", Type: "search", MaxLength: pages.MaxSearch,
-			Hint: "A request, delivery or key ID, your own request ID, a status or an error code."}),
-		Application: chosen(applicationField(apps)),
-		Environment: chosen(pages.EnvironmentField()),
-		Result: chosen(pages.Field{Name: "failed", Label: "Result", Options: []pages.Option{
+	search := field(pages.Field{Name: "q", Label: "ID, request ID, status or error code", MaxLength: pages.MaxSearch})
+	var only []pages.Kept
+	names := []string{"key", "delivery", "request_id"}
+	for _, name := range names {
+		if value := query.Get(name); value != "" {
+			only = append(only, pages.Kept{Name: name, Value: value})
+		}
+	}
+	return pages.NewFilters("/requests", query, &search, []pages.Field{
+		field(pages.Field{Name: "failed", Label: "Result", Options: []pages.Option{
 			{Value: "", Text: "Any result"}, {Value: "true", Text: "Failed"}, {Value: "false", Text: "Succeeded"},
 		}}),
-		Route:  chosen(p.API().RouteField()),
-		Status: typed(pages.Field{Name: "status", Label: "Status", MaxLength: 3}),
-		Code:   typed(pages.Field{Name: "code", Label: "Error code", MaxLength: pages.MaxCode}),
-		After:  typed(pages.Field{Name: "created_after", Label: "From (UTC)", Type: "datetime-local"}),
-		Before: typed(pages.Field{Name: "created_before", Label: "Before (UTC)", Type: "datetime-local"}),
-		Set:    len(a.Values) > 0,
-	}
-	for _, of := range []struct {
-		field *pages.Field
-		at    *time.Time
-	}{{&f.After, a.CreatedAfter}, {&f.Before, a.CreatedBefore}} {
-		if of.at != nil {
-			of.field.Value = of.at.UTC().Format(pages.OfMinute + ":05")
-		}
-	}
-	for _, name := range []string{"key", "delivery", "request_id"} {
-		if value := a.Values.Get(name); value != "" {
-			f.Hidden = append(f.Hidden, pages.Kept{Name: name, Value: value})
-		}
-	}
-	f.Unusual = slices.ContainsFunc([]string{"status", "code", "created_after", "created_before"}, a.Values.Has)
-	return f
-}
-
-func applicationField(apps []domain.Application) pages.Field {
-	f := pages.Field{Name: "application", Label: "Application", Options: []pages.Option{{Value: "", Text: "All applications"}}}
-	for _, app := range apps {
-		f.Options = append(f.Options, pages.Option{Value: string(app.ID), Text: app.Name})
-	}
-	return f
+		field(p.API().RouteField()),
+		field(pages.Field{Name: "status", Label: "Status", MaxLength: 3}),
+		field(pages.Field{Name: "code", Label: "Error code", MaxLength: pages.MaxCode}),
+		field(pages.Field{Name: "created_after", Label: "From (UTC)", Type: "datetime-local"}),
+		field(pages.Field{Name: "created_before", Label: "Before (UTC)", Type: "datetime-local"}),
+	}, names...), only
 }

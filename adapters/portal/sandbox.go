@@ -16,20 +16,19 @@ import (
 const fromSandbox = "sandbox"
 
 type sandboxView struct {
-	Notice      *pages.Notice
-	App         domain.Application
-	Application pages.Field // empty options: there is one application
-	MayAct      bool
-	Book        *bookView
-	Chosen      *chosenView // the delivery in the address; nil: none
-	Last        []deliveryRow
-	Did         *pages.Code // the last act, as an API call
-	DidBook     bool        // the act was a booking, which the call would repeat
-	Machine     machineView
-	Scenarios   []scenarioView
-	Forced      *forcedView
-	Inbox       inboxView
-	DocsURL     string
+	Notice    *pages.Notice
+	App       domain.Application
+	MayAct    bool
+	Book      *bookView
+	Chosen    *chosenView // the delivery in the address; nil: none
+	Last      []deliveryRow
+	Did       *pages.Code // the last act, as an API call
+	DidBook   bool        // the act was a booking, which the call would repeat
+	Machine   machineView
+	Scenarios []scenarioView
+	Forced    *forcedView
+	Inbox     inboxView
+	DocsURL   string
 }
 
 // chosenView holds a sandbox delivery and the possible acts.
@@ -78,12 +77,10 @@ func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 	if t.ApplicationID == "" {
 		return p.Show(c, status, "sandbox", "Sandbox", v)
 	}
-	v.Application = pages.Field{ID: "application", Name: "application", Label: "Application"}
 	for _, a := range apps {
 		if a.ID == t.ApplicationID {
 			v.App = a
 		}
-		v.Application.Options = append(v.Application.Options, pages.Option{Value: string(a.ID), Text: a.Name, Chosen: a.ID == t.ApplicationID})
 	}
 	if err := p.addCard(c, t, chosen, &v); err != nil {
 		return err
@@ -180,6 +177,13 @@ func (p *Portal) sandboxOf(c *call, apps []domain.Application, chosen *domain.De
 		return chosen.Tenant, nil
 	}
 	if t.ApplicationID == "" {
+		choice, err := p.shown(c)
+		if err != nil {
+			return t, err
+		}
+		t.ApplicationID = choice.Application
+	}
+	if t.ApplicationID == "" { // all
 		last, err := p.lastToBook(c, t, apps)
 		t.ApplicationID = last
 		return t, err

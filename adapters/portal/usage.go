@@ -51,14 +51,13 @@ type usageView struct {
 
 // usage returns the data of the page and the file.
 func (p *Portal) usage(c *call) (f figures, sums []domain.Usage, names map[domain.ID]keyName, err error) {
-	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
+	f, choice, err := p.figuresOf(c, "/usage")
 	if err != nil {
 		return f, nil, nil, err
 	}
-	if names, err = p.keyNames(c, apps); err != nil {
+	if names, err = p.keyNames(c, choice.apps); err != nil {
 		return f, nil, nil, err
 	}
-	f = figuresOf(c, p.options.Clock.Now(), apps)
 	q := f.query
 	q.Step, q.ByKey, q.ByRoute, q.ByResult = f.step, true, true, true
 	if sums, err = p.Requests.Usage(c.Ctx(), q); err != nil {

@@ -46,11 +46,12 @@ func outdented(text string) string {
 }
 
 type benchView struct {
-	Notice                                         *pages.Notice
-	Application, Environment, Endpoint, Secret, At pages.Field
-	Encoding                                       pages.Field
-	Headers, Body, HeadersError, BodyError         string
-	Verdict                                        *benchVerdict
+	Notice                                 *pages.Notice
+	Endpoint, Secret, At                   pages.Field
+	Application, Environment               string
+	Encoding                               pages.Field
+	Headers, Body, HeadersError, BodyError string
+	Verdict                                *benchVerdict
 }
 
 type benchVerdict struct {
@@ -78,11 +79,11 @@ func (p *Portal) showBench(c *call) error { return p.benchPage(c, http.StatusOK,
 
 // benchPage shows the page with the typed values, except the secret.
 func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
-	t, application, environment, err := p.chosenTenant(c)
+	t, _, err := p.chosenTenant(c)
 	if err != nil {
 		return err
 	}
-	v := benchView{Notice: c.WelcomeBack(), Application: application, Environment: environment, Verdict: verdict,
+	v := benchView{Notice: c.WelcomeBack(), Application: string(t.ApplicationID), Environment: string(t.Environment), Verdict: verdict,
 		Headers: c.Form.Get("headers"), Body: c.Form.Get("body"), HeadersError: c.Fault("headers", "headers", "Headers"), BodyError: c.Fault("body", "body", "Body")}
 	var at string // when it arrived, if known
 	v.Endpoint = pages.Field{Name: "endpoint", Label: "Endpoint", Hint: "Its secret is tried, and never shown.", Value: c.Query("endpoint"),
@@ -150,7 +151,7 @@ func (p *Portal) fromInbox(c *call, t domain.Tenant, v *benchView) (at string, e
 const maxPastedBody = 48 << 10
 
 func (p *Portal) examineWebhook(c *call) error {
-	t, _, _, err := p.chosenTenant(c)
+	t, _, err := p.chosenTenant(c)
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,7 @@ func answered(r domain.WebhookResult) string {
 
 type endpointView struct {
 	ID, URL, Host, Description, Environment, Href string
+	Application                                   string // its name, in a list of several
 	EventTypes                                    []string
 	Enabled                                       bool
 	Health                                        health
@@ -104,7 +105,7 @@ func viewOf(s webhooks.Shown, now time.Time) endpointView {
 type endpointsView struct {
 	Notice                         *pages.Notice
 	Warn                           []pages.Notice
-	Application, Environment       pages.Field
+	Switch                         *pages.Switch // for staff, whose frame has none
 	ApplicationID, EnvironmentName string
 	Endpoints                      []endpointView
 	May                            bool
@@ -115,60 +116,59 @@ type endpointsView struct {
 	DocsURL                        string
 }
 
-// chosenTenant returns whose endpoints a page shows, from its form or its address. The default is
-// the application that booked last in the sandbox, or in live for staff.
-func (p *Portal) chosenTenant(c *call) (t domain.Tenant, application, environment pages.Field, err error) {
-	asked := func(name string) string { return cmp.Or(c.Form.Get(name), c.Query(name)) }
-	application = pages.Field{ID: "application", Name: "application", Label: "Application"}
-	environment = pages.Field{ID: "environment", Name: "environment", Label: "Environment"}
-	t = domain.Tenant{BusinessID: c.Business(), ApplicationID: domain.ID(asked("application"))}
-	var sound bool
-	if t.Environment, sound = domain.ParseEnvironment(cmp.Or(asked("environment"), string(c.FirstEnvironment()))); !sound {
-		return t, application, environment, domain.ErrNotFound
-	}
-	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
+// chosenTenant returns whose endpoints a form is about: what the form names, and otherwise what
+// the page shows. All applications are no choice for a form: then it is the first one.
+func (p *Portal) chosenTenant(c *call) (domain.Tenant, shown, error) {
+	t, v, err := p.askedFor(c)
 	if err != nil {
-		return t, application, environment, err
+		return t, v, err
 	}
-	if t.ApplicationID == "" {
-		if t.ApplicationID, err = p.lastToBook(c, t, apps); err != nil {
-			return t, application, environment, err
+	if e := c.Form.Get("environment"); e != "" {
+		sound := false
+		if t.Environment, sound = domain.ParseEnvironment(e); !sound {
+			return t, v, domain.ErrNotFound
 		}
 	}
-	known := len(apps) == 0 && t.ApplicationID == ""
-	for _, a := range apps {
-		known = known || a.ID == t.ApplicationID
-		application.Options = append(application.Options, pages.Option{Value: string(a.ID), Text: a.Name, Chosen: a.ID == t.ApplicationID})
+	t.ApplicationID = cmp.Or(domain.ID(c.Form.Get("application")), t.ApplicationID)
+	if t.ApplicationID == "" && len(v.apps) > 0 {
+		t.ApplicationID = v.apps[0].ID
 	}
-	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
-		environment.Options = append(environment.Options, pages.Option{Value: string(e), Text: string(e), Chosen: e == t.Environment})
-	}
-	if !known {
+	if t.ApplicationID != "" && !slices.ContainsFunc(v.apps, func(a domain.Application) bool { return a.ID == t.ApplicationID }) {
 		err = domain.ErrNotFound
 	}
-	return t, application, environment, err
+	return t, v, err
 }
 
 func (p *Portal) listEndpoints(c *call) error { return p.endpointsPage(c, http.StatusOK, c.Told()) }
 
 func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
 	v := endpointsView{Notice: n, May: c.May(domain.ActManageWebhooks), DocsURL: p.options.DocsURL}
-	t, application, environment, err := p.chosenTenant(c)
+	t, choice, err := p.chosenTenant(c)
 	if err != nil {
 		return err
 	}
-	v.Application, v.Environment, v.ApplicationID, v.EnvironmentName = application, environment, string(t.ApplicationID), string(t.Environment)
+	v.ApplicationID, v.EnvironmentName = string(t.ApplicationID), string(t.Environment)
+	if v.Switch, err = p.switchForStaff(c); err != nil {
+		return err
+	}
 	if v.Warn, err = p.endpointWarnings(c); err != nil {
 		return err
 	}
-	if t.ApplicationID != "" {
-		found, err := p.Endpoints.List(c.Ctx(), t)
+	all := choice.Application == "" && c.Form.Get("application") == ""
+	for _, app := range choice.apps[:min(len(choice.apps), appsInSwitch)] {
+		if !all && app.ID != t.ApplicationID {
+			continue
+		}
+		found, err := p.Endpoints.List(c.Ctx(), domain.Tenant{BusinessID: t.BusinessID, ApplicationID: app.ID, Environment: t.Environment})
 		if err != nil {
 			return err
 		}
-		now := p.options.Clock.Now()
 		for _, e := range found {
-			v.Endpoints = append(v.Endpoints, viewOf(e, now))
+			one := viewOf(e, p.options.Clock.Now())
+			if all && len(choice.apps) > 1 {
+				one.Application = app.Name
+			}
+			v.Endpoints = append(v.Endpoints, one)
 		}
 	}
 	v.Full = len(v.Endpoints) >= domain.MaxWebhookEndpoints
@@ -227,7 +227,7 @@ func endpointForm(c *call) (f webhooks.Form, err error) {
 }
 
 func (p *Portal) createEndpoint(c *call) error {
-	t, _, _, err := p.chosenTenant(c)
+	t, _, err := p.chosenTenant(c)
 	if err != nil {
 		return err
 	}

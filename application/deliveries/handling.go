@@ -32,6 +32,22 @@ func (h *Handling) List(
 	return h.storage.Read().Deliveries.List(ctx, t, f, p)
 }
 
+// ListAny lists deliveries as List does. Without an application it lists those of all applications
+// of the business, in the order of their IDs.
+func (h *Handling) ListAny(
+	ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, p domain.PageRequest,
+) ([]*domain.Delivery, error) {
+	if t.ApplicationID != "" {
+		return h.List(ctx, t, f, p)
+	}
+	if t.BusinessID == "" {
+		return nil, domain.ErrNotFound
+	}
+	return h.storage.Read().Platform.Deliveries(ctx, domain.DeliverySearch{BusinessID: t.BusinessID, Environment: t.Environment,
+		Status: f.Status, ExternalID: f.ExternalID, CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore,
+		NewestFirst: f.NewestFirst}, p)
+}
+
 // owns returns domain.ErrNotFound unless the tenant's application belongs to its business.
 func (h *Handling) owns(ctx context.Context, t domain.Tenant) error {
 	app, err := h.storage.Read().Tenancy.Application(ctx, t.ApplicationID)

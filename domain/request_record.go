@@ -18,13 +18,15 @@ type RequestRecord struct {
 	Route      string // the method and the pattern of the path
 	DeliveryID ID     // in the path, or booked; empty: none
 	Status     int
-	Code       string   // of the error; empty: it succeeded
-	Fields     []string // that the error is about
-	Took       time.Duration
-	Replayed   bool
-	KeyDigest  []byte // the first 8 bytes of SHA-256 of the idempotency key; empty: none was sent
-	Network    string // of the client, from ClientNetwork
-	Agent      string // at most MaxRequestAgent bytes
+	Code       string // of the error; empty: it succeeded
+	// Fields are those that the error is about, each with its field code, or with the field that was
+	// probably meant: name:out_of_range, or name:meant:other. Older records have the names alone.
+	Fields    []string
+	Took      time.Duration
+	Replayed  bool
+	KeyDigest []byte // the first 8 bytes of SHA-256 of the idempotency key; empty: none was sent
+	Network   string // of the client, from ClientNetwork
+	Agent     string // at most MaxRequestAgent bytes
 	// Weight is how many requests the record stands for. It is more than one for one of many that
 	// succeeded within a second.
 	Weight int

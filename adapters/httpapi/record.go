@@ -38,9 +38,14 @@ func (a *API) record(c *call, route string, status int, took time.Duration) {
 	if e := c.outcome.failure; e != nil {
 		r.Code = e.Code
 		for _, f := range e.Fields[:min(len(e.Fields), domain.MaxRequestFields)] {
-			if name := withoutSecrets(strings.ReplaceAll(f.Field, ",", "_")); name != "" {
-				r.Fields = append(r.Fields, name[:min(len(name), maxFieldName)])
+			r.Fields = appendField(r.Fields, f.Field, f.Code)
+		}
+		if field, ok := e.Details["field"].(string); ok && e.Code == domain.CodeInvalidRequest {
+			meant, _ := e.Details["suggestion"].(string)
+			if meant != "" {
+				meant = "meant:" + meant
 			}
+			r.Fields = appendField(r.Fields, field, meant)
 		}
 	}
 	if c.key != "" {
@@ -48,6 +53,19 @@ func (a *API) record(c *call, route string, status int, took time.Duration) {
 		r.KeyDigest = digest[:keyDigestLength]
 	}
 	a.Recorder.Note(r)
+}
+
+// appendField adds a field that an error is about. Its name may be one that the client invented.
+func appendField(fields []string, name, code string) []string {
+	name = withoutSecrets(strings.NewReplacer(",", "_", ":", "_").Replace(name))
+	if name == "" {
+		return fields
+	}
+	name = name[:min(len(name), maxFieldName)]
+	if code != "" {
+		name += ":" + code
+	}
+	return append(fields, name)
 }
 
 // described returns a route as in the OpenAPI description: {id} for gin's :id.

@@ -3,6 +3,7 @@ package opsapi
 import (
 	"encoding/hex"
 	"strconv"
+	"strings"
 
 	"waybill/adapters/web"
 	"waybill/domain"
@@ -34,12 +35,13 @@ func showRequest(r domain.RequestRecord) requestView {
 	v := requestView{
 		ID: string(r.ID), ClientRequestID: optional(r.ClientID), At: domain.FormatTime(r.ID.MadeAt()), Environment: string(r.Environment),
 		BusinessID: optional(string(r.BusinessID)), ApplicationID: optional(string(r.ApplicationID)), KeyID: optional(string(r.KeyID)),
-		Route: r.Route, DeliveryID: optional(string(r.DeliveryID)), Status: r.Status, Code: optional(r.Code), Fields: r.Fields,
+		Route: r.Route, DeliveryID: optional(string(r.DeliveryID)), Status: r.Status, Code: optional(r.Code), Fields: []string{},
 		TookMS: float64(r.Took.Microseconds()) / 1000, Replayed: r.Replayed, IdempotencyKeyDigest: optional(hex.EncodeToString(r.KeyDigest)),
 		ClientNetwork: r.Network, UserAgent: optional(r.Agent), Weight: r.Weight,
 	}
-	if v.Fields == nil {
-		v.Fields = []string{}
+	for _, field := range r.Fields {
+		name, _, _ := strings.Cut(field, ":")
+		v.Fields = append(v.Fields, name)
 	}
 	return v
 }

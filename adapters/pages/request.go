@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"encoding/hex"
 	"net/http"
 	"regexp"
@@ -75,7 +76,7 @@ type RequestView struct {
 	Document string // of the error; empty: it succeeded
 	List     string // the list of all requests
 	Alike    string // the list of requests with the same result
-	Fields   []string
+	Fields   []FieldView
 
 	ManyCustomers          bool   // the site shows requests of all customers
 	Business, BusinessHref string // the request's business; empty: none
@@ -98,7 +99,7 @@ type RequestView struct {
 // ViewRequest converts a record for the page. The site adds the business and the links.
 func (a API) ViewRequest(r *domain.RequestRecord) RequestView {
 	v := RequestView{
-		RequestRow: ShowRequest(r, nil), Document: a.Document(r.Code), Fields: r.Fields, ClientID: r.ClientID, KeyID: string(r.KeyID),
+		RequestRow: ShowRequest(r, nil), Document: a.Document(r.Code), Fields: fieldsOf(r.Fields), ClientID: r.ClientID, KeyID: string(r.KeyID),
 		DeliveryID: string(r.DeliveryID), Replayed: r.Replayed, KeyDigest: hex.EncodeToString(r.KeyDigest), Network: r.Network, Agent: r.Agent,
 	}
 	kept := a.RequestLog.Keeping.Successes
@@ -108,6 +109,37 @@ func (a API) ViewRequest(r *domain.RequestRecord) RequestView {
 	v.KeptFor = int(kept / (24 * time.Hour))
 	a.again(r, &v)
 	return v
+}
+
+// FieldView is a field that an error is about, with its code and its rule.
+type FieldView struct {
+	Name, Code, Rule string // an older record has the name alone
+	Meant            string // the field that was probably meant; empty: not known
+}
+
+// fieldRules says what each field code means. A few fields have a rule of their own.
+var fieldRules = map[string]string{
+	domain.FieldRequired: "send a value", domain.FieldTooShort: "the value is too short", domain.FieldTooLong: "the value is too long",
+	domain.FieldOutOfRange: "the number is too small or too large", domain.FieldInvalidFormat: "the value is not written as described",
+	domain.FieldInvalidType: "the value has another JSON type", domain.FieldNotAllowed: "the value is not one of those allowed",
+	"latitude:" + domain.FieldOutOfRange: "-90 to 90", "longitude:" + domain.FieldOutOfRange: "-180 to 180",
+	"phone_number:" + domain.FieldInvalidFormat: "a number of Ghana, or one with its country code, such as +233201234567",
+	"contact:" + domain.FieldInvalidFormat:      "a number of Ghana, or one with its country code, such as +233201234567",
+}
+
+// fieldsOf returns the fields of a record for its page.
+func fieldsOf(recorded []string) (fields []FieldView) {
+	for _, text := range recorded {
+		name, code, _ := strings.Cut(text, ":")
+		v := FieldView{Name: name, Code: code}
+		if meant, unknown := strings.CutPrefix(code, "meant:"); unknown {
+			v.Code, v.Meant = "", meant
+		}
+		last := name[strings.LastIndexByte(name, '.')+1:]
+		v.Rule = cmp.Or(fieldRules[last+":"+code], fieldRules[code])
+		fields = append(fields, v)
+	}
+	return fields
 }
 
 // pathParameter matches a route's placeholder of an ID.

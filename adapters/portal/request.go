@@ -44,13 +44,15 @@ func (p *Portal) whose(c *call, r *domain.RequestRecord, v *pages.RequestView) e
 	if r.KeyID == "" {
 		return nil
 	}
-	key, err := p.Tenants.KeyOf(c.Ctx(), c.Business(), app.ID, r.Environment, r.KeyID)
-	if errors.Is(err, domain.ErrNotFound) {
-		return nil
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} { // a key may be used on the wrong host
+		key, err := p.Tenants.KeyOf(c.Ctx(), c.Business(), app.ID, e, r.KeyID)
+		if errors.Is(err, domain.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		v.KeyHref, v.KeyEnds = v.AppHref+"/"+string(e)+"/keys", key.LastFour
 	}
-	if err != nil {
-		return err
-	}
-	v.KeyHref, v.KeyEnds = v.AppHref+"/"+string(r.Environment)+"/keys", key.LastFour
 	return nil
 }

@@ -30,7 +30,7 @@ func operations() []pages.Operation {
 // sandboxCall and its like change a request that succeeded on live.
 func sandboxCall(r *domain.RequestRecord) { r.Environment = domain.Sandbox }
 func refused(r *domain.RequestRecord) {
-	r.Status, r.Code, r.Fields = 422, domain.CodeValidation, []string{"recipient.phone_number", "vehicle_type"}
+	r.Status, r.Code, r.Fields = 422, domain.CodeValidation, []string{"recipient.address.latitude:out_of_range", "vehicle_type", "telephone:meant:phone_number"}
 }
 
 func on(route string) func(*domain.RequestRecord) {
@@ -222,7 +222,7 @@ func TestARequestIsShownWithTheCallThatWouldSendItAgainAndNoKey(t *testing.T) {
 		`curl -i -X POST &#34;http://sandbox.example/v1/deliveries&#34;`, `-H &#34;Authorization: Bearer $WAYBILL_API_KEY&#34;`,
 		`-H &#34;Idempotency-Key: $IDEMPOTENCY_KEY&#34;`,
 		`Ama&#39;\&#39;&#39;s gate`, "the sample of the documentation", `href="http://sandbox.example/docs/errors/VALIDATION_ERROR"`,
-		"<code>recipient.phone_number</code>",
+		"<code>recipient.address.latitude</code>: <code>out_of_range</code>, -90 to 90", "<code>vehicle_type</code></li>", "did you mean <code>phone_number</code>?",
 		"abcd010203040506", "shop/1.2", "198.51.100.0/24", string(s.house.delivery), "kept for 30 days",
 		"…" + s.house.key[domain.Sandbox].LastFour, "Book a delivery",
 	} {
@@ -247,7 +247,7 @@ func TestARequestIsShownWithTheCallThatWouldSendItAgainAndNoKey(t *testing.T) {
 		r.KeyDigest = nil
 	})))
 	if !strings.Contains(unknown.body, "http://live.example/v1/recipients/$ID") ||
-		!strings.Contains(unknown.body, "Put the ID that you called") {
+		!strings.Contains(unknown.body, "with the ID that you called") {
 		t.Error("an ID that is not kept has no placeholder")
 	}
 }

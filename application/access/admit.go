@@ -210,6 +210,9 @@ func (a *Admission) addressBucket(address string) ports.Bucket {
 // credential is then that of a known key that does not work, or empty.
 func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credential, Grant, error) {
 	digest, err := a.read(c)
+	if domain.HasCode(err, domain.CodeEnvironmentMismatch) {
+		return a.refuseMisplaced(ctx, c, err)
+	}
 	if err != nil {
 		return a.refuse(ctx, c, err)
 	}
@@ -229,6 +232,20 @@ func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credent
 		return credential, refusal, err
 	}
 	return credential, Grant{}, nil
+}
+
+// refuseMisplaced refuses a key of the other environment. It looks the key up, so that its owner
+// finds the call in the request log, while the address has few failures.
+func (a *Admission) refuseMisplaced(ctx context.Context, c Credentials, mismatch error) (domain.Credential, Grant, error) {
+	none, refusal, err := a.refuse(ctx, c, mismatch)
+	if !refusal.Allowance.Admitted || !domain.HasCode(err, domain.CodeEnvironmentMismatch) {
+		return none, refusal, err
+	}
+	credential, failed := a.keys.find(ctx, c.Key, a.digest.Digest(c.Key))
+	if failed != nil { // unknown, or not now: the refusal is the same
+		return none, refusal, err
+	}
+	return credential, refusal, err
 }
 
 // read checks the form, checksum and environment of a key, without cache or database.

@@ -55,7 +55,9 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 		"a short key": {credentials: access.Credentials{Key: "x"}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
 		"checksum first": {credentials: access.Credentials{Key: testKey[:20] + "x" + testKey[21:]}, code: "INVALID_API_KEY",
 			detail: map[string]any{"reason": "malformed"}},
-		"the wrong host": {credentials: access.Credentials{Key: testKey}, code: "ENVIRONMENT_MISMATCH",
+		"the wrong host": {credentials: access.Credentials{Key: testKey}, expect: func(g *gate) {
+			g.knows(testKey, 1, nil) // its owner finds the call in the log
+		}, code: "ENVIRONMENT_MISMATCH",
 			detail: map[string]any{"key_environment": "sandbox", "host_environment": "live"}},
 		"an unknown key": {credentials: access.Credentials{Key: liveKey}, expect: func(g *gate) {
 			g.knowsNothingOf(liveKey, 1)
@@ -99,6 +101,9 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 			var of domain.Tenant // the tenant in the record of the call
 			if c.expect != nil && name != "an unknown key" {
 				of = domain.Tenant{BusinessID: "biz_1", ApplicationID: "app_1", Environment: domain.Live}
+			}
+			if name == "the wrong host" {
+				of.Environment = domain.Sandbox
 			}
 			if caller := grant.Caller(); caller.Tenant() != of || (of.ApplicationID == "") != (caller.Key.ID == "") {
 				t.Errorf("the caller is %+v, want %+v", caller, of)

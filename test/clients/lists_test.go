@@ -1,10 +1,15 @@
 package clients
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"waybill/adapters/clients/go/waybillapi"
@@ -120,5 +125,82 @@ func TestTheClientInGoUnderstandsALaterService(t *testing.T) {
 	_, err := c.CancelDelivery(t.Context(), "dlv_1")
 	if failure := asError(err); failure == nil || failure.Code != "PARKED" || failure.DecodeDetails(&details) != nil || details.Status != "parked" {
 		t.Errorf("the error is %v with %+v", err, details)
+	}
+}
+
+// foreign lists answers that a proxy or a sign-in page gives in place of the API.
+var foreign = []struct {
+	status                  int
+	kind, location, content string
+}{
+	{200, "text/html", "", "<html>Sign in</html>"},
+	{200, "", "", ""},
+	{204, "", "", ""},
+	{200, "application/json", "", "{}"},
+	{200, "application/json", "", "null"},
+	{200, "application/json", "", `{"success":true`},
+	{200, "application/json", "", `{"success":false,"error":{"code":"X"}}`},
+	// A POST or PATCH that follows these becomes a GET, and nothing is changed.
+	{301, "", "/right/v1/x", ""},
+	{302, "", "/right/v1/x", ""},
+	{303, "", "/right/v1/x", ""},
+}
+
+// foreignServer gives the answers of foreign below /0, /1 and so on, and a success below /right.
+func foreignServer(t *testing.T) (bases []string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/right/", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"success":true,"message":"Read.","data":{"id":"pkp_1"},"meta":{}}`)
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	for i, f := range foreign {
+		path := "/" + strconv.Itoa(i)
+		mux.HandleFunc(path+"/", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = []string{f.kind}
+			if f.location != "" {
+				w.Header().Set("Location", f.location)
+			}
+			w.WriteHeader(f.status)
+			_, _ = io.WriteString(w, f.content)
+		})
+		bases = append(bases, s.URL+path+"/v1")
+	}
+	return bases
+}
+
+func TestTheClientInGoTakesNoOtherAnswerForASuccess(t *testing.T) {
+	t.Parallel()
+	for i, base := range foreignServer(t) {
+		for _, own := range []*http.Client{nil, {}} {
+			c := must(waybillapi.New(waybillapi.WithBaseURL(base), waybillapi.WithAPIKey("svc_test_key_1"), waybillapi.WithHTTPClient(own)))(t)
+			_, listed := c.ListDeliveries(t.Context(), waybillapi.ListDeliveriesParams{})
+			_, cancelled := c.CancelDelivery(t.Context(), "dlv_1")
+			_, changed := c.UpdatePickupLocation(t.Context(), "pkp_1", waybillapi.PickupLocationChange{Active: new(false)})
+			for _, err := range []error{listed, cancelled, changed} {
+				if failure := asError(err); failure == nil || failure.StatusCode != foreign[i].status || failure.Code != "" {
+					t.Errorf("%+v came as %v", foreign[i], err)
+				}
+			}
+		}
+	}
+}
+
+func TestTheClientInTypeScriptTakesNoOtherAnswerForASuccess(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(compiled(t), "test", "clients", "typescript", "foreign.mjs")
+	input, err := json.Marshal(foreignServer(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := strings.Split(strings.TrimSuffix(output(t, string(input), nil, "node", program), "\n"), "\n")
+	if len(told) != len(foreign) {
+		t.Fatalf("%d lines for %d answers", len(told), len(foreign))
+	}
+	for i, f := range foreign {
+		if want := fmt.Sprint(f.status, f.status, f.status); told[i] != want {
+			t.Errorf("%+v: %s, want %s", f, told[i], want)
+		}
 	}
 }

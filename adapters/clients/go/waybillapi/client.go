@@ -39,6 +39,12 @@ func New(options ...Option) (*Client, error) {
 		// Fetching webhooks waits 20 s, and a bulk takes its time.
 		c.http = &http.Client{Timeout: 90 * time.Second}
 	}
+	if c.http.CheckRedirect == nil {
+		// Following a redirect would make a GET of a POST, and a success of what changed nothing.
+		own := *c.http
+		own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		c.http = &own
+	}
 	return c, nil
 }
 
@@ -69,7 +75,8 @@ func WithAPIKey(key string) Option {
 	}
 }
 
-// WithHTTPClient sends by this client in place of one with a time-out of 90 s.
+// WithHTTPClient sends by this client in place of one with a time-out of 90 s. A redirect is an
+// Error, unless the client has a CheckRedirect of its own.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *Client) error {
 		c.http = client

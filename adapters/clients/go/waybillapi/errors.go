@@ -21,7 +21,7 @@ var ErrNoAnswer = errors.New("waybillapi: no answer")
 // people and its wording may change.
 type Error struct {
 	StatusCode int
-	Code       ErrorCode // "" where the answer is not the API's, but a proxy's; its StatusCode may be 200 then
+	Code       ErrorCode // "" where the answer is not the API's, but a proxy's; its StatusCode may be 200 or 301 then
 	Message    string
 	Details    json.RawMessage // nil for none; DecodeDetails reads them
 	RequestID  string          // to be quoted when you ask for help

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { NotModified, WaybillError } from "./errors.ts";
+import { NotModified, parse, WaybillError } from "./errors.ts";
 import { table } from "./operations.ts";
 import type { operations } from "./schema.ts";
 
@@ -144,7 +144,7 @@ async function send(options: Options, name: string, entry: Entry, args: Loose): 
   for (let tries = 1; ; tries++) {
     const got = await attempt(options, name, args, request);
     if (got.answered) {
-      return take(entry, args, got.response, got.text, tries);
+      return take(name, entry, args, got.response, got.text, tries);
     }
     const mayRetry = tries < retries.tries && (got.error instanceof WaybillError ? refused(got.error, safe) : safe);
     const pause = wait(retries, tries, got.error);
@@ -192,7 +192,8 @@ function prepare(options: Options, name: string, entry: Entry, args: Loose, key:
   set("X-Request-ID", args.requestId);
   set("If-None-Match", args.ifNoneMatch);
   set("X-Sandbox-Error", args.sandboxError);
-  const init: RequestInit = { method: entry.method, headers };
+  // Following a redirect would make a GET of a POST, and a success of what changed nothing.
+  const init: RequestInit = { method: entry.method, headers, redirect: "manual" };
   if (args.body !== undefined) {
     headers.set("Content-Type", "application/json");
     init.body = JSON.stringify(args.body);
@@ -200,12 +201,19 @@ function prepare(options: Options, name: string, entry: Entry, args: Loose, key:
   return { url, init };
 }
 
-function take(entry: Entry, args: Loose, response: Response, text: string, tries: number): unknown {
+type Envelope = { success: boolean; message: string; data: unknown; meta: unknown };
+
+/** Reads a success. Throws a WaybillError where the answer is a proxy's or a sign-in page's. */
+function take(name: string, entry: Entry, args: Loose, response: Response, text: string, tries: number): unknown {
   if (response.status === 304) {
     throw new NotModified("the answer is the one that ifNoneMatch names");
   }
-  const json = response.headers.get("content-type")?.startsWith("application/json") ?? false;
-  const body = json ? (JSON.parse(text) as { message: string; data: unknown; meta: unknown }) : undefined;
+  const raw = entry.answer === "raw";
+  const isText = raw && !response.headers.get("content-type")?.startsWith("application/json");
+  const body = isText ? undefined : parse<Envelope>(text);
+  if (!isText && (raw ? body === undefined : body?.success !== true)) {
+    throw new WaybillError(name, response, text);
+  }
   args.onAnswer?.({
     statusCode: response.status,
     message: body?.message ?? "",

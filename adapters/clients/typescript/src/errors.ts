@@ -6,7 +6,7 @@ export class WaybillError extends Error {
   override readonly name = "WaybillError";
   readonly operation: string;
   readonly statusCode: number;
-  /** Empty where the answer is not the API's, but a proxy's. */
+  /** Empty where the answer is not the API's, but a proxy's; its `statusCode` may be 200 or 301 then. */
   readonly code: string;
   /** In the form that its code has. */
   readonly details: unknown;
@@ -16,8 +16,9 @@ export class WaybillError extends Error {
   readonly retryAfter: number;
 
   constructor(operation: string, response: Response, text: string) {
-    const body = parse(text);
-    super(`${operation}: ${response.status} ${body?.error.code ?? ""}: ${body?.message ?? text.slice(0, 200)}`);
+    const body = response.ok ? undefined : failure(text);
+    const foreign = `, and not in the form of the API: ${JSON.stringify(text.slice(0, 200))}`;
+    super(`${operation}: ${response.status}${body ? ` ${body.error.code}: ${body.message}` : foreign}`);
     this.operation = operation;
     this.statusCode = response.status;
     this.code = body?.error.code ?? "";
@@ -35,10 +36,15 @@ export class NotModified extends Error {
 
 type Failure = { message: string; error: { code: string; details?: unknown } };
 
-function parse(text: string): Failure | undefined {
+function failure(text: string): Failure | undefined {
+  const body = parse<Failure>(text);
+  return typeof body?.error?.code === "string" ? (body as Failure) : undefined;
+}
+
+/** Reads JSON; undefined where it is none. */
+export function parse<T>(text: string): Partial<T> | null | undefined {
   try {
-    const body = JSON.parse(text) as Partial<Failure> | null;
-    return typeof body?.error?.code === "string" ? (body as Failure) : undefined;
+    return JSON.parse(text) as Partial<T> | null;
   } catch {
     return undefined;
   }

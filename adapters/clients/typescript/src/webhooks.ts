@@ -18,7 +18,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>> | { get(n
 
 /**
  * Verifies a webhook as Standard Webhooks says and returns its event. `body` is
- * what was read, before any parsing; `secrets` the secret of the endpoint, or
+ * what was read, before any parsing; header names may have capitals; `secrets` the secret of the endpoint, or
  * while it is rotated both; `now` seconds since 1970, for tests. Throws a
  * WebhookError. An event may come twice: remember `webhook-id`.
  */
@@ -55,7 +55,9 @@ function key(secret: string): Buffer {
 }
 
 function header(headers: Headers, name: string): string {
-  const value = typeof headers["get"] === "function" ? headers.get(name) : (headers as Record<string, unknown>)[name];
+  const value = typeof headers["get"] === "function"
+    ? headers.get(name)
+    : Object.entries(headers).filter(([sent]) => sent.toLowerCase() === name).flatMap(([, value]) => value ?? []).join(" ");
   if (typeof value !== "string" || value === "") {
     throw new WebhookError(`${name} is missing`);
   }

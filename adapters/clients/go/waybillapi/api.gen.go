@@ -1701,6 +1701,8 @@ func (c *Client) ListEvents(ctx context.Context, params ListEventsParams, option
 }
 
 // AllEvents walks what ListEvents lists, page by page, and ends after the first error.
+// It does not say where the feed goes on. To resume later, call ListEvents, which returns a ResumeCursor
+// with each page, and pass that as params.Cursor with the same filters.
 func (c *Client) AllEvents(ctx context.Context, params ListEventsParams, options ...CallOption) iter.Seq2[PublishedDeliveryEvent, error] {
 	return each(params.Cursor, func(cursor string) (*Page[PublishedDeliveryEvent], error) {
 		params := params

@@ -85,6 +85,12 @@ func (l Link) Usable(now time.Time) error {
 // Private reports whether nobody but the person saw the link.
 func (l Link) Private() bool { return l.Origin != LinkShown }
 
+// EndsCredentials reports whether using the link ends the password, passkeys and sessions of a
+// person: it is the first one that nobody else saw, and somebody else may have set them.
+func (l Link) EndsCredentials(p Person) bool {
+	return l.Private() && l.Purpose == LinkSignIn && !p.EmailProven && p.State == PersonActive
+}
+
 // TakesSignIn reports whether the link accepts an invitation only after a sign-in to the person's
 // own account, which was opened before.
 func (l Link) TakesSignIn(m Member) bool {

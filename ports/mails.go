@@ -112,6 +112,7 @@ type Letter struct {
 	Link     string        // sign-in link that works once; a secret
 	LinkFor  time.Duration // how long Link works
 	Accepts  bool          // Link accepts an invitation to Business
+	Ends     bool          // Link ends password, passkeys and sessions from before: domain.Link.EndsCredentials
 	Device   string
 	Passkey  string // name of the passkey
 	Page     string // the page in the portal to look or act; empty: there is no portal

@@ -89,13 +89,20 @@ func invitation(l input) content {
 	}
 }
 
+const endsCredentials = "This is the first link that only you received. Using it ends any password, passkeys and sessions from before, because " +
+	"someone else may have set them. Your memberships stay. Set your own password or passkey in Account afterwards."
+
 func signInLink(l input) content {
+	changes, after := "Nothing in your account changes.", []string(nil)
+	if l.Ends {
+		changes, after = endsCredentials, []string{endsCredentials}
+	}
 	if l.Accepts {
 		return content{
 			Subject: "Your sign-in link to accept the invitation to " + place(l),
 			Lines: []string{
 				"You already have an account on " + l.company + ". This link signs you in and accepts the invitation to " + site(l) +
-					". Your role is " + string(l.Role) + ". Nothing in your account changes.",
+					". Your role is " + string(l.Role) + ". " + changes,
 				once(l),
 			},
 			Action: open("Accept the invitation", l.Link),
@@ -107,6 +114,7 @@ func signInLink(l input) content {
 		Subject: "Your sign-in link for " + place(l),
 		Lines:   []string{once(l)},
 		Action:  open("Sign in", l.Link),
+		After:   after,
 		Why: "You get this email because someone asked for a sign-in link for your address. If it was not you, ignore it: nobody can sign in " +
 			"without the link.",
 	}

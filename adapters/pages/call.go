@@ -217,7 +217,7 @@ var ownTexts = map[string]string{
 	"accept-sent": "A sign-in link is on its way to the address that was invited. It accepts the invitation, once and within " +
 		"10 minutes.",
 	"email-proven": "You came by a link that only you were sent, for the first time. A password, passkeys and sessions from before have " +
-		"ended: whoever invited you could have made them. Set your own password or passkey.",
+		"ended: whoever invited you could have made them. Your memberships stay as they are. Set your own password or passkey.",
 	"password":        "The password was saved. All your other sessions have ended.",
 	"passkey-added":   "The passkey was added. It lets you in without a password.",
 	"passkey-renamed": "The passkey was renamed.",

@@ -35,7 +35,7 @@ func (s *Site) showLink(c *Call) error {
 	if takesSignIn {
 		return s.acceptPage(c, http.StatusOK, m, nil)
 	}
-	return s.ShowPlain(c, http.StatusOK, "enter", "Sign in", nil)
+	return s.ShowPlain(c, http.StatusOK, "enter", "Sign in", link.EndsCredentials(m.Person))
 }
 
 func (s *Site) useLink(c *Call) error {

@@ -16,8 +16,8 @@ import (
 //
 // Issuer and subject identify an account there. Its email address counts once, at the first
 // sign-in. It makes a new person, or takes over an account whose address nobody has proved, whoever
-// invited or opened it. What was set there before ends. A proved address is not taken over. Its
-// person connects the account in a session opened in another way.
+// invited or opened it. Every way in from before ends, and memberships stay. A proved address is not
+// taken over. Its person connects the account in a session opened in another way.
 //
 // When an account to which the rules give no role is used, its person leaves the staff. Neither
 // password nor passkey opens the console for them after that. They, and a person who was removed by

@@ -43,14 +43,11 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 			return domain.AuditRecord{}, err
 		}
 		if !known {
-			if err := c.access.reopen(ctx, tx, member.Person, ""); err != nil {
+			member.Person.Name = nameOf(i)
+			if entered.CredentialsEnded, err = c.access.arrive(ctx, tx, &member.Person, true); err != nil {
 				return domain.AuditRecord{}, err
 			}
 			if err := tx.Identities.Insert(ctx, c.connected(person.ID, i)); err != nil {
-				return domain.AuditRecord{}, err
-			}
-			member.Person.Name = nameOf(i)
-			if entered.CredentialsEnded, err = c.access.arrive(ctx, tx, &member.Person, true); err != nil {
 				return domain.AuditRecord{}, err
 			}
 		}

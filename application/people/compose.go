@@ -268,7 +268,7 @@ func (s *MailSender) withLink(ctx context.Context, m domain.Mail) (l ports.Lette
 	l = ports.Letter{
 		Kind: domain.MailSignInLink, To: member.Person.Email, Name: member.Person.Name, Role: member.Membership.Role,
 		Link: s.page(link.BusinessID, "/enter/"+secret), LinkFor: link.Purpose.Lifetime(),
-		Accepts: link.Purpose == domain.LinkSignIn && member.Membership.AcceptedAt == nil,
+		Accepts: link.Purpose == domain.LinkSignIn && member.Membership.AcceptedAt == nil, Ends: link.EndsCredentials(member.Person),
 	}
 	if link.Purpose == domain.LinkInvitation {
 		l.Kind = domain.MailInvitation

@@ -27,10 +27,13 @@
 //   - A sign-in link that another person is shown opens only the one business and not the account,
 //     like the link of an operator below.
 //   - domain.Person.EmailProven is set once the person comes by a link that nobody else was shown,
-//     or by the identity provider. What was set in the account before ends then, since somebody
-//     else may have set it. An account without it keeps nobody out of the console.
+//     or by the identity provider. Every way in from before ends then: password, passkeys,
+//     sessions, known browsers and connected identities. Somebody else may have set them.
+//     Memberships stay: whoever invited the address meant the person who reads its mail. An account
+//     without it keeps nobody out of the console.
 //
-// Ending password and passkeys with each accepted invitation was rejected: any customer could take
+// Turning those memberships into invitations again was rejected: one customer's invitation would
+// take the only owner from another. Ending password and passkeys with each accepted invitation was rejected: any customer could take
 // them from any person by one email.
 //
 // # The link of an operator

@@ -112,11 +112,6 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link, by *pro
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		}
 		member.Person = person
-		if link.Private() {
-			if err := a.reopen(ctx, tx, person, link.BusinessID); err != nil {
-				return domain.AuditRecord{}, err
-			}
-		}
 		if entered.CredentialsEnded, err = a.arrive(ctx, tx, &member.Person, link.Private()); err != nil {
 			return domain.AuditRecord{}, err
 		}
@@ -262,9 +257,10 @@ func (a *Access) accept(ctx context.Context, tx ports.Stores, m *domain.Member) 
 }
 
 // arrive records that a locked person came to the account, and whether that proves the email
-// address. Before that, another person who was shown an invitation may have opened it. So the
-// earlier password, passkeys, sessions and sign-in links end. ended reports that there may have
-// been some. Invitations stay.
+// address. Before that, another person who was shown an invitation may have opened it. So every way
+// in from before ends: password, passkeys, sessions, sign-in links, known browsers and connected
+// identities. ended reports that there may have been some. Memberships and invitations stay:
+// whoever invited the address meant the person who reads its mail.
 func (a *Access) arrive(ctx context.Context, tx ports.Stores, p *domain.Person, proven bool) (ended bool, err error) {
 	if p.EmailProven || !proven && p.State == domain.PersonActive {
 		return false, nil
@@ -279,35 +275,11 @@ func (a *Access) arrive(ctx context.Context, tx ports.Stores, p *domain.Person, 
 	if _, err := tx.Passkeys.RemoveAll(ctx, p.ID); err != nil {
 		return false, err
 	}
+	if err := cmp.Or(tx.Identities.RemoveAll(ctx, p.ID), tx.Devices.RemoveAll(ctx, p.ID)); err != nil {
+		return false, err
+	}
 	p.EmailProven, p.PasswordHash = proven, ""
 	return p.State == domain.PersonActive, tx.Persons.Update(ctx, *p)
-}
-
-// reopen turns accepted memberships of businesses into invitations again, but for the business at
-// which the person arrives, in an account that is taken over. It forgets the devices of the account
-// and the accounts that were connected with it. Somebody else
-// may have accepted them, and would see the person's own name there, or sign in again.
-func (a *Access) reopen(ctx context.Context, tx ports.Stores, p domain.Person, at domain.ID) error {
-	if p.EmailProven {
-		return nil
-	}
-	if err := cmp.Or(tx.Identities.RemoveAll(ctx, p.ID), tx.Devices.RemoveAll(ctx, p.ID)); err != nil {
-		return err
-	}
-	all, err := tx.Memberships.OfPerson(ctx, p.ID)
-	if err != nil {
-		return err
-	}
-	for _, m := range all {
-		if m.AcceptedAt == nil || m.Site() == domain.Console || m.BusinessID == at {
-			continue
-		}
-		m.AcceptedAt, m.Name = nil, p.Name
-		if err := tx.Memberships.Update(ctx, m); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // SendLink queues a mail with a sign-in link to an email address, if a person with that address may

@@ -292,6 +292,48 @@ func TestASignInLinkThatIsAskedForAtAnInvitationAcceptsIt(t *testing.T) {
 	}
 }
 
+// asked asks for a sign-in link to the portal and returns its mail.
+func (s *scene) asked(t *testing.T, email domain.Email) ports.Letter {
+	t.Helper()
+	if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, string(email)); err != nil {
+		t.Fatal(err)
+	}
+	s.all(t)
+	l := s.sent[len(s.sent)-1]
+	if l.Kind != domain.MailSignInLink || l.To != email {
+		t.Fatalf("%+v", l)
+	}
+	return l
+}
+
+func (s *scene) enter(t *testing.T, secret string) people.Entered {
+	t.Helper()
+	entered, err := s.access.Enter(t.Context(), people.Browser{}, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entered
+}
+
+// Somebody else was shown the link that opened the account, and may have set its password.
+func TestTheFirstLinkOfAPersonSaysThatItEndsWhatWasSetBefore(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	owner := s.enter(t, s.invite(t, "owner@example.com").Secret)
+	shown, err := s.directory.Invite(t.Context(), owner.Actor(""), people.Invitation{BusinessID: s.business, Email: "ama@example.com",
+		Name: "Ama", Role: "viewer"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.enter(t, shown.Secret)
+	for _, first := range []bool{true, false} {
+		l := s.asked(t, "ama@example.com")
+		if entered := s.enter(t, secretOf(l)); l.Ends != first || entered.CredentialsEnded != first {
+			t.Errorf("the mail says %t, and the link does so: %t; want %t", l.Ends, entered.CredentialsEnded, first)
+		}
+	}
+}
+
 func TestMailsToTheStaffLeadToTheConsoleAndOthersToThePortal(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

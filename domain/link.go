@@ -32,7 +32,8 @@ type LinkOrigin string
 // account.
 const (
 	LinkShown     LinkOrigin = ""        // somebody else saw it
-	LinkMailed    LinkOrigin = "mailed"  // it was sent to the email address
+	LinkMailed    LinkOrigin = "mailed"  // it was sent to the email address, to open one business or to accept its invitation
+	LinkAsked     LinkOrigin = "asked"   // it was asked for at the sign-in page, and sent to the email address
 	LinkByCommand LinkOrigin = "command" // the delivery company created it on the server, for the person
 )
 
@@ -52,7 +53,7 @@ const LinkKept = 30 * day
 type Link struct {
 	ID         ID
 	PersonID   ID
-	BusinessID ID // empty: to the console
+	BusinessID ID // empty: to the console; of one with LinkAsked: where a sign-in led when it was made
 	Purpose    LinkPurpose
 	// OneBusiness is set for a link that an operator made for a customer of the company's own
 	// site, for a sign-in link that another person sees, and for all links made in their sessions.
@@ -80,6 +81,11 @@ func (l Link) Usable(now time.Time) error {
 		return &Error{Kind: KindGone, Code: CodeLinkExpired, Message: "This link has expired. Ask for a new one."}
 	}
 	return nil
+}
+
+// Accepts reports whether the link may accept the invitation to its business.
+func (l Link) Accepts() bool {
+	return l.Purpose == LinkInvitation || l.Origin == LinkMailed || l.Origin == LinkByCommand
 }
 
 // Private reports whether nobody but the person saw the link.

@@ -78,7 +78,8 @@ type LinksOf struct {
 	BusinessID *domain.ID // to this business only, to the console when empty; nil: all
 	// OneBusiness selects the links with domain.Link.OneBusiness; false: all.
 	OneBusiness bool
-	Purpose     domain.LinkPurpose // empty: all
+	Purpose     domain.LinkPurpose  // empty: all
+	Origins     []domain.LinkOrigin // none: all
 }
 
 // SessionReader finds sessions.

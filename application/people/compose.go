@@ -247,12 +247,15 @@ func (s *MailSender) withLink(ctx context.Context, m domain.Mail) (l ports.Lette
 				Facts: map[string]string{}, Budget: domain.BudgetAskedInvitations,
 			})
 		}
-		purpose := domain.LinkSignIn
+		purpose, origin := domain.LinkSignIn, domain.LinkMailed
+		if m.Email != "" {
+			origin = domain.LinkAsked
+		}
 		if member.Membership.AcceptedAt == nil && m.Kind == domain.MailInvitation {
 			purpose = domain.LinkInvitation
 		}
 		link = domain.Link{
-			ID: s.ids.ID(domain.PrefixLink), PersonID: person, BusinessID: member.Membership.BusinessID, Purpose: purpose, Origin: domain.LinkMailed,
+			ID: s.ids.ID(domain.PrefixLink), PersonID: person, BusinessID: member.Membership.BusinessID, Purpose: purpose, Origin: origin,
 			Digest: domain.BearerDigest(secret), CreatedAt: now, ExpiresAt: now.Add(purpose.Lifetime()),
 		}
 		return tx.Links.Insert(ctx, link)
@@ -295,7 +298,7 @@ func (s *MailSender) invitedBy(ctx context.Context, m domain.Member) (string, er
 }
 
 // leadsTo returns the membership that a link opens: that of the business which the mail names, or
-// else the one that was joined first.
+// else the one that a sign-in prefers. A person who has accepted none is invited again.
 func (s *MailSender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail, person domain.Person) (domain.Member, error) {
 	if person.State == domain.PersonDisabled {
 		return domain.Member{}, errNoRecipient
@@ -315,19 +318,16 @@ func (s *MailSender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail
 	if err != nil {
 		return domain.Member{}, err
 	}
-	var to *domain.Membership
-	for i, membership := range all {
-		if string(membership.Site()) != m.Facts[domain.FactSite] {
-			continue
-		}
-		if to == nil || to.AcceptedAt == nil && membership.AcceptedAt != nil {
-			to = &all[i]
-		}
+	there := func(membership domain.Membership) bool { return string(membership.Site()) == m.Facts[domain.FactSite] }
+	found := places(all, s.clock.Now(), there)
+	if len(found) == 0 {
+		found = slices.DeleteFunc(all, func(membership domain.Membership) bool { return !there(membership) })
 	}
-	if to == nil {
+	if len(found) == 0 {
 		return domain.Member{}, errNoRecipient
 	}
-	return domain.NewMember(person, *to), nil
+	to, err := firstEnabled(ctx, tx.Tenancy, found)
+	return domain.NewMember(person, to), err
 }
 
 // business returns its name, which is empty for the staff of the delivery company.

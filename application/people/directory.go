@@ -1,7 +1,6 @@
 package people
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -199,11 +198,15 @@ func (d *Directory) join(ctx context.Context, tx ports.Stores, by domain.AuditAc
 }
 
 // issue makes a link, which replaces earlier ones to the same place. A link for one business only
-// replaces others of that kind.
+// replaces others of that kind. One that the person asked for is theirs, and people replace none
+// of a command.
 func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditActor, m domain.Member, purpose domain.LinkPurpose) (Issued,
 	error) {
 	now, business := d.clock.Now(), m.Membership.BusinessID
-	replaced := ports.LinksOf{PersonID: m.Person.ID, BusinessID: &business, OneBusiness: by.OneBusiness}
+	replaced := ports.LinksOf{PersonID: m.Person.ID, BusinessID: &business, OneBusiness: by.OneBusiness, Origins: notAsked}
+	if by.IsPerson() {
+		replaced.Origins = []domain.LinkOrigin{domain.LinkShown, domain.LinkMailed}
+	}
 	if err := tx.Links.UseAll(ctx, replaced, now); err != nil {
 		return Issued{}, err
 	}
@@ -226,8 +229,11 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 	return issued, tx.Links.Insert(ctx, issued.Link)
 }
 
+// notAsked lists the origins of links that the person did not ask for. Owners end no other ones.
+var notAsked = []domain.LinkOrigin{domain.LinkShown, domain.LinkMailed, domain.LinkByCommand}
+
 // Link makes a sign-in link for ten minutes. For an actor of a business it opens that business. For
-// an operator or a command it opens the business that the person joined first, or the console. A
+// an operator or a command it opens the business that a sign-in prefers, or the console. A
 // command's link accepts the invitation of an account that belongs nowhere else on that site. Where
 // the actor is not shown the link, the person gets one by mail. PERSON_DISABLED.
 func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, site domain.Site) (issued Issued, err error) {
@@ -255,36 +261,34 @@ func (d *Directory) link(ctx context.Context, by domain.AuditActor, person domai
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
-		slices.SortStableFunc(all, func(a, b domain.Membership) int { // accepted memberships come first
-			return cmp.Compare(pending(a), pending(b))
-		})
-		there := false
-		for _, m := range all {
-			if !leads(m) {
-				continue
-			}
-			member, err := tx.Memberships.Member(ctx, m.BusinessID, person)
-			if err != nil {
-				return domain.AuditRecord{}, err
-			}
-			// A command signs in a person who has an account but cannot sign in to accept.
-			if there = true; m.AcceptedAt == nil && (by.IsPerson() || locked.State == domain.PersonInvited) {
-				continue
-			}
-			if locked.State == domain.PersonDisabled {
-				return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodePersonDisabled,
-					Message: "The account of " + string(locked.Email) + " is disabled, so that a link would not work. The delivery company can enable it."}
-			}
-			if issued, err = d.issue(ctx, tx, by, member, domain.LinkSignIn); err == nil && issued.MailOnly {
-				err = tx.Mails.Tell(ctx, linkNotice(domain.MailSignInLink, by, issued))
-			}
-			return memberRecord(domain.ActionPersonLink, member), err
-		}
-		if !there {
+		if !slices.ContainsFunc(all, leads) {
 			return domain.AuditRecord{}, domain.ErrNotFound
 		}
-		return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeNotAccepted,
-			Message: "The person has not accepted the invitation yet. Invite them again for a new link."}
+		found := places(all, d.clock.Now(), leads)
+		if len(found) == 0 && !by.IsPerson() && locked.State != domain.PersonInvited {
+			// A command signs in a person who has an account but cannot sign in to accept.
+			found = slices.DeleteFunc(all, func(m domain.Membership) bool { return !leads(m) })
+		}
+		switch {
+		case len(found) == 0:
+			return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeNotAccepted,
+				Message: "The person has not accepted the invitation yet. Invite them again for a new link."}
+		case locked.State == domain.PersonDisabled:
+			return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodePersonDisabled,
+				Message: "The account of " + string(locked.Email) + " is disabled, so that a link would not work. The delivery company can enable it."}
+		}
+		to, err := firstEnabled(ctx, tx.Tenancy, found)
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		member, err := tx.Memberships.Member(ctx, to.BusinessID, person)
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if issued, err = d.issue(ctx, tx, by, member, domain.LinkSignIn); err == nil && issued.MailOnly {
+			err = tx.Mails.Tell(ctx, linkNotice(domain.MailSignInLink, by, issued))
+		}
+		return memberRecord(domain.ActionPersonLink, member), err
 	})
 	return issued, err
 }
@@ -331,7 +335,7 @@ func (d *Directory) Remove(ctx context.Context, by domain.AuditActor, business, 
 			return domain.AuditRecord{}, err
 		}
 		now := d.clock.Now()
-		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person, BusinessID: &business}, now); err != nil {
+		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person, BusinessID: &business, Origins: notAsked}, now); err != nil {
 			return domain.AuditRecord{}, err
 		}
 		_, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &business}, now)
@@ -410,14 +414,6 @@ func stateBefore(ctx context.Context, tx ports.Stores, p domain.Person) (domain.
 		return domain.PersonInvited, err
 	}
 	return domain.PersonActive, err
-}
-
-// pending returns 0 for an accepted membership and 1 for an invitation.
-func pending(m domain.Membership) int {
-	if m.AcceptedAt == nil {
-		return 1
-	}
-	return 0
 }
 
 // EndSessions ends the sessions of a person and returns their number. An owner ends those in their

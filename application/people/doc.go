@@ -24,6 +24,9 @@
 //     for an account that was never opened. Any other account requires a sign-in: by password, by
 //     passkey, in its own session or by a link that nobody else was shown. Nothing of that account
 //     changes: domain.Link.TakesSignIn.
+//   - A sign-in link that is asked for at the sign-in page is the person's own: domain.LinkAsked.
+//     No act of an owner ends it. It leads where every other sign-in leads: past businesses that
+//     are disabled or signed the person out just now, if there is another one.
 //   - A sign-in link that another person is shown opens only the one business and not the account,
 //     like the link of an operator below.
 //   - domain.Person.EmailProven is set once the person comes by a link that nobody else was shown,

@@ -52,6 +52,11 @@ type proof struct {
 
 // enter uses a link. by is the proof for a link that does not sign in alone; nil: there is none.
 func (a *Access) enter(ctx context.Context, b Browser, link domain.Link, by *proof) (entered Entered, err error) {
+	if link.Origin == domain.LinkAsked {
+		if link.BusinessID, err = a.leadsTo(ctx, link); err != nil {
+			return entered, err
+		}
+	}
 	invited, err := a.storage.Read().Memberships.Member(ctx, link.BusinessID, link.PersonID)
 	if errors.Is(err, domain.ErrNotFound) {
 		return entered, domain.LinkUnknown()
@@ -76,10 +81,16 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link, by *pro
 		if err := tx.Links.UseAll(ctx, others, now); err != nil {
 			return domain.AuditRecord{}, err
 		}
+		if !link.OneBusiness {
+			own := ports.LinksOf{PersonID: person.ID, Origins: []domain.LinkOrigin{domain.LinkAsked}}
+			if err := tx.Links.UseAll(ctx, own, now); err != nil {
+				return domain.AuditRecord{}, err
+			}
+		}
 		member, err := tx.Memberships.Member(ctx, link.BusinessID, person.ID)
 		pending := err == nil && member.Membership.AcceptedAt == nil
 		if errors.Is(err, domain.ErrNotFound) || person.State == domain.PersonDisabled ||
-			pending && link.Purpose != domain.LinkInvitation && !link.OneBusiness && !link.Private() {
+			pending && !link.OneBusiness && !link.Accepts() {
 			return domain.AuditRecord{}, domain.LinkUnknown() // the person or the membership is gone
 		}
 		if err != nil {
@@ -137,6 +148,25 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link, by *pro
 		return signInRecord(action, entered.Principal), err
 	})
 	return entered, err
+}
+
+// leadsTo returns the business that a link opens which the person asked for, or LINK_UNKNOWN. It
+// chooses again, as every sign-in does: the one that was chosen when the link was made may have
+// signed the person out, removed them or been disabled since.
+func (a *Access) leadsTo(ctx context.Context, link domain.Link) (domain.ID, error) {
+	person, err := a.storage.Read().Persons.Get(ctx, link.PersonID)
+	if err != nil {
+		return "", err
+	}
+	to, err := a.place(ctx, link.Site(), person)
+	if errors.Is(err, domain.ErrNotFound) {
+		return "", domain.LinkUnknown()
+	}
+	if err != nil {
+		return "", err
+	}
+	to, err = a.preferEnabled(ctx, to)
+	return to.BusinessID, err
 }
 
 // InvitedMember returns the member of an invitation that requires a sign-in to the person's own

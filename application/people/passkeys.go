@@ -242,8 +242,8 @@ func spend(ctx context.Context, tx ports.Stores, c domain.Ceremony) error {
 	return err
 }
 
-// SignIn signs a person in by the answer to AskToSignIn, to the business joined first. Unknown,
-// removed, disabled, of another site and signed wrongly get the same error.
+// SignIn signs a person in by the answer to AskToSignIn, to the business that places prefers.
+// Unknown, removed, disabled, of another site and signed wrongly get the same error.
 func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id domain.ID, answer []byte) (entered Entered, err error) {
 	_, claimed, _ := k.party.Names(answer) // an unreadable answer is refused below
 	counted, err := k.access.passkeyGuesses(ctx, b, site, claimed)

@@ -9,7 +9,7 @@ import (
 	"waybill/ports"
 )
 
-// SignIn signs a person in by email address and password, to the business that they joined first.
+// SignIn signs a person in by email address and password, to the business that places prefers.
 // Unknown, disabled, without a password, of another site and wrong password get the same error
 // after the same work. The error names the person where it is a *Refused.
 func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email, password string) (entered Entered, err error) {
@@ -92,35 +92,43 @@ func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.E
 	return person, member, err
 }
 
-// place returns where an active person signs in: the first accepted membership at the site, or
-// domain.ErrNotFound. It passes over businesses that signed the person out just now where there is
-// another one: an owner who does so again and again keeps nobody out of the other one.
+// place returns where an active person signs in: the first one of places at the site, or
+// domain.ErrNotFound.
 func (a *Access) place(ctx context.Context, site domain.Site, person domain.Person) (domain.Membership, error) {
 	all, err := a.storage.Read().Memberships.OfPerson(ctx, person.ID)
 	if err != nil {
 		return domain.Membership{}, err
 	}
-	found, err := domain.Membership{}, domain.ErrNotFound
-	for _, m := range all {
-		if m.Site() != site || m.AcceptedAt == nil || person.State != domain.PersonActive {
-			continue
-		}
-		if m.SignedOutAt == nil || a.clock.Now().Sub(*m.SignedOutAt) > signedOutLately {
-			return m, nil
-		}
-		if err != nil {
-			found, err = m, nil
-		}
+	found := places(all, a.clock.Now(), func(m domain.Membership) bool { return m.Site() == site })
+	if len(found) == 0 || person.State != domain.PersonActive {
+		return domain.Membership{}, domain.ErrNotFound
 	}
-	return found, err
+	return found[0], nil
 }
 
 // signedOutLately is for how long a business that signed a person out is passed over.
 const signedOutLately = time.Hour
 
-// preferEnabled returns another accepted membership of a person in the portal, if the first
-// business is disabled and the other is not. It is called only after the person proved who they
-// are, since it takes longer for some people than for others.
+// places returns the accepted memberships among all that lead somewhere, in the order in which a
+// sign-in prefers them: as they were joined, but businesses that signed the person out just now
+// come last. So an owner who does that again and again keeps nobody out of the others.
+func places(all []domain.Membership, now time.Time, leads func(domain.Membership) bool) []domain.Membership {
+	var first, last []domain.Membership
+	for _, m := range all {
+		switch {
+		case m.AcceptedAt == nil || !leads(m):
+		case m.SignedOutAt == nil || now.Sub(*m.SignedOutAt) > signedOutLately:
+			first = append(first, m)
+		default:
+			last = append(last, m)
+		}
+	}
+	return append(first, last...)
+}
+
+// preferEnabled returns the next one of places in the portal, if the first business is disabled and
+// another one is not. It is called only after the person proved who they are, since it takes longer
+// for some people than for others.
 func (a *Access) preferEnabled(ctx context.Context, first domain.Membership) (domain.Membership, error) {
 	off, err := disabled(ctx, a.storage.Read().Tenancy, first.BusinessID)
 	if err != nil || !off {
@@ -130,15 +138,18 @@ func (a *Access) preferEnabled(ctx context.Context, first domain.Membership) (do
 	if err != nil {
 		return first, err
 	}
+	found := places(all, a.clock.Now(), func(m domain.Membership) bool { return m.Site() == domain.Portal })
+	return firstEnabled(ctx, a.storage.Read().Tenancy, append(found, first))
+}
+
+// firstEnabled returns the first membership whose business is not disabled, or else the first one.
+func firstEnabled(ctx context.Context, tenants ports.TenancyReader, all []domain.Membership) (domain.Membership, error) {
 	for _, m := range all {
-		if m.Site() != domain.Portal || m.AcceptedAt == nil {
-			continue
-		}
-		if off, err := disabled(ctx, a.storage.Read().Tenancy, m.BusinessID); err != nil || !off {
+		if off, err := disabled(ctx, tenants, m.BusinessID); err != nil || !off {
 			return m, err
 		}
 	}
-	return first, nil
+	return all[0], nil
 }
 
 // verify returns SIGN_IN_REFUSED for a password that does not match the hash.

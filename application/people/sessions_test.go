@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -140,6 +141,9 @@ func TestWhoIsSignedOutOfOneBusinessSignsInToAnother(t *testing.T) {
 		if err != nil || entered.Session.BusinessID != want {
 			t.Errorf("in %s, %v, want %s", entered.Session.BusinessID, err, want)
 		}
+		if link, err := s.Directory.Link(t.Context(), command, ama.Person.ID, domain.Portal); err != nil || link.BusinessID != want {
+			t.Errorf("a link of a command leads to %s, %v, want %s", link.BusinessID, err, want)
+		}
 	}
 	in(s.mine)
 	signOut := func(business domain.ID, owner string) {
@@ -152,6 +156,10 @@ func TestWhoIsSignedOutOfOneBusinessSignsInToAnother(t *testing.T) {
 	in(s.mine) // of both: the first one
 	s.stage.Clock.GoOn(2 * time.Hour)
 	in(s.mine)
+	s.stage.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Tenancy.UpdateBusiness(ctx, domain.Business{ID: s.mine, Name: "Disabled", Disabled: true})
+	})
+	in(s.other)
 }
 
 // A request is admitted first and changes something later; the person may be put out in between.

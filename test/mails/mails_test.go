@@ -298,12 +298,12 @@ func (s *scene) asked(t *testing.T, email domain.Email) ports.Letter {
 	if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, string(email)); err != nil {
 		t.Fatal(err)
 	}
-	s.all(t)
-	l := s.sent[len(s.sent)-1]
-	if l.Kind != domain.MailSignInLink || l.To != email {
-		t.Fatalf("%+v", l)
+	sent := s.all(t)
+	at := slices.IndexFunc(sent, func(l ports.Letter) bool { return l.Kind == domain.MailSignInLink && l.To == email && !l.Accepts })
+	if at < 0 {
+		t.Fatalf("%+v", sent)
 	}
-	return l
+	return sent[at]
 }
 
 func (s *scene) enter(t *testing.T, secret string) people.Entered {
@@ -332,6 +332,76 @@ func TestTheFirstLinkOfAPersonSaysThatItEndsWhatWasSetBefore(t *testing.T) {
 			t.Errorf("the mail says %t, and the link does so: %t; want %t", l.Ends, entered.CredentialsEnded, first)
 		}
 	}
+}
+
+// No customer decides whether a person reaches the others.
+func TestALinkThatAPersonAskedForIsTheirsAndLeadsWhereTheyMaySignIn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	first, other := s.business, s.NewTenant(t).BusinessID
+	owner := s.enter(t, s.invite(t, "owner@example.com").Secret).Actor("")
+	ama := s.enter(t, s.invite(t, "ama@example.com").Secret)
+	s.business = other
+	accepted := s.invite(t, "ama@example.com")
+	if err := s.access.AcceptHere(t.Context(), people.Browser{}, ama.Principal, accepted.Secret); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(want domain.ID) string {
+		t.Helper()
+		secret := secretOf(s.asked(t, "ama@example.com"))
+		if link, err := s.access.Look(t.Context(), people.Browser{}, secret); err != nil || link.BusinessID != want {
+			t.Fatalf("a link to %s, %v, want %s", link.BusinessID, err, want)
+		}
+		return secret
+	}
+	enter := func(what, secret string, want domain.ID) {
+		t.Helper()
+		entered, err := s.access.Enter(t.Context(), people.Browser{}, secret)
+		if err != nil || entered.Session.BusinessID != want {
+			t.Errorf("%s: in %s, %v, want %s", what, entered.Session.BusinessID, err, want)
+		}
+	}
+	earlier := ask(first)
+	own := ask(first)
+	if _, err := s.directory.LinkTo(t.Context(), owner, first, ama.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	enter("an owner made another link", own, first)
+	if _, err := s.access.Look(t.Context(), people.Browser{}, earlier); !domain.HasCode(err, domain.CodeLinkReplaced) {
+		t.Errorf("an earlier link that the person asked for: %v", err)
+	}
+	own = ask(first)
+	if _, err := s.directory.EndSessions(t.Context(), owner, ama.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	enter("the owner signed the person out", own, other)
+	enter("and again", ask(other), other)
+	s.Clock.GoOn(2 * time.Hour)
+	own = ask(first)
+	s.disable(t, first, true)
+	enter("the first business is disabled", own, other)
+	enter("and again", ask(other), other)
+	s.disable(t, first, false)
+	own = ask(first)
+	if _, err := s.directory.Remove(t.Context(), command, first, ama.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	enter("the person was removed", own, other)
+	own = ask(other)
+	if _, err := s.directory.Remove(t.Context(), command, other, ama.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.invite(t, "ama@example.com")
+	if _, err := s.access.Enter(t.Context(), people.Browser{}, own); !domain.HasCode(err, domain.CodeLinkUnknown) {
+		t.Errorf("removed and invited again, a link from before accepts the invitation: %v", err)
+	}
+}
+
+func (s *scene) disable(t *testing.T, business domain.ID, disabled bool) {
+	t.Helper()
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Tenancy.UpdateBusiness(ctx, domain.Business{ID: business, Name: "Adom", Disabled: disabled})
+	})
 }
 
 func TestMailsToTheStaffLeadToTheConsoleAndOthersToThePortal(t *testing.T) {

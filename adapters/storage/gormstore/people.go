@@ -226,6 +226,9 @@ func (s links) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) er
 	if which.Purpose != "" {
 		query = query.Where("purpose = ?", string(which.Purpose))
 	}
+	if len(which.Origins) > 0 {
+		query = query.Where("origin IN ?", which.Origins)
+	}
 	return s.dialect.failed("make links useless", query.Updates(map[string]any{"used_at": instantOf(at), "expires_at": instantOf(at)}).Error)
 }
 

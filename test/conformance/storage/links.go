@@ -93,5 +93,13 @@ func testLinks(t *testing.T, b ports.Database) {
 		})
 		wantEqual(t, "of one business alone", find(t, alone).UsedAt != nil, true)
 		wantEqual(t, "not of one business alone", find(t, own), own)
+		shown, asked := unused(kofi.ID), unused(kofi.ID)
+		shown.Origin, asked.Origin = domain.LinkShown, domain.LinkAsked
+		insert(t, shown, asked)
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+			return tx.Links.UseAll(ctx, ports.LinksOf{PersonID: kofi.ID, Origins: []domain.LinkOrigin{domain.LinkShown, domain.LinkByCommand}}, sample.Now)
+		})
+		wantEqual(t, "of one of the origins", find(t, shown).UsedAt != nil, true)
+		wantEqual(t, "of another origin", find(t, asked), asked)
 	})
 }

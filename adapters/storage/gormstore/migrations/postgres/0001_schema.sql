@@ -733,8 +733,9 @@ CREATE TABLE person_links (
     expires_at    timestamptz(3) NOT NULL,
     used_at       timestamptz(3),
     one_business  boolean NOT NULL DEFAULT false, -- of an operator: the session shows this business alone
-    -- Who was shown the link beside the person: empty for somebody else, 'mailed' or 'command' for
-    -- nobody, which proves the email address.
+    -- Who was shown the link beside the person: empty for somebody else, 'mailed', 'asked' or
+    -- 'command' for nobody, which proves the email address. One that was asked for is the person's
+    -- own, and opens another business where this one is closed to them.
     origin        text NOT NULL DEFAULT '',
     CONSTRAINT person_links_pkey PRIMARY KEY (id),
     CONSTRAINT person_links_digest_key UNIQUE (digest)

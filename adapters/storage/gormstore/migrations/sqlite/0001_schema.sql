@@ -699,8 +699,9 @@ CREATE TABLE person_links (
     expires_at    TEXT NOT NULL,
     used_at       TEXT,
     one_business  INTEGER NOT NULL DEFAULT 0, -- of an operator: the session shows this business alone
-    -- Who was shown the link beside the person: empty for somebody else, 'mailed' or 'command' for
-    -- nobody, which proves the email address.
+    -- Who was shown the link beside the person: empty for somebody else, 'mailed', 'asked' or
+    -- 'command' for nobody, which proves the email address. One that was asked for is the person's
+    -- own, and opens another business where this one is closed to them.
     origin        TEXT NOT NULL DEFAULT '',
     CONSTRAINT person_links_pkey PRIMARY KEY (id),
     CONSTRAINT person_links_digest_key UNIQUE (digest)

@@ -66,8 +66,8 @@ const (
 	CeremonyConfirm CeremonyPurpose = "confirm" // the person of a running session signs in again
 )
 
-// Ceremony is a challenge for a browser. It can be answered once within CeremonyLifetime. Wrong
-// answers count, apart from those of a sign-in, whose challenge is not stored before.
+// Ceremony is a challenge for a browser, or its visit at the identity provider. It can be answered
+// once, in time. Wrong answers count, apart from those of a sign-in, which is not stored before.
 type Ceremony struct {
 	ID        ID
 	Purpose   CeremonyPurpose

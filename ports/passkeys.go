@@ -60,8 +60,8 @@ type PasskeyStore interface {
 	RemoveAll(ctx context.Context, person domain.ID) (int, error)
 }
 
-// CeremonyStore stores challenges until they are answered, and those of sign-ins by passkey once
-// they are answered.
+// CeremonyStore stores challenges until they are answered, and those of sign-ins once they have
+// succeeded.
 type CeremonyStore interface {
 	// Insert returns ErrIDTaken where the ID exists.
 	Insert(ctx context.Context, c domain.Ceremony) error

@@ -41,7 +41,7 @@ func init() {
 		"GET /account/confirm/oidc": {may: everybody}, "GET /account/oidc": {may: everybody}, "POST /account/oidc": {may: everybody},
 	})
 	equip = append(equip, func(_ *testing.T, s *scene, u *console.UseCases) {
-		u.Company = people.NewCompany(u.Access, nowhere{s}, nil)
+		u.Company = people.NewCompany(u.Access, nowhere{s}, nil, stage.Digester{})
 	})
 	states = append(states, state{name: "oidc-gone", path: "/signin/oidc", heading: "Sign in",
 		before: func(_ *testing.T, s *scene) { s.providerGone = true }})
@@ -88,7 +88,7 @@ func withDex(t *testing.T) (*scene, *backend.Dex) {
 	provider := oidc.New(oidc.Config{Issuer: dex.Issuer, ClientID: "waybill", ClientSecret: "secret",
 		RedirectURL: pages.CompanyBack(at, console.Prefix), GroupsClaim: "groups"}, wallClock{})
 	u.Company = people.NewCompany(s.access, shifted{provider, s.Clock}, domain.MakeRoleRules(map[string]string{
-		"group:ops": "admin", "group:riders desk": "dispatcher", "group:care": "support", "group:everybody": "viewer"}))
+		"group:ops": "admin", "group:riders desk": "dispatcher", "group:care": "support", "group:everybody": "viewer"}), stage.Digester{})
 	p := console.New(u, console.Options{BaseURL: at, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs})
 	start(t, server, p)
 	s.url = at + console.Prefix
@@ -217,7 +217,7 @@ func TestAConsoleWithoutAProviderOffersNone(t *testing.T) {
 	s := newScene(t)
 	party := must[*passkeys.Party](t)(passkeys.New("http://localhost:1"))
 	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party, stage.Digester{}),
-		Company: people.NewCompany(s.access, nil, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
+		Company: people.NewCompany(s.access, nil, nil, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil))})
 	for path, want := range map[string]int{"/signin": 200, "/signin/oidc": 404, "/signin/oidc/callback": 404} {
 		w := httptest.NewRecorder()
@@ -260,7 +260,7 @@ func TestAClientThatTheProviderRefusesIsAnErrorWithARemedy(t *testing.T) {
 	s := newScene(t)
 	party := must[*passkeys.Party](t)(passkeys.New("http://localhost:1"))
 	p := console.New(console.UseCases{Access: s.access, Directory: s.directory, Audit: s.audit, Passkeys: people.NewPasskeys(s.access, party, stage.Digester{}),
-		Company: people.NewCompany(s.access, closed{}, nil)}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
+		Company: people.NewCompany(s.access, closed{}, nil, stage.Digester{})}, console.Options{BaseURL: "http://localhost:1", Clock: s.Clock, Identifiers: s.IDs,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil))})
 	w, asked := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://localhost:1/console/signin/oidc", http.NoBody)
 	asked.Header.Set("Sec-Fetch-Site", "same-origin")

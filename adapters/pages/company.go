@@ -62,14 +62,14 @@ func (s *Site) companyHref(next string) string {
 }
 
 // leaveToSignIn starts a sign-in only from our own pages. Requests from other sites get the sign-in
-// page: images on any page could otherwise use up an office's attempts. Over plain HTTP, browsers
-// send no Sec-Fetch-Site, and any page can suppress the Referer.
+// page: an image on any page could otherwise replace the cookie of a sign-in that has begun. Over
+// plain HTTP, browsers send no Sec-Fetch-Site, and any page can suppress the Referer.
 func (s *Site) leaveToSignIn(c *Call) error {
 	unknown := c.GetHeader("Sec-Fetch-Site") == "" && c.Request.Referer() == ""
 	if unknown || s.foreign(c.Request) {
 		return c.Lead("/signin?" + url.Values{"next": {ownPath(c.Query("next"))}}.Encode())
 	}
-	d, err := s.o.Company.BeginSignIn(c.Ctx(), c.Browser())
+	d, err := s.o.Company.BeginSignIn(c.Ctx())
 	return s.leave(c, d, err)
 }
 

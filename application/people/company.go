@@ -24,18 +24,21 @@ import (
 // hand, come back with the next sign-in to which the rules give a role. To keep one out for good,
 // remove the group at the provider or disable the account here. The last admin stays admin,
 // whatever the rules say, so that a mistake in them does not lock everybody out of the console.
+//
+// Anybody may begin a sign-in, so nothing is stored for it: the secret of the browser is derived
+// from the ID in the address and the pepper of the server. It has no limit by address either, with
+// which one person could lock out a whole office. A sign-in that succeeds stores the ID, so that it
+// works once. A visit within a session is stored until the browser is back.
 type Company struct {
 	access   *Access
 	provider ports.IdentityProvider // nil: there is none
 	rules    domain.RoleRules
+	digest   ports.KeyDigester
 }
 
-// departuresPerAddress limits the rows that an anonymous caller can make.
-var departuresPerAddress = domain.RateLimit{Limit: 300, Window: 15 * time.Minute}
-
 // NewCompany returns the use cases of an identity provider, or of none.
-func NewCompany(a *Access, p ports.IdentityProvider, r domain.RoleRules) *Company {
-	return &Company{access: a, provider: p, rules: r}
+func NewCompany(a *Access, p ports.IdentityProvider, r domain.RoleRules, d ports.KeyDigester) *Company {
+	return &Company{access: a, provider: p, rules: r, digest: d}
 }
 
 // Offered reports whether there is an identity provider.
@@ -61,17 +64,42 @@ type Returned struct {
 }
 
 // BeginSignIn sends a browser to the provider to sign in.
-func (c *Company) BeginSignIn(ctx context.Context, b Browser) (Departure, error) {
-	allowance, err := c.access.limiter.Take(ctx, ports.Bucket{Scope: "company_sign_in", Name: b.Address, Limit: departuresPerAddress})
-	if err != nil {
-		return Departure{}, domain.Internal(err)
+func (c *Company) BeginSignIn(ctx context.Context) (Departure, error) {
+	if c.provider == nil {
+		return Departure{}, domain.ErrNotFound
 	}
-	if !allowance.Admitted {
-		return Departure{}, tooManySignIns(allowance)
-	}
+	id := c.access.datedCeremony()
+	secret := domain.MakeBearerSecret(c.digest.Digest(departureOf(id)))
 	// With a maximum age, providers report when the person proved who they are. If it is as long as
 	// a session, they do not ask a person who is signed in there.
-	return c.begin(ctx, domain.CeremonyOIDCSignIn, "", domain.SessionLifetime)
+	address, err := c.provider.Begin(ctx, request(id, secret, domain.SessionLifetime))
+	if err != nil {
+		return Departure{}, unavailable(err)
+	}
+	return Departure{Address: address, Secret: secret}, nil
+}
+
+// departureOf returns the text whose digest is the secret of a browser that left to sign in.
+func departureOf(id domain.ID) string {
+	return "waybill sign-in at the identity provider " + string(id)
+}
+
+// signInDeparture returns the ceremony of a sign-in as it is stored once it succeeds. ok is false
+// for a secret that does not belong to the state. It may be of a previous pepper.
+func (c *Company) signInDeparture(a Answer) (away domain.Ceremony, ok bool) {
+	id, err := domain.ParseID(domain.PrefixCeremony, a.State)
+	if err != nil {
+		return away, false
+	}
+	made := id.MadeAt()
+	away = domain.Ceremony{ID: id, Purpose: domain.CeremonyOIDCSignIn, Challenge: domain.BearerDigest(a.Secret),
+		CreatedAt: made, ExpiresAt: made.Add(domain.IdentityLifetime)}
+	for _, digest := range append([][32]byte{c.digest.Digest(departureOf(id))}, c.digest.Previous(departureOf(id))...) {
+		if away.Challenge == domain.BearerDigest(domain.MakeBearerSecret(digest)) {
+			return away, true
+		}
+	}
+	return away, false
 }
 
 // BeginConfirm sends a browser to the provider to make its session fresh. The provider asks the
@@ -97,6 +125,7 @@ func (c *Company) Connected(ctx context.Context, p domain.Principal) ([]domain.C
 	return c.access.storage.Read().Identities.OfPerson(ctx, p.Person.ID)
 }
 
+// begin sends a browser with a session to the provider.
 func (c *Company) begin(ctx context.Context, purpose domain.CeremonyPurpose, session domain.ID, maxAge time.Duration) (Departure, error) {
 	if c.provider == nil {
 		return Departure{}, domain.ErrNotFound
@@ -115,7 +144,8 @@ func (c *Company) begin(ctx context.Context, purpose domain.CeremonyPurpose, ses
 }
 
 // request returns the same for both calls of a sign-in. All but its state is derived from the
-// secret that only the browser has, so that reading the table is not enough to sign in.
+// secret that only the browser has, so that reading the table or the address is not enough to sign
+// in.
 func request(id domain.ID, secret string, maxAge time.Duration) ports.IdentityRequest {
 	derive := func(what string) string {
 		return domain.MakeBearerSecret(domain.BearerDigest(what + " " + string(id) + " " + secret))
@@ -133,13 +163,13 @@ func unavailable(err error) error {
 	return err
 }
 
-// Return accepts a browser that came back. p is the person of its session, or zero. It works once,
-// in the browser that was sent away.
+// Return accepts a browser that came back. p is the person of its session, or zero. It works in the
+// browser that was sent away. A sign-in succeeds once. A visit within a session ends in any case.
 func (c *Company) Return(ctx context.Context, b Browser, p domain.Principal, a Answer) (back Returned, err error) {
 	if c.provider == nil {
 		return back, domain.ErrNotFound
 	}
-	away, err := c.taken(ctx, p.Session.ID, a)
+	away, err := c.departed(ctx, p.Session.ID, a)
 	if err != nil {
 		return back, err
 	}
@@ -166,24 +196,24 @@ func (c *Company) Return(ctx context.Context, b Browser, p domain.Principal, a A
 	case domain.CeremonyOIDCConnect:
 		return back, c.connect(ctx, b, p, away, identity)
 	}
-	back.Entered, err = c.signIn(ctx, b, identity)
+	back.Entered, err = c.signIn(ctx, b, away, identity)
 	return back, err
 }
 
-// taken uses the departure up before its answer is checked.
-func (c *Company) taken(ctx context.Context, session domain.ID, a Answer) (away domain.Ceremony, err error) {
-	err = c.access.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		away, err = tx.Ceremonies.Take(ctx, domain.ID(a.State))
-		return err
-	})
+// departed returns the departure of an answer. It uses up one within a session, before the answer
+// is checked.
+func (c *Company) departed(ctx context.Context, session domain.ID, a Answer) (away domain.Ceremony, err error) {
+	away, signIn := c.signInDeparture(a)
+	if signIn {
+		session = "" // a browser with a session may sign in again
+	} else {
+		away, err = c.access.takeCeremony(ctx, domain.ID(a.State))
+	}
 	if errors.Is(err, domain.ErrNotFound) {
 		return away, domain.IdentityOver()
 	}
 	if err != nil {
 		return away, err
-	}
-	if away.Purpose == domain.CeremonyOIDCSignIn {
-		session = "" // a browser with a session may sign in again
 	}
 	ours := strings.HasPrefix(string(away.Purpose), "oidc_") && away.Challenge == domain.BearerDigest(a.Secret)
 	if !ours || !away.Open(away.Purpose, session, c.access.clock.Now()) {

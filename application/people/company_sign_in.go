@@ -11,7 +11,7 @@ import (
 )
 
 // signIn signs in the person of an account there, and creates one at its first sign-in.
-func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (entered Entered, err error) {
+func (c *Company) signIn(ctx context.Context, b Browser, away domain.Ceremony, i domain.Identity) (entered Entered, err error) {
 	email, err := domain.ParseEmail(i.Email)
 	if err != nil || !i.EmailVerified {
 		return entered, domain.IdentityRefused("The identity provider gives no e-mail address of yours that it has verified. "+
@@ -38,6 +38,9 @@ func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (ent
 	}
 	change := func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		entered = Entered{}
+		if err := spend(ctx, tx, away, domain.IdentityOver()); err != nil {
+			return domain.AuditRecord{}, err
+		}
 		member, err := c.member(ctx, tx, person, known, role)
 		if err != nil {
 			return domain.AuditRecord{}, err

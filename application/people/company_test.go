@@ -12,6 +12,7 @@ import (
 	"waybill/application/people"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 // vouching is a provider that vouches for the identity that it was given, to the request
@@ -47,7 +48,7 @@ var rules = domain.RoleRules{
 
 func newCompanyScene(t *testing.T) *companyScene {
 	s := &companyScene{scene: newScene(t), provider: &vouching{begun: map[string]ports.IdentityRequest{}}}
-	s.Company = people.NewCompany(s.Access, s.provider, rules)
+	s.Company = people.NewCompany(s.Access, s.provider, rules, stage.Digester{})
 	s.vouch("ama@example.com", "dispatch")
 	return s
 }
@@ -60,7 +61,7 @@ func (s *companyScene) vouch(email string, groups ...string) {
 
 func (s *companyScene) away(t *testing.T) people.Answer {
 	t.Helper()
-	left, err := s.BeginSignIn(t.Context(), browser)
+	left, err := s.BeginSignIn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,12 +169,31 @@ func TestAnAnswerWorksOnceInTheBrowserThatWasSentAwayAndInTime(t *testing.T) {
 	}
 	_, err := s.Return(t.Context(), browser, domain.Principal{}, a)
 	wantCode(t, "a second time", err, domain.CodeIdentityRefused)
-	spoilt := s.away(t)
-	wrong := spoilt
-	wrong.Secret = "another"
-	_, _ = s.Return(t.Context(), browser, domain.Principal{}, wrong)
-	_, err = s.Return(t.Context(), browser, domain.Principal{}, spoilt)
-	wantCode(t, "after another browser had tried it", err, domain.CodeIdentityRefused)
+	_, err = s.Return(t.Context(), browser, domain.Principal{}, people.Answer{Secret: "another", State: a.State, Code: a.Code})
+	wantCode(t, "in another browser", err, domain.CodeIdentityRefused)
+	_, err = s.Return(t.Context(), browser, domain.Principal{}, a)
+	wantCode(t, "a second time, after another browser had tried it", err, domain.CodeIdentityRefused)
+	a = s.away(t)
+	s.Company = people.NewCompany(s.Access, s.provider, rules, changedPepper{})
+	_, err = s.Return(t.Context(), browser, domain.Principal{}, a)
+	wantCode(t, "begun under the pepper before the last", err, "")
+}
+
+// An office has one address, and anybody there may begin a sign-in.
+func TestSignInsThatOthersBeginShutNobodyOutAndStoreNothing(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	var last people.Answer
+	for range 400 {
+		last = s.away(t)
+	}
+	s.stage.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		if _, err := tx.Ceremonies.Take(ctx, domain.ID(last.State)); !errors.Is(err, domain.ErrNotFound) {
+			t.Errorf("a sign-in that was begun is stored: %v", err)
+		}
+		return nil
+	})
+	s.mustCompany(t)
 }
 
 func TestAChallengeOfAPasskeyIsNoneOfTheProvider(t *testing.T) {
@@ -229,14 +249,14 @@ func TestAProviderThatIsGoneClosesNoOtherWayIn(t *testing.T) {
 	s := newCompanyScene(t)
 	a := s.away(t)
 	s.provider.failure = fmt.Errorf("%w: refused", ports.ErrIdentityUnavailable)
-	_, err := s.BeginSignIn(t.Context(), browser)
+	_, err := s.BeginSignIn(t.Context())
 	wantCode(t, "to begin", err, domain.CodeIdentityUnavailable)
 	_, err = s.Return(t.Context(), browser, domain.Principal{}, a)
 	wantCode(t, "to come back", err, domain.CodeIdentityUnavailable)
 	s.scene.enter(t, "", "kofi@example.com", domain.RoleAdmin)
 
-	none := people.NewCompany(s.Access, nil, nil)
-	if _, err := none.BeginSignIn(t.Context(), browser); none.Offered() || !errors.Is(err, domain.ErrNotFound) {
+	none := people.NewCompany(s.Access, nil, nil, nil)
+	if _, err := none.BeginSignIn(t.Context()); none.Offered() || !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
 	if _, err := none.Return(t.Context(), browser, domain.Principal{}, a); !errors.Is(err, domain.ErrNotFound) {

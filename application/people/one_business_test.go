@@ -69,7 +69,7 @@ func TestAPortalLinkOpensOneBusinessAndNothingOfThePerson(t *testing.T) {
 	owns("add a passkey", err)
 	owns("rename a passkey", keys.Rename(t.Context(), p, "", passkey.ID, "Mine"))
 	owns("remove a passkey", keys.Remove(t.Context(), p, "", passkey.ID))
-	company := people.NewCompany(s.Access, nil, nil)
+	company := people.NewCompany(s.Access, nil, nil, nil)
 	_, err = company.BeginConfirm(t.Context(), p)
 	owns("confirm at the identity provider", err)
 	_, err = company.BeginConnect(t.Context(), p)

@@ -63,13 +63,23 @@ func (k *Passkeys) ask(
 
 // answered uses a challenge up, before its answer is checked.
 func (k *Passkeys) answered(ctx context.Context, purpose domain.CeremonyPurpose, session, id domain.ID) (c domain.Ceremony, err error) {
-	err = k.access.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		c, err = tx.Ceremonies.Take(ctx, id)
-		return err
-	})
+	c, err = k.access.takeCeremony(ctx, id)
 	if errors.Is(err, domain.ErrNotFound) || err == nil && !c.Open(purpose, session, k.access.clock.Now()) {
 		return c, domain.CeremonyOver()
 	}
+	return c, err
+}
+
+// takeCeremony uses up a ceremony that was stored when it began. One of a sign-in is stored when it
+// ends, and stays, so that it does not end a second time.
+func (a *Access) takeCeremony(ctx context.Context, id domain.ID) (c domain.Ceremony, err error) {
+	err = a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		c, err = tx.Ceremonies.Take(ctx, id)
+		if err == nil && (c.Purpose == domain.CeremonySignIn || c.Purpose == domain.CeremonyOIDCSignIn) {
+			return domain.ErrNotFound
+		}
+		return err
+	})
 	return c, err
 }
 
@@ -206,14 +216,19 @@ func (k *Passkeys) change(ctx context.Context, p domain.Principal, requestID str
 
 // AskToSignIn starts a sign-in without naming a person: the device names one.
 func (k *Passkeys) AskToSignIn() (Prompt, error) {
-	// The time in the ID is that of the clock that checks the answer, maybe in another process.
-	var id [16]byte
-	binary.BigEndian.PutUint64(id[:], uint64(k.access.clock.Now().UnixMilli())<<16) //nolint:gosec // after 1970
-	random := k.access.ids.SigningSecret()
-	copy(id[6:], random[:])
-	ceremony := domain.MakeID(domain.PrefixCeremony, id)
+	ceremony := k.access.datedCeremony()
 	options, err := k.party.RequestOptions(k.digest.Digest(challengeOf(ceremony)), nil)
 	return Prompt{Ceremony: ceremony, Options: options}, err
+}
+
+// datedCeremony returns the ID of a ceremony that is not stored before it ends. The time in it is
+// that of the clock that checks the answer, maybe in another process.
+func (a *Access) datedCeremony() domain.ID {
+	var id [16]byte
+	binary.BigEndian.PutUint64(id[:], uint64(a.clock.Now().UnixMilli())<<16) //nolint:gosec // after 1970
+	random := a.ids.SigningSecret()
+	copy(id[6:], random[:])
+	return domain.MakeID(domain.PrefixCeremony, id)
 }
 
 // challengeOf returns the text whose digest is the challenge of a sign-in.
@@ -232,12 +247,11 @@ func (k *Passkeys) signInCeremony(id domain.ID) (domain.Ceremony, error) {
 	return c, nil
 }
 
-// spend stores that the challenge of a sign-in was answered. It returns CEREMONY_OVER if it was
-// answered before.
-func spend(ctx context.Context, tx ports.Stores, c domain.Ceremony) error {
+// spend stores that the ceremony of a sign-in has ended. It returns over if it had ended before.
+func spend(ctx context.Context, tx ports.Stores, c domain.Ceremony, over *domain.Error) error {
 	err := tx.Ceremonies.Insert(ctx, c)
 	if errors.Is(err, ports.ErrIDTaken) {
-		return domain.CeremonyOver()
+		return over
 	}
 	return err
 }
@@ -286,7 +300,7 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 			if err != nil {
 				return domain.AuditRecord{}, err
 			}
-			if err := spend(ctx, tx, ceremony); err != nil {
+			if err := spend(ctx, tx, ceremony, domain.CeremonyOver()); err != nil {
 				return domain.AuditRecord{}, err
 			}
 			if err := k.count(ctx, tx, used, count); err != nil {
@@ -326,7 +340,7 @@ func (k *Passkeys) Accept(ctx context.Context, b Browser, secret string, id doma
 			return domain.PasskeyRefused(errors.New("the passkey is of another account than the one that was invited"))
 		}
 		holds := func(ctx context.Context, tx ports.Stores, _ domain.Person) error {
-			if err := spend(ctx, tx, ceremony); err != nil {
+			if err := spend(ctx, tx, ceremony, domain.CeremonyOver()); err != nil {
 				return err
 			}
 			return k.count(ctx, tx, used, count)

@@ -190,6 +190,9 @@ func TestAChallengeIsAnsweredOnceInTimeAndWhereItWasGiven(t *testing.T) {
 		t.Errorf("one answer let %d in", in.Load())
 	}
 
+	over("what signed in confirms nothing", k.ConfirmByPasskey(t.Context(), browser, ama.Principal, prompt.Ceremony, answer))
+	over("after that", try())
+
 	spent := func(spoil func()) error {
 		prompt, err = k.AskToSignIn()
 		wantCode(t, "ask", err, "")

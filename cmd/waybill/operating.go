@@ -60,7 +60,7 @@ func newConsole(u console.UseCases, o *portal.Portal, c *configs.Config, b brand
 		return nil, err
 	}
 	party, err := passkeys.New(urls.Console)
-	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party, digest), newCompany(u.Access, c, urls, clock)
+	u.Passkeys, u.Company = people.NewPasskeys(u.Access, party, digest), newCompany(u.Access, c, urls, clock, digest)
 	return console.New(u, console.Options{BaseURL: urls.Console, Brand: b, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
 		Mails: c.MailsAreRead(), Identifiers: ids, Customer: o.Mounted(console.BusinessAt), PortalBaseURL: urls.Portal,
 		PerBusiness: rateLimit(c.RateLimitPerBusiness), Normalizer: n, API: o.API(), Streets: streets, Metrics: m}), err
@@ -79,11 +79,12 @@ func newStreets(c *configs.Config) (ports.MapTiles, error) {
 }
 
 // newCompany returns the sign-ins at the company's identity provider, if there is one.
-func newCompany(a *people.Access, c *configs.Config, urls settings.PublicURLs, clock ports.Clock) *people.Company {
+func newCompany(a *people.Access, c *configs.Config, urls settings.PublicURLs, clock ports.Clock,
+	digest ports.KeyDigester) *people.Company {
 	if c.OIDCIssuer == "" {
-		return people.NewCompany(a, nil, nil)
+		return people.NewCompany(a, nil, nil, digest)
 	}
-	return people.NewCompany(a, newIdentityProvider(c, urls.Console, clock), domain.MakeRoleRules(c.OIDCRoles))
+	return people.NewCompany(a, newIdentityProvider(c, urls.Console, clock), domain.MakeRoleRules(c.OIDCRoles), digest)
 }
 
 // newIdentityProvider returns the client of the company's identity provider for a console at an

@@ -103,6 +103,35 @@ func TestAnAccountWhoseAddressNobodyProvedStandsInNobodysWay(t *testing.T) {
 	}
 }
 
+// An admin was shown the link of the invitation, so that the account could be taken over.
+func TestTheFirstSignInSetsTheRoleOfAMembershipThatWasAccepted(t *testing.T) {
+	t.Parallel()
+	for last, want := range map[bool]domain.Role{false: domain.RoleDispatcher, true: domain.RoleAdmin} {
+		s := newCompanyScene(t)
+		root := s.scene.enter(t, "", "root@example.com", domain.RoleAdmin)
+		s.enterBy(t, root.Actor(""), "ama@example.com", domain.RoleAdmin)
+		if last {
+			_, err := s.Remove(t.Context(), command, "", root.Person.ID)
+			wantCode(t, "remove", err, "")
+		}
+		entered := s.mustCompany(t)
+		changes := s.audit(t, domain.ActionPersonRole)
+		if entered.Role != want || s.in(t, "in", entered).Role != want || (len(changes) == 1) == last {
+			t.Errorf("the last admin: %t, the role is %s, %+v", last, entered.Role, changes)
+		}
+		if len(changes) == 1 && (changes[0].Details["before"] != "admin" || changes[0].Details["method"] != "oidc") {
+			t.Errorf("%+v", changes)
+		}
+	}
+}
+
+// enterBy enters the console by a link that the inviter was shown.
+func (s *companyScene) enterBy(t *testing.T, by domain.AuditActor, email string, role domain.Role) {
+	t.Helper()
+	_, err := s.Enter(t.Context(), browser, s.invite(t, by, "", email, role).Secret)
+	wantCode(t, "enter", err, "")
+}
+
 func TestNoOtherPersonIsTakenOverByAnAddress(t *testing.T) {
 	t.Parallel()
 	for name, there := range map[string]func(t *testing.T, s *companyScene){

@@ -32,7 +32,7 @@ func (c *Company) signIn(ctx context.Context, b Browser, away domain.Ceremony, i
 	}
 	by := domain.AuditActor{ID: person.ID, Name: person.Name, RequestID: b.RequestID}
 	if known {
-		if err := c.refresh(ctx, by, role); err != nil {
+		if _, err := c.refresh(ctx, by, role); err != nil {
 			return entered, err
 		}
 	}
@@ -70,6 +70,9 @@ func (c *Company) signIn(ctx context.Context, b Browser, away domain.Ceremony, i
 		return signInRecord(action, entered.Principal), err
 	}
 	err = c.access.succeed(ctx, signedIn(bySelf, domain.Console, person.ID), func() error { return c.access.log.Change(ctx, by, change) })
+	if err == nil && !known { // sessions from before have ended: none of them gets the role
+		entered.Role, err = c.refresh(ctx, by, role)
+	}
 	return entered, refusedTo(person.ID, err)
 }
 
@@ -143,19 +146,24 @@ func notTakenOver(email domain.Email) error {
 		"identity provider. Sign in by password, passkey or link, and connect it under Account. An admin can give you a link.", nil)
 }
 
-// refresh gives a member of the staff the role of this sign-in. Without a member it changes
-// nothing. The last admin stays admin.
-func (c *Company) refresh(ctx context.Context, by domain.AuditActor, role domain.Role) error {
-	return c.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+// refresh gives a member of the staff the role of this sign-in, and returns the one that they have
+// then. Without a member it changes nothing. The last admin stays admin.
+func (c *Company) refresh(ctx context.Context, by domain.AuditActor, role domain.Role) (has domain.Role, err error) {
+	err = c.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		_, staff, err := lockWithMembers(ctx, tx, "", by.ID)
-		if err != nil || domain.LosesLastOwner(staff, by.ID, role) {
+		if err != nil {
 			return domain.AuditRecord{}, err
 		}
+		has = role
 		for _, m := range staff {
 			if m.Person.ID != by.ID || m.Membership.AcceptedAt == nil || m.Membership.Role == role {
 				continue
 			}
 			before := m.Membership.Role
+			if domain.LosesLastOwner(staff, by.ID, role) {
+				has = before
+				return domain.AuditRecord{}, nil
+			}
 			m.Membership.Role = role
 			record := memberRecord(domain.ActionPersonRole, m)
 			record.Details["before"], record.Details["method"] = string(before), string(domain.SignInByOIDC)
@@ -163,6 +171,7 @@ func (c *Company) refresh(ctx context.Context, by domain.AuditActor, role domain
 		}
 		return domain.AuditRecord{}, nil
 	})
+	return has, err
 }
 
 // refuse returns the error for an account to which no rule gives a role. A person who is connected

@@ -59,11 +59,11 @@
 //     passkeys are counted separately.
 //   - Passwords also have a limit for one person from all addresses (a botnet). Where it is
 //     reached, new browsers of that person wait. Browsers in which the person has signed in before,
-//     passkeys and links still work. One network has a lower limit, so that it takes several to
-//     reach this one.
+//     passkeys and links still work.
 //   - Passwords and links have a limit for all persons from one address (password spraying). An
 //     office has one address, so nobody is locked out where it is reached: each person there has
-//     two passwords and one link left. Email addresses without an account are counted in the same
+//     two passwords and one link left. Passwords at one person also have one for a network of many
+//     addresses, beyond which two are left at each of them. Email addresses without an account are counted in the same
 //     way.
 //   - The challenge of a passkey has no limit, since nothing is stored for it: see Passkeys.
 //   - Confirmations within a session count for the session and its person. Nobody without a session

@@ -17,17 +17,16 @@ var (
 	// guessesAtPerson limits guesses at one person from one address, or in one browser in which
 	// that person has signed in before.
 	guessesAtPerson = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
-	// guessesFromEverywhere and guessesFromAddress limit passwords: at one person from all
-	// addresses, and at all persons from one address. Beyond the latter each person has only
-	// guessesInCrowd left there, but never fewer, since all people of an office share one address.
+	// guessesFromEverywhere, guessesFromNetwork and guessesFromAddress limit passwords: at one
+	// person from all addresses, at one person from a network of many addresses, and at all persons
+	// from one address. Beyond the latter two a person has only guessesInCrowd left at an address,
+	// but never fewer: all people of an office share one address, and strangers share a network.
 	// Browsers in which the person has signed in have their own count from everywhere, and none by
-	// address.
+	// network or address.
 	guessesFromEverywhere = domain.RateLimit{Limit: 100, Window: time.Hour}
+	guessesFromNetwork    = domain.RateLimit{Limit: 30, Window: time.Hour}
 	guessesFromAddress    = domain.RateLimit{Limit: 100, Window: 15 * time.Minute}
 	guessesInCrowd        = domain.RateLimit{Limit: 2, Window: 15 * time.Minute}
-	// guessesFromNetwork is for passwords, at one person from a network of many addresses: reaching
-	// guessesFromEverywhere takes several networks.
-	guessesFromNetwork = domain.RateLimit{Limit: 30, Window: time.Hour}
 	// confirmsOfSession and confirmsOfPerson limit confirmations within a session.
 	confirmsOfSession = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
 	confirmsOfPerson  = domain.RateLimit{Limit: 50, Window: time.Hour}
@@ -47,10 +46,11 @@ var (
 // attempts holds the buckets that count an attempt to sign in.
 type attempts struct {
 	buckets []ports.Bucket
-	// crowd is the bucket of an address, which may be that of an office. While it is full, instead
-	// counts, for one person there.
-	crowd, instead ports.Bucket
-	known          bool // the person has signed in by this browser before
+	// crowds are the buckets of an address, which may be that of an office, and of its network.
+	// While one of them is full, instead counts, for one person at the address.
+	crowds  []ports.Bucket
+	instead ports.Bucket
+	known   bool // the person has signed in by this browser before
 }
 
 // attempt counts an attempt before it is made, and gives it back unless the guess was wrong. So
@@ -73,12 +73,10 @@ func (a *Access) attempt(ctx context.Context, counted attempts, try func() error
 
 // charge counts an attempt and returns the buckets that it used, or TOO_MANY_SIGN_INS.
 func (a *Access) charge(ctx context.Context, counted attempts) ([]ports.Bucket, error) {
-	charged := counted.buckets
-	if counted.crowd.Scope != "" {
-		charged = append(slices.Clone(charged), counted.crowd)
-	}
+	charged := slices.Concat(counted.buckets, counted.crowds)
 	allowance, err := a.limiter.Take(ctx, charged...)
-	if err == nil && !allowance.Admitted && allowance.Scope == counted.crowd.Scope {
+	crowded := func(b ports.Bucket) bool { return b.Scope == allowance.Scope }
+	if err == nil && !allowance.Admitted && slices.ContainsFunc(counted.crowds, crowded) {
 		charged = append(slices.Clone(counted.buckets), counted.instead)
 		allowance, err = a.limiter.Take(ctx, charged...)
 	}
@@ -117,10 +115,12 @@ func (a *Access) passwordGuesses(ctx context.Context, b Browser, site domain.Sit
 	return attempts{
 		buckets: []ports.Bucket{
 			{Scope: "password", Name: here, Limit: guessesAtPerson},
-			{Scope: "password_network", Name: email + " " + domain.ClientGroup(b.Address), Limit: guessesFromNetwork},
 			{Scope: "password_person", Name: email, Limit: guessesFromEverywhere},
 		},
-		crowd:   ports.Bucket{Scope: "password_address", Name: at(site, b.Address), Limit: guessesFromAddress},
+		crowds: []ports.Bucket{
+			{Scope: "password_network", Name: email + " " + domain.ClientGroup(b.Address), Limit: guessesFromNetwork},
+			{Scope: "password_address", Name: at(site, b.Address), Limit: guessesFromAddress},
+		},
 		instead: ports.Bucket{Scope: "password_crowd", Name: here, Limit: guessesInCrowd},
 	}, nil
 }

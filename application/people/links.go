@@ -341,7 +341,7 @@ func (a *Access) mailLink(ctx context.Context, b Browser, site domain.Site, pers
 	name := at(site, digestOf(string(to)))
 	counted := attempts{
 		buckets: []ports.Bucket{{Scope: "link_person", Name: name, Limit: linksPerPerson}},
-		crowd:   ports.Bucket{Scope: "link_address", Name: at(site, b.Address), Limit: linksPerAddress},
+		crowds:  []ports.Bucket{{Scope: "link_address", Name: at(site, b.Address), Limit: linksPerAddress}},
 		instead: ports.Bucket{Scope: "link_crowd", Name: name + " " + b.Address, Limit: linksInCrowd},
 	}
 	if known {

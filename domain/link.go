@@ -77,7 +77,7 @@ func (l Link) Usable(now time.Time) error {
 			Message: "A later link replaced this one, or access was changed since. Ask for a new one."}
 	case l.UsedAt != nil:
 		return LinkUsed()
-	case !now.Before(l.ExpiresAt):
+	case !now.Before(l.ExpiresAt) || ahead(l.CreatedAt, now): // the clock was set back
 		return &Error{Kind: KindGone, Code: CodeLinkExpired, Message: "This link has expired. Ask for a new one."}
 	}
 	return nil

@@ -101,6 +101,8 @@ func TestALinkWorksUntilItIsUsedOrExpires(t *testing.T) {
 		"used":             {domain.Link{ExpiresAt: now.Add(time.Minute), UsedAt: &now}, domain.CodeLinkUsed},
 		"used and expired": {domain.Link{ExpiresAt: now, UsedAt: new(now.Add(-time.Second))}, domain.CodeLinkUsed},
 		"replaced":         {domain.Link{ExpiresAt: now, UsedAt: &now}, domain.CodeLinkReplaced},
+		"a minute ahead":   {domain.Link{CreatedAt: now.Add(time.Minute), ExpiresAt: now.Add(11 * time.Minute)}, ""},
+		"a day ahead":      {domain.Link{CreatedAt: now.Add(24 * time.Hour), ExpiresAt: now.Add(25 * time.Hour)}, domain.CodeLinkExpired},
 	} {
 		err := c.link.Usable(now)
 		if c.code == "" && err != nil || c.code != "" && !domain.HasCode(err, c.code) {
@@ -129,6 +131,9 @@ func TestASessionEndsByUseTimeAndWord(t *testing.T) {
 		"almost expired": {domain.Session{ExpiresAt: now.Add(time.Millisecond), LastSeenAt: now}, true},
 		"expired":        {domain.Session{ExpiresAt: now, LastSeenAt: now}, false},
 		"ended":          {domain.Session{ExpiresAt: now.Add(time.Hour), LastSeenAt: now, EndedAt: &now}, false},
+		"made ahead":     {domain.Session{CreatedAt: now.Add(time.Hour), ExpiresAt: now.Add(2 * time.Hour), LastSeenAt: now}, false},
+		"used ahead":     {domain.Session{ExpiresAt: now.Add(2 * time.Hour), LastSeenAt: now.Add(time.Hour)}, false},
+		"a minute ahead": {domain.Session{CreatedAt: now.Add(time.Minute), ExpiresAt: now.Add(2 * time.Hour), LastSeenAt: now.Add(time.Minute)}, true},
 	} {
 		if got := c.session.Live(now); got != c.live {
 			t.Errorf("%s: %v", name, got)

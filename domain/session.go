@@ -65,17 +65,19 @@ type Session struct {
 func (s Session) Site() Site { return SiteOf(s.BusinessID) }
 
 // Live reports whether the session works: it was not ended, has not expired and was used within
-// SessionIdle.
+// SessionIdle. One that was made or used ahead does not, because the clock was set back.
 func (s Session) Live(now time.Time) bool {
-	return s.EndedAt == nil && now.Before(s.ExpiresAt) && now.Before(s.LastSeenAt.Add(SessionIdle))
+	return s.EndedAt == nil && now.Before(s.ExpiresAt) && now.Before(s.LastSeenAt.Add(SessionIdle)) &&
+		!ahead(s.CreatedAt, now) && !ahead(s.LastSeenAt, now)
 }
 
-// Fresh reports whether the sign-in is younger than FreshFor. One that lies ahead, because the clock
-// was set back, is not.
+// Fresh reports whether the sign-in is younger than FreshFor. One that lies ahead is not.
 func (s Session) Fresh(now time.Time) bool {
-	const clocks = time.Minute // by which those of two processes may differ
-	return now.Before(s.SignedInAt.Add(FreshFor)) && !s.SignedInAt.After(now.Add(clocks))
+	return now.Before(s.SignedInAt.Add(FreshFor)) && !ahead(s.SignedInAt, now)
 }
+
+// ahead reports whether a stored time is later than the clocks of two processes may differ.
+func ahead(at, now time.Time) bool { return at.After(now.Add(time.Minute)) }
 
 // SessionEnded returns the error for a session that is unknown, expired or ended. It does not
 // distinguish the three.

@@ -44,7 +44,9 @@ type Business struct {
 	Name      string
 	RateLimit *RateLimit // nil: the setting for all businesses applies
 	Disabled  bool       // while set, none of its keys works and none of its people can sign in
-	CreatedAt time.Time
+	// TrackingCash lets tracking pages show recipients how much cash to have ready.
+	TrackingCash bool
+	CreatedAt    time.Time
 }
 
 // Application is a program of a business that calls the API.

@@ -25,6 +25,8 @@ func (p *Console) businessRoutes() []pages.Route {
 		{Method: post, Path: "/rename", Act: manage, Handle: p.renameBusiness},
 		{Method: get, Path: "/limits", Act: read, Handle: p.showBusiness},
 		{Method: post, Path: "/limits", Act: manage, Handle: p.limitBusiness},
+		{Method: get, Path: "/tracking", Act: read, Handle: p.showBusiness},
+		{Method: post, Path: "/tracking", Act: manage, Handle: p.changeTracking},
 		{Method: get, Path: "/disable", Act: manage, Handle: p.askDisableBusiness},
 		{Method: post, Path: "/disable", Act: manage, Handle: p.disableBusiness},
 		{Method: get, Path: "/enable", Act: read, Handle: p.showBusiness},
@@ -141,6 +143,18 @@ func whole(text string, most int, field string, faults map[string]string) int {
 		faults[field] = "A whole number from 1 to " + pages.Count(int64(most)) + "."
 	}
 	return n
+}
+
+// changeTracking shows or hides the cash to have ready on the customer's tracking pages.
+func (p *Console) changeTracking(c *call) error {
+	shows := c.Form.Get("cash") == "show"
+	if _, err := p.Tenants.ChangeBusiness(c.Ctx(), c.Actor(), c.Business(), access.BusinessChange{TrackingCash: &shows}); err != nil {
+		return err
+	}
+	if shows {
+		return p.toBusiness(c, "business-cash-shown")
+	}
+	return p.toBusiness(c, "business-cash-hidden")
 }
 
 func (p *Console) askDisableBusiness(c *call) error {

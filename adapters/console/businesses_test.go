@@ -61,11 +61,12 @@ func init() {
 		"GET " + at("/pickup-locations/:env/import/rows"):         {may: admins},
 		"GET " + at("/pickup-locations/:env/import/template.csv"): {may: admins},
 	})
-	page("", "/rename", "/limits", "/enable", "/apps", "/apps/:app", "/apps/:app/rename", "/apps/:app/enable", "/apps/:app/:env/keys",
+	page("", "/rename", "/limits", "/tracking", "/enable", "/apps", "/apps/:app", "/apps/:app/rename", "/apps/:app/enable", "/apps/:app/:env/keys",
 		"/apps/:app/:env/keys/:key/rotate", "/apps/:app/:env/keys/:key/revoke", "/people", "/people/:person/role", "/people/:person/link",
 		"/people/:person/sessions", "/people/:person/enable", "/pickup-locations", "/pickup-locations/:env", "/pickup-locations/:env/:location", "/webhooks",
 		"/webhooks/:endpoint", "/webhooks/:endpoint/sent/:sent", "/usage", "/usage.csv")
 	form("/rename", sent("name", "Adom Kitchens"))
+	form("/tracking", sent("cash", "show"))
 	form("/limits", sent("limit", "7", "window_seconds", "60"))
 	form("/disable", nil)
 	form("/enable", nil)
@@ -341,5 +342,28 @@ func TestStaffChangeOneWhoIsInvitedToACustomer(t *testing.T) {
 	to, form = admin.get(at+"/remove").form(t, "Remove")
 	if p := admin.post(to, form); p.at != list || strings.Contains(p.body, "efua@adom.example") {
 		t.Errorf("removed: %d at %s", p.status, p.at)
+	}
+}
+
+func TestAnAdminLetsTrackingPagesShowTheCashToHaveReady(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admin := s.signedIn(t, domain.RoleAdmin)
+	for _, c := range []struct {
+		button, audited string
+		shows           bool
+	}{{"Show cash on tracking pages", "tracking_cash_on", true}, {"Hide cash on tracking pages", "tracking_cash_off", false}} {
+		to, form := admin.get(s.customerAt("")).form(t, c.button)
+		if p := admin.post(to, form); p.status != http.StatusOK || p.at != s.customerAt("") {
+			t.Errorf("%s: %d at %s", c.button, p.status, p.at)
+		}
+		b := must[domain.Business](t)(s.tenants.Business(t.Context(), s.business.ID))
+		entries := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), s.business.ID, domain.AuditFilter{}, domain.PageRequest{Limit: 1}))
+		if b.TrackingCash != c.shows || entries[0].Action != domain.ActionBusinessUpdate || entries[0].Details["changed"] != c.audited {
+			t.Errorf("%s: %v, and the audit log has %+v", c.button, b.TrackingCash, entries[0])
+		}
+	}
+	if p := s.signedIn(t, domain.RoleSupport).post("/businesses/"+string(s.business.ID)+"/tracking", url.Values{"cash": {"show"}}); p.status != http.StatusForbidden {
+		t.Errorf("support: %d", p.status)
 	}
 }

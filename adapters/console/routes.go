@@ -51,21 +51,23 @@ var records = map[string]domain.Prefix{"business": domain.PrefixBusiness, "perso
 
 // done maps values of the parameter done to texts.
 var done = map[string]string{
-	"sending-paused":    "Sending is paused. Every worker stops within 2 seconds.",
-	"sending-resumed":   "Sending has resumed. Waiting webhooks are being sent.",
-	"hook-paused":       "The endpoint is paused. Its events are held.",
-	"hook-resumed":      "The endpoint is resumed. To send events that were held, recover them.",
-	"hook-resent":       "The webhook is being sent again.",
-	"mail-retried":      "The mail is sent again.",
-	"mail-dropped":      "The mail was dropped.",
-	"task-retried":      "It waits to be done again.",
-	"task-dropped":      "It was dropped. What it was about is in the database, and is found there.",
-	"business-created":  "The customer was created. Next it needs an owner, who makes its keys.",
-	"business-renamed":  "The customer was renamed.",
-	"business-limited":  "The limit was saved. Servers go by it within two seconds.",
-	"business-disabled": "The customer was disabled. None of its keys works any more, within two seconds everywhere, and its people are out.",
-	"business-enabled":  "The customer was enabled. Its keys work again, and its people may sign in.",
-	"delivery-moved":    "The delivery was moved, and its customer’s webhooks are on their way.",
+	"sending-paused":       "Sending is paused. Every worker stops within 2 seconds.",
+	"sending-resumed":      "Sending has resumed. Waiting webhooks are being sent.",
+	"hook-paused":          "The endpoint is paused. Its events are held.",
+	"hook-resumed":         "The endpoint is resumed. To send events that were held, recover them.",
+	"hook-resent":          "The webhook is being sent again.",
+	"mail-retried":         "The mail is sent again.",
+	"mail-dropped":         "The mail was dropped.",
+	"task-retried":         "It waits to be done again.",
+	"task-dropped":         "It was dropped. What it was about is in the database, and is found there.",
+	"business-created":     "The customer was created. Next it needs an owner, who makes its keys.",
+	"business-renamed":     "The customer was renamed.",
+	"business-limited":     "The limit was saved. Servers go by it within two seconds.",
+	"business-cash-shown":  "Tracking pages of this customer now show the cash to have ready.",
+	"business-cash-hidden": "Tracking pages of this customer no longer show an amount.",
+	"business-disabled":    "The customer was disabled. None of its keys works any more, within two seconds everywhere, and its people are out.",
+	"business-enabled":     "The customer was enabled. Its keys work again, and its people may sign in.",
+	"delivery-moved":       "The delivery was moved, and its customer’s webhooks are on their way.",
 }
 
 // routes returns all pages and forms besides those of package pages.

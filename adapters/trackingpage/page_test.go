@@ -1,6 +1,7 @@
 package trackingpage_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"waybill/adapters/brand"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 func TestEveryStatusIsToldInPlainWords(t *testing.T) {
@@ -269,5 +271,45 @@ func TestThePageShowsTheCompanyAndItsContact(t *testing.T) {
 	}
 	if body := newScene(t).ask(t, http.MethodGet, "", "203.0.113.9").body; strings.Contains(body, `class="help"`) || !strings.Contains(body, "Waybill</p>") {
 		t.Errorf("without settings\n%s", body)
+	}
+}
+
+func TestTheCashToHaveReadyIsShownIfTheBusinessAllowsIt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for _, c := range []struct {
+		allowed bool
+		status  domain.Status
+		with    func(*domain.Booking)
+		want    string // of an English page; empty: no cash
+	}{
+		{true, domain.InTransit, nil, "Cash to have ready: <strong>GHS\u00a0125.50</strong>"},
+		{true, domain.Outsourced, func(b *domain.Booking) { b.Payment.GoodsValue.Minor = 1_000_005 }, "<strong>GHS\u00a010000.05</strong>"},
+		{false, domain.InTransit, nil, ""},
+		{true, domain.Delivered, nil, ""}, {true, domain.Failed, nil, ""}, {true, domain.Cancelled, nil, ""},
+		{true, domain.InTransit, func(b *domain.Booking) { b.Payment = domain.Payment{Type: domain.DeliveryOnly} }, ""},
+	} {
+		d := s.book(t, domain.Live, func(b *domain.Booking) {
+			if c.with != nil {
+				c.with(b)
+			}
+		})
+		s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+			b, err := tx.Tenancy.LockBusiness(ctx, d.Tenant.BusinessID)
+			if err != nil {
+				return err
+			}
+			b.TrackingCash = c.allowed
+			return tx.Tenancy.UpdateBusiness(ctx, b)
+		})
+		s.move(t, d, domain.ReasonRecipientUnreachable, ways[c.status]...)
+		if body := s.get(t, d.Reference).body; !strings.Contains(body, c.want) || c.want == "" && strings.Contains(body, "GHS") {
+			t.Errorf("%+v:\n%s", c, body)
+		}
+		if c.allowed && c.status == domain.InTransit && c.with == nil {
+			if body := s.ask(t, http.MethodGet, "/"+string(d.Reference)+"?lang=fr", "203.0.113.9").body; !strings.Contains(body, "125,50\u00a0GHS") {
+				t.Errorf("in French:\n%s", body)
+			}
+		}
 	}
 }

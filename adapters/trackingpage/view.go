@@ -52,6 +52,9 @@ func show(in edition, r domain.Reference, t *domain.Tracking) parcel {
 		Status: status, Tone: tones[t.Status], Headline: in.Say(status + ".headline"), Detail: in.Say(status+".detail", "sender", t.Sender),
 		Sequence: t.Sequence, Earlier: t.Sequence > len(t.Events), Over: t.Over(),
 	}
+	if t.Cash != nil && !p.Over && t.Status != domain.Failed {
+		p.Cash = in.amount(*t.Cash)
+	}
 	for i, e := range t.Events {
 		s := step{
 			Label: in.Say(string(e.Status) + ".step"), At: e.OccurredAt.UTC().Format(time.RFC3339), Shown: in.moment(e.OccurredAt),

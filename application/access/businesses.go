@@ -66,6 +66,7 @@ type BusinessChange struct {
 	RateLimit *domain.RateLimit
 	// DefaultLimit removes the customer's own limit: the default setting applies.
 	DefaultLimit bool
+	TrackingCash *bool
 }
 
 // ChangeBusiness updates the given fields. Servers apply a new limit within two seconds.
@@ -111,6 +112,10 @@ func (c *BusinessChange) apply(b *domain.Business) (changed []string) {
 	if same := limit == b.RateLimit || limit != nil && b.RateLimit != nil && *limit == *b.RateLimit; !same {
 		b.RateLimit = limit
 		changed = append(changed, "rate_limit")
+	}
+	if c.TrackingCash != nil && *c.TrackingCash != b.TrackingCash {
+		b.TrackingCash = *c.TrackingCash
+		changed = append(changed, map[bool]string{true: "tracking_cash_on", false: "tracking_cash_off"}[b.TrackingCash])
 	}
 	return changed
 }

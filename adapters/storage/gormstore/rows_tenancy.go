@@ -13,13 +13,14 @@ type businessRow struct {
 	RateLimit    *int
 	RateWindowNS *int64 // nanoseconds, the exact unit of a time.Duration
 	Disabled     bool
+	TrackingCash bool
 	CreatedAt    instant
 }
 
 func (businessRow) TableName() string { return "businesses" }
 
 func newBusinessRow(b domain.Business) businessRow {
-	row := businessRow{ID: rowIDOf(b.ID), Name: b.Name, Disabled: b.Disabled, CreatedAt: instantOf(b.CreatedAt)}
+	row := businessRow{ID: rowIDOf(b.ID), Name: b.Name, Disabled: b.Disabled, TrackingCash: b.TrackingCash, CreatedAt: instantOf(b.CreatedAt)}
 	if b.RateLimit != nil {
 		window := b.RateLimit.Window.Nanoseconds()
 		row.RateLimit, row.RateWindowNS = &b.RateLimit.Limit, &window
@@ -28,7 +29,7 @@ func newBusinessRow(b domain.Business) businessRow {
 }
 
 func (r *businessRow) domain() domain.Business {
-	b := domain.Business{ID: r.ID.as(domain.PrefixBusiness), Name: r.Name, Disabled: r.Disabled, CreatedAt: r.CreatedAt.time}
+	b := domain.Business{ID: r.ID.as(domain.PrefixBusiness), Name: r.Name, Disabled: r.Disabled, TrackingCash: r.TrackingCash, CreatedAt: r.CreatedAt.time}
 	if r.RateLimit != nil {
 		b.RateLimit = &domain.RateLimit{Limit: *r.RateLimit, Window: time.Duration(*r.RateWindowNS)}
 	}

@@ -180,6 +180,7 @@ func (s tenancy) UpdateBusiness(ctx context.Context, b domain.Business) error {
 	row := newBusinessRow(b)
 	result := s.with(ctx).Model(&businessRow{}).Where("id = ?", key).Updates(map[string]any{
 		"name": row.Name, "rate_limit": row.RateLimit, "rate_window_ns": row.RateWindowNS, "disabled": row.Disabled,
+		"tracking_cash": row.TrackingCash,
 	})
 	return s.dialect.changed("update a business", result)
 }

@@ -10,12 +10,14 @@ import (
 // tracking implements ports.TrackingReader.
 type tracking struct{ session }
 
-// trackingRow is an event with what the public may see of its delivery. No
-// other column is read, so that none can be shown by mistake.
+// trackingRow is an event with what the public may see of its delivery. No other column is read, so
+// that none can be shown by mistake. The database leaves out an amount that the business hides.
 type trackingRow struct {
 	ID           rowID
 	Sender       string
 	Municipality string
+	CashMinor    *int64 // null: none, or the business does not show it
+	Currency     string
 	Environment  string
 	Status       string
 	LastSequence int
@@ -26,6 +28,7 @@ type trackingRow struct {
 
 // trackingJoin reads in one statement, so that the status and the events are of one moment.
 const trackingJoin = "SELECT d.id, b.name AS sender, d.dropoff_municipality AS municipality, d.environment, d.status, d.last_sequence," +
+	" CASE WHEN b.tracking_cash THEN d.goods_value_minor END AS cash_minor, d.currency," +
 	" e.status AS event_status, e.reason_code, e.occurred_at" +
 	" FROM deliveries d JOIN businesses b ON b.id = d.business_id" +
 	" JOIN delivery_events e ON e.delivery_id = d.id AND e.business_id = d.business_id" +
@@ -53,7 +56,7 @@ func (s tracking) Find(ctx context.Context, r domain.Reference) (domain.Tracking
 	last := rows[len(rows)-1]
 	return domain.Tracking{
 		Sender: last.Sender, Municipality: last.Municipality, Test: last.Environment == string(domain.Sandbox),
-		Status: domain.Status(last.Status), Sequence: last.LastSequence,
+		Status: domain.Status(last.Status), Sequence: last.LastSequence, Cash: money(last.CashMinor, last.Currency),
 		Events: all(rows, (*trackingRow).domain),
 	}, nil
 }

@@ -109,6 +109,7 @@ func testBusinessChanges(t *testing.T, b ports.Database) {
 		want := all[1]
 		for _, limit := range []*domain.RateLimit{{Limit: 7, Window: time.Minute}, nil, {Limit: 8, Window: time.Hour}} {
 			want.Name, want.RateLimit = want.Name+"!", limit
+			want.TrackingCash = !want.TrackingCash
 			inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 				if _, err := tx.Tenancy.LockBusiness(ctx, want.ID); err != nil {
 					return err

@@ -53,6 +53,19 @@ func testTracking(t *testing.T, b ports.Database) {
 			Events: []domain.TrackedEvent{{Status: domain.Booked, OccurredAt: other.CreatedAt}},
 		})
 
+		cod := book(t, b, sample.BookingWrite(ours, func(b *domain.Booking) {
+			b.Payment = domain.Payment{Type: domain.CashOnDelivery, GoodsValue: &domain.Money{Minor: 12_050, Currency: b.Quote.Currency}}
+		}))
+		for _, shows := range []bool{true, false} {
+			business.TrackingCash = shows
+			inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Tenancy.UpdateBusiness(ctx, business) })
+			var want *domain.Money
+			if shows {
+				want = cod.Payment.GoodsValue
+			}
+			wantEqual(t, "the cash", must(find(cod.Reference))(t).Cash, want)
+		}
+
 		walk(t, b, d, domain.Assigned, domain.Failed)
 		at := d.CreatedAt
 		wantEqual(t, "Find after it failed", must(find(d.Reference))(t), domain.Tracking{

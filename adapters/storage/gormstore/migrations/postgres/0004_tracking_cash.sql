@@ -1,0 +1,3 @@
+-- Whether the tracking pages of a business show recipients how much cash to have ready.
+-- +goose Up
+ALTER TABLE businesses ADD COLUMN tracking_cash boolean NOT NULL DEFAULT false;

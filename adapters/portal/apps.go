@@ -10,9 +10,6 @@ import (
 	"waybill/domain"
 )
 
-// appsOnHome limits the applications on the start page.
-const appsOnHome = 12
-
 // environmentView holds one environment of an application.
 type environmentView struct {
 	Name, Title, BaseURL, Keys string
@@ -56,105 +53,6 @@ func (p *Portal) appView(c *call, a domain.Application) (appView, error) {
 		v.Environments = append(v.Environments, e)
 	}
 	return v, nil
-}
-
-type homeView struct {
-	Notice  *pages.Notice
-	Warn    []pages.Notice
-	Name    string
-	Todo    []todo
-	AllDone bool
-	Apps    []appView
-	More    bool
-	DocsURL string
-	Ready   *readyView // nil: there is no application
-}
-
-// todo is a step towards going live.
-type todo struct {
-	Title, Text string
-	Done        bool
-	Link        pages.Link
-}
-
-func (p *Portal) home(c *call) error {
-	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
-	if err != nil {
-		return err
-	}
-	v := homeView{Notice: c.Told(), Name: c.Principal.Person.Name, More: len(apps) > appsOnHome, DocsURL: p.options.DocsURL}
-	known, err := p.Passkeys.List(c.Ctx(), c.Principal)
-	if err != nil {
-		return err
-	}
-	if c.Principal.View == nil && !c.Principal.Session.OneBusiness && c.Principal.Person.PasswordHash == "" && len(known) == 0 {
-		v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "You have no password yet",
-			Lines: []string{"A link lets you in once. Set a password or add a passkey now, so that you can come back without one."},
-			Link:  &pages.Link{Href: "/account", Text: "Set a password"}})
-	}
-	failing, err := p.endpointWarnings(c)
-	if err != nil {
-		return err
-	}
-	v.Warn = append(v.Warn, failing...)
-	rising, logged := p.risingErrors(c)
-	if rising != nil {
-		v.Warn = append(v.Warn, *rising)
-	}
-	looked := apps[:min(len(apps), appsOnHome)]
-	if logged {
-		near, err := p.nearLimits(c, apps)
-		if err != nil {
-			return err
-		}
-		v.Warn = append(v.Warn, near...)
-	}
-	if v.Ready, err = p.readiness(c, looked, logged); err != nil {
-		return err
-	}
-	usable, used, keysAt := map[string]bool{}, map[string]bool{}, "/apps"
-	for _, a := range looked {
-		app, err := p.appView(c, a)
-		if err != nil {
-			return err
-		}
-		if !a.Disabled && keysAt == "/apps" {
-			keysAt = "/apps/" + app.ID
-		}
-		for _, e := range app.Environments {
-			usable[e.Name], used[e.Name] = usable[e.Name] || e.Usable > 0 && !a.Disabled, used[e.Name] || !e.LastUsedAt.IsZero()
-			if e.Expiring != "" && !a.Disabled {
-				v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "A key expires soon",
-					Lines: []string{"The " + e.Name + " key ending " + e.Expiring + " of " + app.Name + " expires within a week."},
-					Link:  &pages.Link{Href: e.Keys, Text: "Rotate it"}})
-			}
-		}
-		v.Apps = append(v.Apps, app)
-	}
-	keys := func(e domain.Environment) string {
-		if keysAt == "/apps" {
-			return keysAt
-		}
-		return keysAt + "/" + string(e) + "/keys"
-	}
-	sandbox, live := string(domain.Sandbox), string(domain.Live)
-	v.Todo = []todo{
-		{Title: "Create an application", Text: "One for each program that calls the API.", Done: len(apps) > 0,
-			Link: pages.Link{Href: "/apps", Text: "Applications"}},
-		{Title: "Create a sandbox key", Text: "It books deliveries that are played, never driven.", Done: usable[sandbox] || used[sandbox],
-			Link: pages.Link{Href: keys(domain.Sandbox), Text: "Sandbox keys"}},
-		{Title: "Make the first call", Text: "Ticked when a sandbox key has been used.", Done: used[sandbox],
-			Link: pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}},
-		{Title: "Create a live key", Text: "An owner does this. From then on a rider comes.", Done: usable[live] || used[live],
-			Link: pages.Link{Href: keys(domain.Live), Text: "Live keys"}},
-		{Title: "Go live", Text: "Ticked when a live key has been used.", Done: used[live], Link: pages.Link{Href: p.docs("/going-live"),
-			Text: "Before going live"}},
-	}
-	v.AllDone = true
-	for i := range v.Todo {
-		v.AllDone = v.AllDone && v.Todo[i].Done
-	}
-	return p.Show(c, http.StatusOK, "home", "Home", v)
 }
 
 // risingErrors returns a notice if live errors are rising; nil: they are not. If the request log
@@ -247,6 +145,7 @@ type oneAppView struct {
 	App    appView
 	May    bool
 	Name   pages.Field // of the rename form
+	Ready  *readyView
 }
 
 func (p *Portal) showApp(c *call) error { return p.appPage(c, http.StatusOK, c.Told()) }
@@ -260,8 +159,12 @@ func (p *Portal) appPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
+	ready, err := p.readiness(c, a)
+	if err != nil {
+		return err
+	}
 	return p.Show(c, status, "app", a.Name, oneAppView{
-		Notice: n, App: app, May: c.May(domain.ActManageApplications),
+		Notice: n, App: app, Ready: ready, May: c.May(domain.ActManageApplications),
 		Name: c.Field(pages.Field{Name: "name", Label: "Name", Value: a.Name, Required: true, MaxLength: domain.NameRule.Most}),
 	})
 }

@@ -16,12 +16,9 @@ import (
 
 // readyView shows what one application has done before it goes live.
 type readyView struct {
-	Application pages.Field
-	Several     bool // there are several to choose from
-	Name        string
-	Steps       []readyStep
-	Shown, Of   int
-	Unread      string // why there are no results; empty: there are
+	Steps     []readyStep
+	Shown, Of int
+	Unread    string // why there are no results; empty: there are
 }
 
 // readyStep is a step that the application's traffic ticks.
@@ -38,56 +35,35 @@ type readyStep struct {
 
 // readyTexts explains each step: how to do it and where to read more.
 var readyTexts = map[domain.ReadinessStep]readyStep{
-	domain.ReadyReplayed: {Title: "Replay an Idempotency-Key", Text: "Send the same order twice with one key, as after a lost answer. " +
-		"The second answer is the first one, with Idempotent-Replayed: true.",
+	domain.ReadyReplayed: {Title: "Retry with the same Idempotency-Key", Text: "Send the same order twice with one key, as after a lost response. " +
+		"The second response is the first one, with Idempotent-Replayed: true.",
 		Call:  `$CURL $API/deliveries -H "Idempotency-Key: order-1001-first-try" --json @order.json   # twice`,
 		Guide: pages.Link{Href: "/idempotency", Text: "Idempotency"}},
-	domain.ReadyWaited: {Title: "Meet a 429 and wait", Text: "Call faster than your limit, or force the answer in the sandbox. " +
-		"Ticked when the key makes no call for at least a second after a 429 and the next one succeeds.",
+	domain.ReadyWaited: {Title: "Wait after a 429", Text: "Call faster than your limit, or force the response in the sandbox. " +
+		"Done when the key makes no call for at least a second after a 429 and the next call succeeds.",
 		Call:  `$CURL $API/deliveries -H "X-Sandbox-Error: RATE_LIMIT_EXCEEDED"   # then wait Retry-After seconds`,
 		Guide: pages.Link{Href: "/limits", Text: "Limits"}},
-	domain.ReadyVerified: {Title: "Verify a webhook", Text: "Ticked when an endpoint answers 2xx to a signed webhook. " +
-		"Only your program knows whether it refuses a wrong signature: send it one yourself.",
+	domain.ReadyVerified: {Title: "Verify a webhook", Text: "Done when an endpoint answers 2xx to a signed webhook. " +
+		"Test yourself that your program refuses a wrong signature.",
 		Call: `curl $YOUR_ENDPOINT -H "webhook-id: x" -H "webhook-timestamp: 1" -H "webhook-signature: v1,x" -d '{}'   ` +
-			`# has to answer 4xx`,
+			`# must answer 4xx`,
 		Guide: pages.Link{Href: "/webhooks", Text: "Webhooks"}},
-	domain.ReadyFailure: {Title: "Handle a failed delivery", Text: "Let a sandbox delivery fail, and read it afterwards to see why.",
+	domain.ReadyFailure: {Title: "Handle a failed delivery", Text: "Let a sandbox delivery fail. Then read it to see why.",
 		Call:  `$CURL $API/deliveries/$ID   # of an order with "sandbox": {"scenario": "failed_at_dropoff"}`,
 		Guide: pages.Link{Href: "/sandbox", Text: "Sandbox"}},
-	domain.ReadyFeed: {Title: "Read the feed after an outage", Text: "Stop your endpoint, let a delivery move, start it again, " +
-		"and read from your last cursor what it missed. Ticked when the endpoint answers again after a failure and you then read " +
+	domain.ReadyFeed: {Title: "Read the feed after an outage", Text: "Stop your endpoint, let a delivery move, and start it again. " +
+		"Then read what it missed from your last cursor. Done when the endpoint answers again after a failure and you then read " +
 		"/events with a cursor.",
 		Call:  `$CURL "$API/events?cursor=$LAST_CURSOR"`,
 		Guide: pages.Link{Href: "/webhooks", Text: "Events and webhooks"}},
-	domain.ReadyScopes: {Title: "Give keys the fewest scopes", Text: "Ticked when each usable live key has used all its scopes in a week; " +
-		"while there is no live key, each sandbox key.",
+	domain.ReadyScopes: {Title: "Give keys the fewest scopes", Text: "Done when each active live key has used all its scopes within a week. " +
+		"Without a live key, this counts for each sandbox key.",
 		Guide: pages.Link{Href: "/going-live", Text: "Before going live"}},
 }
 
-// readiness returns the results of the application in the address. The default is the first one
-// that is not disabled.
-func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*readyView, error) {
-	if len(apps) == 0 {
-		return nil, nil //nolint:nilnil // there is nothing to tell of
-	}
-	app := apps[0]
-	if i := slices.IndexFunc(apps, func(a domain.Application) bool { return !a.Disabled }); i >= 0 {
-		app = apps[i]
-	}
-	if asked := domain.ID(c.Query("application")); asked != "" {
-		if i := slices.IndexFunc(apps, func(a domain.Application) bool { return a.ID == asked }); i >= 0 {
-			app = apps[i]
-		}
-	}
-	v := &readyView{Name: app.Name, Several: len(apps) > 1, Application: pages.Field{ID: "application", Name: "application",
-		Label: "Application"}}
-	for _, a := range apps {
-		v.Application.Options = append(v.Application.Options, pages.Option{Value: string(a.ID), Text: a.Name, Chosen: a.ID == app.ID})
-	}
-	v.Unread = "While the request log cannot be read, this does not tell what your program has shown."
-	if !logged {
-		return v, nil
-	}
+// readiness returns what an application has shown before it goes live.
+func (p *Portal) readiness(c *call, app domain.Application) (*readyView, error) {
+	v := &readyView{Unread: "The results are missing, because the request log cannot be read right now."}
 	ctx, cancel := context.WithTimeout(c.Ctx(), logTimeout)
 	defer cancel()
 	shown, unused, err := p.Readiness.Of(ctx, c.Business(), app.ID, monitoring.API{

@@ -2,6 +2,7 @@ package portal_test
 
 import (
 	"context"
+	"html"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,10 +14,10 @@ import (
 	"waybill/test/sample"
 )
 
-// ticked are the steps that the start page ticks for an application, sorted.
+// ticked are the steps that the page of an application ticks, sorted.
 func (r *reader) ticked(h house) string {
 	var done []string
-	p := r.get("/?application=" + string(h.app.ID))
+	p := r.get("/apps/" + string(h.app.ID))
 	for _, step := range strings.Split(p.body, `<li data-step="`)[1:] {
 		if name, rest, _ := strings.Cut(step, `"`); strings.HasPrefix(rest, ` class="done"`) {
 			done = append(done, name)
@@ -153,7 +154,7 @@ func TestAStepIsTickedByTheTrafficOfItsApplicationAndNoOther(t *testing.T) {
 			s.fails(t, h, domain.Live)))
 	})
 	show("failure", "a failed delivery, and read", func(h house) { s.readsFailed(t, h, s.fails(t, h, domain.Sandbox)) })
-	if p := r.get("/?application=" + string(own.app.ID)); !strings.Contains(p.body, ">request req_") ||
+	if p := r.get("/apps/" + string(own.app.ID)); !strings.Contains(p.body, ">request req_") ||
 		!strings.Contains(p.body, ">webhook whd_") {
 		t.Errorf("the page does not tell by what a step was ticked\n%s", p.body)
 	}
@@ -173,7 +174,7 @@ func TestAFailedDeliveryThatWasReadIsTickedThoughNobodyLooksBeforeTheLogForgets(
 	if got := r.ticked(s.house); got != "failure" {
 		t.Errorf("ticked are %q", got)
 	}
-	if p := r.get("/"); !strings.Contains(p.body, `<a href="/deliveries/dlv_`) {
+	if p := r.get("/apps/" + string(s.house.app.ID)); !strings.Contains(p.body, `<a href="/deliveries/dlv_`) {
 		t.Error("the page does not lead to the delivery")
 	}
 }
@@ -183,7 +184,7 @@ func TestKeysAreTickedWhenTheyUseAllTheirScopes(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleOwner)
 	s.called(t, s.house)
-	p := r.get("/")
+	p := r.get("/apps/" + string(s.house.app.ID))
 	if strings.Contains(r.ticked(s.house), "scopes") || !strings.Contains(p.body, "did not use quotes:read") {
 		t.Errorf("a key with all scopes: %q\n%s", r.ticked(s.house), p.body)
 	}
@@ -208,5 +209,36 @@ func TestTheStartPageTellsOfKeysNearTheirLimit(t *testing.T) {
 	if !strings.Contains(p.body, "A key is near its limit") || strings.Contains(p.body, string(key.ID)) ||
 		!strings.Contains(p.body, "The live key …"+key.LastFour+" of Adom Foods shop made 500 calls") {
 		t.Errorf("the start page does not tell of it by its last characters\n%s", p.body)
+	}
+}
+
+func TestTheStartPageOfALiveCustomerHasTheFiguresOfTodayAndLeadsToThem(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	if p := s.signedIn(t, s.house, domain.RoleViewer).get("/"); !strings.Contains(p.body, "Your setup and next steps") ||
+		strings.Contains(p.body, "Booked today") {
+		t.Error("before the first live call there are figures, or no steps")
+	}
+	s.calledOften(t, 30, s.house)
+	s.calledOften(t, 10, s.house, refused)
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Tenancy.TouchAPIKeys(ctx, []ports.KeyUse{{ID: s.house.key[domain.Live].ID, At: s.Clock.Now()}})
+	})
+	s.booked(t, s.house, domain.Live)
+	failed := s.fails(t, s.house, domain.Live)
+	r := s.signedIn(t, s.house, domain.RoleViewer)
+	p := r.get("/")
+	for _, text := range []string{">2</a>", `class="bad">1</a>`, ">25 %</a>", ">failed</span> 1", ">booked</span> 1", ">None</a>", "Of the request limit"} {
+		if !strings.Contains(p.body, text) {
+			t.Errorf("the start page lacks %s\n%s", text, p.body)
+		}
+	}
+	_, link, _ := strings.Cut(p.body, "<dt>Failed today</dt><dd><a href=\"")
+	link, _, _ = strings.Cut(link, `"`)
+	if list := r.get(html.UnescapeString(link)); len(list.rows()) != 1 || list.rows()[0] != string(failed) {
+		t.Errorf("%s leads to %v", link, list.rows())
+	}
+	if strings.Contains(p.body, "Your setup and next steps") {
+		t.Error("a live customer has the steps of a new one")
 	}
 }

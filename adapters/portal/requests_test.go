@@ -404,7 +404,7 @@ func TestPagesSaySoWhenTheLogCannotBeRead(t *testing.T) {
 		}
 	}
 	s.storage.breakLog(nil)
-	if p := reader.get("/requests"); len(p.rows()) != 1 {
+	if p := reader.get("/requests?environment=sandbox"); len(p.rows()) != 1 {
 		t.Errorf("afterwards %v", p.rows())
 	}
 }

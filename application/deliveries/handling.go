@@ -2,6 +2,7 @@ package deliveries
 
 import (
 	"context"
+	"time"
 
 	"waybill/application/audit"
 	"waybill/domain"
@@ -46,6 +47,22 @@ func (h *Handling) ListAny(
 	return h.storage.Read().Platform.Deliveries(ctx, domain.DeliverySearch{BusinessID: t.BusinessID, Environment: t.Environment,
 		Status: f.Status, ExternalID: f.ExternalID, CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore,
 		NewestFirst: f.NewestFirst}, p)
+}
+
+// mostCounted limits how many deliveries CountSince reads.
+const mostCounted = 500
+
+// CountSince counts the deliveries that a business booked in an environment since a time, by their
+// status now. It counts the last 500; more reports that there are more.
+func (h *Handling) CountSince(ctx context.Context, business domain.ID, e domain.Environment, since time.Time) (
+	counts map[domain.Status]int, more bool, err error) {
+	found, err := h.ListAny(ctx, domain.Tenant{BusinessID: business, Environment: e}, domain.DeliveryFilter{CreatedAfter: &since,
+		NewestFirst: true}, domain.PageRequest{Limit: mostCounted})
+	counts = map[domain.Status]int{}
+	for _, d := range found[:min(len(found), mostCounted)] {
+		counts[d.Status()]++
+	}
+	return counts, len(found) > mostCounted, err
 }
 
 // owns returns domain.ErrNotFound unless the tenant's application belongs to its business.

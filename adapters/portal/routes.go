@@ -84,6 +84,7 @@ func (p *Portal) routes() []pages.Route {
 
 		{Method: get, Path: "/webhooks", Act: read, Handle: p.listEndpoints},
 		{Method: post, Path: "/webhooks", Act: secrets, Handle: p.createEndpoint},
+		{Method: get, Path: "/webhooks/new", Act: read, Handle: p.askNewEndpoint},
 		{Method: get, Path: "/webhooks/verify", Act: read, Handle: p.showBench},
 		{Method: post, Path: "/webhooks/verify", Act: read, Handle: p.examineWebhook},
 		{Method: get, Path: "/webhooks/:endpoint", Act: read, Handle: p.showEndpoint},

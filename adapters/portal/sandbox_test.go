@@ -105,11 +105,11 @@ func TestASampleIsMovedSimulatedAndStoppedInTheSandbox(t *testing.T) {
 	}
 	action, form := p.form(t, "Start simulation")
 	form.Set("scenario", "stalled")
-	if p = r.post(action, form); p.at != "/sandbox" || !strings.Contains(p.body, "The simulation runs") ||
+	if p = r.post(action, form); p.at != "/sandbox" || !strings.Contains(p.body, "The simulation is running") ||
 		!strings.Contains(p.body, "&#34;stalled&#34;") || strings.Contains(p.body, "Move to assigned") {
 		t.Fatalf("started: %d at %s", p.status, p.at)
 	}
-	if p = r.post(p.form(t, "Stop the simulation")); p.at != "/sandbox" || !strings.Contains(p.body, "No simulation runs any more") ||
+	if p = r.post(p.form(t, "Stop the simulation")); p.at != "/sandbox" || !strings.Contains(p.body, "The simulation was stopped") ||
 		!strings.Contains(p.body, "-X DELETE") {
 		t.Fatalf("stopped: %d at %s", p.status, p.at)
 	}

@@ -23,7 +23,7 @@ type endpointPage struct {
 	App                                   domain.Application
 	Paused                                *pausedView // nil: it is not paused, or a program paused it
 	May, MayResend                        bool
-	Status, EventType, After, Before      pages.Field
+	Filters                               *pages.Filters
 	Sent                                  []sentRow
 	Filtered                              bool
 	Older, Newest                         string
@@ -49,7 +49,7 @@ var sentTones = map[domain.WebhookStatus]string{domain.WebhookSucceeded: "good",
 
 // sentTexts maps statuses of webhooks to texts.
 var sentTexts = map[domain.WebhookStatus]string{
-	domain.WebhookPending: "waiting", domain.WebhookSucceeded: "arrived", domain.WebhookFailed: "failed", domain.WebhookHeld: "held",
+	domain.WebhookPending: "pending", domain.WebhookSucceeded: "delivered", domain.WebhookFailed: "failed", domain.WebhookHeld: "held",
 }
 
 func rowOfSent(d domain.WebhookDelivery) sentRow {
@@ -130,16 +130,20 @@ func (p *Portal) sentFilter(c *call, v *endpointPage, shown webhooks.Shown) (f d
 			"created_after": {c.Query("created_after")}, "created_before": {c.Query("created_before")}})
 	}
 	v.Filtered = f != (domain.WebhookDeliveryFilter{}) || page.After != nil
-	v.Status = pages.Field{ID: "status", Name: "status", Label: "Status", Options: []pages.Option{{Text: "Any"}}}
+	status := pages.Field{ID: "status", Name: "status", Label: "Status", Options: []pages.Option{{Text: "Any"}}}
 	for _, s := range domain.WebhookStatuses() {
-		v.Status.Options = append(v.Status.Options, pages.Option{Value: string(s), Text: sentTexts[s], Chosen: s == f.Status})
+		status.Options = append(status.Options, pages.Option{Value: string(s), Text: sentTexts[s], Chosen: s == f.Status})
 	}
-	v.EventType = pages.Field{ID: "event_type", Name: "event_type", Label: "Event", Options: []pages.Option{{Text: "Any"}}}
+	event := pages.Field{ID: "event_type", Name: "event_type", Label: "Event", Options: []pages.Option{{Text: "Any"}}}
 	for _, t := range domain.EventTypes() {
-		v.EventType.Options = append(v.EventType.Options, pages.Option{Value: string(t), Text: string(t), Chosen: t == f.EventType})
+		event.Options = append(event.Options, pages.Option{Value: string(t), Text: string(t), Chosen: t == f.EventType})
 	}
-	v.After = pages.MinuteField("created_after", "From, UTC", c.Query("created_after"))
-	v.Before = pages.MinuteField("created_before", "Before, UTC", c.Query("created_before"))
+	query := c.Request.URL.Query()
+	for _, name := range []string{"before", "done"} {
+		query.Del(name)
+	}
+	v.Filters = pages.NewFilters(c.At(v.Endpoint.Href), query, nil, []pages.Field{status, event,
+		pages.MinuteField("created_after", "From (UTC)", ""), pages.MinuteField("created_before", "Before (UTC)", "")})
 	return f, page, nil
 }
 
@@ -179,7 +183,7 @@ func (p *Portal) editPage(c *call, status int) error {
 		v.Notice = pages.ChangedSince([]pages.Field{v.URL, types, v.Description}, shown.URL, strings.Join(shown.EventTypes, ", "),
 			shown.Description)
 	}
-	return p.Show(c, status, "webhook_edit", "Change an endpoint", v)
+	return p.Show(c, status, "webhook_edit", "Edit an endpoint", v)
 }
 
 func (p *Portal) editEndpoint(c *call) error {
@@ -200,7 +204,7 @@ func (p *Portal) editEndpoint(c *call) error {
 // overlaps lists how long the previous secret may also sign after a rotation, in seconds.
 var overlaps = []pages.Option{
 	{Value: "86400", Text: "For a day", Chosen: true}, {Value: "3600", Text: "For an hour"}, {Value: "604800", Text: "For a week"},
-	{Value: "0", Text: "Not at all: it is known to others"},
+	{Value: "0", Text: "Not at all, because others know it"},
 }
 
 func (p *Portal) askRotateSecret(c *call) error { return p.rotateSecretPage(c, http.StatusOK, nil) }
@@ -214,7 +218,7 @@ func (p *Portal) rotateSecretPage(c *call, status int, n *pages.Notice) error {
 	if n == nil {
 		v.Notice = c.WelcomeBack()
 	}
-	v.Overlap = c.Field(pages.Field{Name: "overlap_seconds", Label: "The secret of now signs on", Options: slices.Clone(overlaps)})
+	v.Overlap = c.Field(pages.Field{Name: "overlap_seconds", Label: "Keep the current secret", Options: slices.Clone(overlaps)})
 	return p.Show(c, status, "webhook_rotate", "Rotate a signing secret", v)
 }
 
@@ -235,7 +239,7 @@ func (p *Portal) rotateSecret(c *call) error {
 	case c.Wrong(err):
 		return p.rotateSecretPage(c, http.StatusUnprocessableEntity, nil)
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
-		return p.rotateSecretPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No other secret was made",
+		return p.rotateSecretPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second secret was created",
 			Lines: []string{pages.MessageOf(err)}})
 	case err != nil:
 		return err
@@ -299,11 +303,48 @@ type attemptRow struct {
 
 // triggerTexts says why an attempt was made.
 var triggerTexts = map[domain.WebhookTrigger]string{
-	domain.TriggerSchedule: "by schedule", domain.TriggerProbe: "to see whether it answers again", domain.TriggerManual: "by hand",
-	domain.TriggerRecover: "by a recovery", domain.TriggerTest: "test",
+	domain.TriggerSchedule: "schedule", domain.TriggerProbe: "probe", domain.TriggerManual: "resend",
+	domain.TriggerRecover: "recovery", domain.TriggerTest: "test",
 }
 
-func (p *Portal) showSent(c *call) error { return p.sentPage(c, http.StatusOK, c.Told()) }
+// How long the page waits for the attempt that its reader asked for, and how often it checks.
+const (
+	attemptPatience = 2 * time.Second
+	attemptPause    = 150 * time.Millisecond
+)
+
+// showSent shows a webhook. After a test event or a resend it waits for the response, so that the
+// page has it without a reload.
+func (p *Portal) showSent(c *call) error {
+	if done := c.Query("done"); done == "webhook-tested" || done == "webhook-resent" {
+		return p.sentPage(c, http.StatusOK, p.awaitAttempt(c))
+	}
+	return p.sentPage(c, http.StatusOK, c.Told())
+}
+
+// awaitAttempt waits for an attempt that is due, and describes its result.
+func (p *Portal) awaitAttempt(c *call) *pages.Notice {
+	for until := time.Now().Add(attemptPatience); time.Now().Before(until); {
+		sent, err := p.Endpoints.Sent(c.Ctx(), c.Business(), domain.ID(c.Param("endpoint")), domain.ID(c.Param("sent")))
+		if err != nil {
+			return nil // the page says why
+		}
+		if due := sent.DueAt; sent.Status != domain.WebhookPending || due == nil || due.After(p.options.Clock.Now()) {
+			if n := len(sent.Attempts); n > 0 {
+				last := sent.Attempts[n-1].Result
+				tone := map[bool]string{true: "good", false: "bad"}[last.Succeeded()]
+				return &pages.Notice{Tone: tone, Title: "Sent. Response: " + pages.AttemptText(last)}
+			}
+			break
+		}
+		select {
+		case <-time.After(attemptPause):
+		case <-c.Ctx().Done():
+			return nil
+		}
+	}
+	return &pages.Notice{Title: "Sent. No response yet.", Lines: []string{"Reload the page in a moment to see it."}}
+}
 
 func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 	page, shown, err := p.oneEndpoint(c)
@@ -318,9 +359,9 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 		Application: string(page.App.ID), Endpoint: page.Endpoint, Row: rowOfSent(sent.WebhookDelivery),
 		EventID:   string(sent.EventID),
 		MayResend: page.MayResend && shown.Enabled}
-	stamp := "(the second of each attempt)"
+	stamp := "(the time of each attempt)"
 	for _, a := range slices.Backward(sent.Attempts) {
-		row := attemptRow{Number: a.Number, ID: string(a.ID), Trigger: triggerTexts[a.Trigger], Result: answered(a.Result), Tone: "bad",
+		row := attemptRow{Number: a.Number, ID: string(a.ID), Trigger: triggerTexts[a.Trigger], Result: pages.AttemptText(a.Result), Tone: "bad",
 			Took: pages.Took(a.Result.Duration), Excerpt: a.Result.Excerpt, At: a.Result.StartedAt, Next: a.NextAt}
 		if a.Result.Succeeded() {
 			row.Tone = "good"
@@ -333,10 +374,10 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 	}
 	v.Headers = pages.Code{ID: "headers", Text: "POST " + v.Endpoint.URL + "\nContent-Type: application/json\n" +
 		domain.HeaderWebhookID + ": " + v.EventID + "\n" + domain.HeaderWebhookTimestamp + ": " + stamp + "\n" +
-		domain.HeaderWebhookSignature + ": v1,… (made for each attempt, and not kept)\n" + domain.HeaderWebhookAttempt + ": " + number}
+		domain.HeaderWebhookSignature + ": v1,… (computed for each attempt and not kept)\n" + domain.HeaderWebhookAttempt + ": " + number}
 	v.Body = pages.Code{ID: "body", Text: string(sent.Body)}
 	if !namesRecipients(c) {
-		v.Body.Text = "Your role does not include whom deliveries are for, which is told here."
+		v.Body.Text = "Your role cannot see the body, because it names the recipient."
 		for i := range v.Attempts {
 			v.Attempts[i].Excerpt = "" // programs may return what they were sent
 		}

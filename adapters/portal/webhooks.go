@@ -32,27 +32,27 @@ type health struct {
 
 // disabledTexts says why an endpoint gets nothing.
 var disabledTexts = map[domain.DisabledReason]string{
-	domain.DisabledByCaller: "nothing is sent until it is resumed", domain.DisabledGone: "it answered 410 Gone",
+	domain.DisabledByCaller: "events are held until it is resumed", domain.DisabledGone: "it answered 410 Gone",
 	domain.DisabledFailing: "it failed for days",
 }
 
 func healthOf(s webhooks.Shown, now time.Time) health {
-	h := health{Tag: "works", Tone: "good"}
+	h := health{Tag: "Healthy", Tone: "good"}
 	sum := s.Summary
 	switch {
 	case s.Disabled == domain.DisabledByCaller:
-		h.Tag, h.Tone, h.Why = "paused", "over", disabledTexts[s.Disabled]
+		h.Tag, h.Tone, h.Why = "Paused", "over", disabledTexts[s.Disabled]
 	case !s.Enabled:
-		h.Tag, h.Tone, h.Why = "switched off", "bad", disabledTexts[s.Disabled]
+		h.Tag, h.Tone, h.Why = "Disabled", "bad", disabledTexts[s.Disabled]
 	case s.Health.FailingSince != nil:
-		h.Tag, h.Tone, h.Since = "fails", "bad", s.Health.FailingSince
+		h.Tag, h.Tone, h.Since = "Failing", "bad", s.Health.FailingSince
 		if now.Sub(*h.Since) >= domain.WarnAfter {
 			h.Off = new(s.Health.DisabledFrom())
 		}
 	case sum.Tried == 0:
-		h.Tag, h.Tone = "new", ""
+		h.Tag, h.Tone = "New", ""
 	case sum.Arrived == 0: // no attempt since its URL changed or it was resumed
-		h.Tag, h.Tone = "nothing arrived yet", ""
+		h.Tag, h.Tone = "No success yet", ""
 	}
 	if sum.Waiting > 0 {
 		h.Waiting = pages.Count(int64(sum.Waiting)) + " waiting"
@@ -66,17 +66,9 @@ func healthOf(s webhooks.Shown, now time.Time) health {
 		h.Share = strconv.Itoa(sum.Arrived*100/sum.Tried) + " %"
 	}
 	if last := sum.LastFailure; last != nil {
-		h.Last, h.LastAt = answered(last.Result), last.Result.StartedAt
+		h.Last, h.LastAt = pages.AttemptText(last.Result), last.Result.StartedAt
 	}
 	return h
-}
-
-// answered describes the result of an attempt.
-func answered(r domain.WebhookResult) string {
-	if r.StatusCode != 0 {
-		return "answered " + strconv.Itoa(r.StatusCode)
-	}
-	return "no answer: " + pages.Spaced(string(r.Error))
 }
 
 type endpointView struct {
@@ -109,9 +101,7 @@ type endpointsView struct {
 	ApplicationID, EnvironmentName string
 	Endpoints                      []endpointView
 	May                            bool
-	Bench                          bool   // the reader may check a signature; staff may not
-	Once                           string // ID of the endpoint that the form will create
-	URL, EventTypes, Description   pages.Field
+	Bench                          bool // the reader may check a signature; staff may not
 	Full                           bool
 	DocsURL                        string
 }
@@ -139,7 +129,12 @@ func (p *Portal) chosenTenant(c *call) (domain.Tenant, shown, error) {
 	return t, v, err
 }
 
-func (p *Portal) listEndpoints(c *call) error { return p.endpointsPage(c, http.StatusOK, c.Told()) }
+func (p *Portal) listEndpoints(c *call) error {
+	if c.WelcomeBack() != nil {
+		return p.askNewEndpoint(c) // what was typed belongs there
+	}
+	return p.endpointsPage(c, http.StatusOK, c.Told())
+}
 
 func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
 	v := endpointsView{Notice: n, May: c.May(domain.ActManageWebhooks), DocsURL: p.options.DocsURL}
@@ -171,24 +166,59 @@ func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
 			v.Endpoints = append(v.Endpoints, one)
 		}
 	}
-	v.Full = len(v.Endpoints) >= domain.MaxWebhookEndpoints
-	v.Once = p.OnceShown(c, domain.PrefixWebhookEndpoint, status)
-	v.URL, v.EventTypes, v.Description = endpointFields(c, domain.WebhookEndpoint{EventTypes: []string{domain.DeliveryEvents}})
+	v.Full = !all && len(v.Endpoints) >= domain.MaxWebhookEndpoints
 	v.Bench = ownPages(c)
+	c.Widen()
 	return p.Show(c, status, "webhooks", "Webhooks", v)
+}
+
+// newEndpointView holds the form for a new endpoint.
+type newEndpointView struct {
+	Notice                       *pages.Notice
+	Environment                  string
+	App                          domain.Application // empty: the form asks for it
+	Application                  pages.Field
+	Once                         string // ID of the endpoint that the form will create
+	URL, EventTypes, Description pages.Field
+	May                          bool
+}
+
+func (p *Portal) askNewEndpoint(c *call) error {
+	return p.newEndpointPage(c, http.StatusOK, c.WelcomeBack())
+}
+
+func (p *Portal) newEndpointPage(c *call, status int, n *pages.Notice) error {
+	t, choice, err := p.chosenTenant(c)
+	if err != nil {
+		return err
+	}
+	if t.ApplicationID == "" {
+		return c.Lead("/webhooks") // which says that there is no application
+	}
+	v := newEndpointView{Notice: n, Environment: string(t.Environment), Once: p.OnceShown(c, domain.PrefixWebhookEndpoint, status),
+		May: c.May(domain.ActReadWebhookSecrets), App: domain.Application{ID: t.ApplicationID, Name: choice.name(t.ApplicationID)}}
+	if choice.Application == "" && len(choice.apps) > 1 {
+		v.App, v.Application = domain.Application{}, pages.Field{Name: "application", Label: "Application"}
+		for _, app := range choice.apps {
+			v.Application.Options = append(v.Application.Options, pages.Option{Value: string(app.ID), Text: app.Name, Chosen: app.ID == t.ApplicationID})
+		}
+		v.Application = c.Field(v.Application)
+	}
+	v.URL, v.EventTypes, v.Description = endpointFields(c, domain.WebhookEndpoint{EventTypes: []string{domain.DeliveryEvents}})
+	return p.Show(c, status, "webhook_new", "Create a webhook endpoint", v)
 }
 
 // eventTexts says when an event happens, or what a pattern matches.
 var eventTexts = map[string]string{
-	domain.AllEvents: "every event, those of later versions included", domain.DeliveryEvents: "all that happens to deliveries",
-	string(domain.EventEndpointTest):     "sent by the button for tests, whatever is chosen here",
-	string(domain.EventEndpointDisabled): "another endpoint was switched off",
+	domain.AllEvents: "every event, also of later versions", domain.DeliveryEvents: "all that happens to deliveries",
+	string(domain.EventEndpointTest):     "sent by “Send test event”, whatever you choose here",
+	string(domain.EventEndpointDisabled): "another endpoint was disabled",
 }
 
 // endpointFields returns the form fields of an endpoint.
 func endpointFields(c *call, e domain.WebhookEndpoint) (address, types, description pages.Field) {
 	address = c.Field(pages.Field{Name: "url", Label: "URL", Type: "url", Value: e.URL, Required: true, MaxLength: domain.MaxWebhookURL,
-		Autocomplete: "off", Hint: "Where your program takes webhooks. Live ones go over https."})
+		Autocomplete: "off", Hint: "The address of your program. Live endpoints need https."})
 	types = pages.Field{Name: "event_types", Label: "Events"}
 	for _, pattern := range domain.EventPatterns() {
 		types.Options = append(types.Options, pages.Option{Value: pattern, Text: eventTexts[pattern],
@@ -200,7 +230,7 @@ func endpointFields(c *call, e domain.WebhookEndpoint) (address, types, descript
 		}
 	}
 	description = c.Field(pages.Field{Name: "description", Label: "Description", Value: e.Description, MaxLength: domain.DescriptionRule.Most,
-		Autocomplete: "off", Hint: "For your own people; may be empty."})
+		Autocomplete: "off", Hint: "Optional, for your team."})
 	return address, c.Field(types), description
 }
 
@@ -215,7 +245,7 @@ func endpointForm(c *call) (f webhooks.Form, err error) {
 	}
 	unknown := slices.ContainsFunc(f.EventTypes, func(p string) bool { return !slices.Contains(domain.EventPatterns(), p) })
 	if len(f.EventTypes) == 0 || unknown || len(f.EventTypes) > domain.MaxEventPatterns {
-		wrong = append(wrong, domain.FieldError{Field: "event_types", Code: domain.FieldRequired, Message: "Choose at least one of the list."})
+		wrong = append(wrong, domain.FieldError{Field: "event_types", Code: domain.FieldRequired, Message: "Choose at least one event."})
 	}
 	if code, message := domain.DescriptionRule.Judge(f.Description); code != "" {
 		wrong = append(wrong, domain.FieldError{Field: "description", Code: code, Message: message})
@@ -233,8 +263,8 @@ func (p *Portal) createEndpoint(c *call) error {
 	}
 	once, whole := p.WholeOnce(c, domain.PrefixWebhookEndpoint)
 	if !whole {
-		return p.endpointsPage(c, http.StatusUnprocessableEntity, &pages.Notice{Tone: "bad", Title: "No endpoint was made",
-			Lines: []string{"The form was incomplete: a part that its page puts in did not arrive. Send it once more from here."}})
+		return p.newEndpointPage(c, http.StatusUnprocessableEntity, &pages.Notice{Tone: "bad", Title: "No endpoint was created",
+			Lines: []string{"The form was incomplete. Send it again from here."}})
 	}
 	form, err := endpointForm(c)
 	var made webhooks.Secret
@@ -243,12 +273,12 @@ func (p *Portal) createEndpoint(c *call) error {
 	}
 	switch {
 	case domain.HasCode(err, domain.CodeWebhookEndpointLimit):
-		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No endpoint was made",
+		return p.newEndpointPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No endpoint was created",
 			Lines: []string{pages.MessageOf(err)}})
 	case c.Wrong(err):
-		return p.endpointsPage(c, http.StatusUnprocessableEntity, nil)
+		return p.newEndpointPage(c, http.StatusUnprocessableEntity, nil)
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
-		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second endpoint was made",
+		return p.newEndpointPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second endpoint was created",
 			Lines: []string{pages.MessageOf(err)}})
 	case err != nil:
 		return err
@@ -260,17 +290,28 @@ type newSecretView struct {
 	Endpoint endpointView
 	Secret   pages.Secret
 	Rotated  bool
+	Samples  []sample // a whole receiver in each language; empty after a rotation
 	DocsURL  string
 }
 
 // showSecret sends the only response with the secret.
 func (p *Portal) showSecret(c *call, s webhooks.Secret, rotated bool) error {
 	title := map[bool]string{false: "The new endpoint", true: "The new secret"}[rotated]
+	var receivers []sample
+	for _, l := range languages {
+		text, err := samples.ReadFile("samples/" + l.file)
+		if err != nil {
+			return domain.Internal(err)
+		}
+		if !rotated {
+			receivers = append(receivers, sample{"receive-" + strings.ToLower(l.name), l.name, strings.TrimSpace(string(text))})
+		}
+	}
 	return p.Show(c, http.StatusOK, "webhook_secret", title, newSecretView{
-		Endpoint: viewOf(webhooks.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated,
+		Endpoint: viewOf(webhooks.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated, Samples: receivers,
 		DocsURL: p.options.DocsURL,
-		Secret: pages.Secret{Title: "Copy the signing secret now", Note: "It is shown this once. Keep it where your program reads its secrets: " +
-			"with it the program tells our webhooks from those of anybody else.", Label: "The signing secret", Secret: s.Secret},
+		Secret: pages.Secret{Title: "Copy the signing secret now", Note: "It is shown only now. Keep it where your program reads its secrets. " +
+			"Your program uses it to check that a webhook comes from us.", Label: "The signing secret", Secret: s.Secret},
 	})
 }
 
@@ -279,14 +320,14 @@ func (p *Portal) showSecret(c *call, s webhooks.Secret, rotated bool) error {
 func (p *Portal) endpointWarnings(c *call) (warnings []pages.Notice, err error) {
 	ill, err := p.Endpoints.Unhealthy(c.Ctx(), c.Business())
 	for _, e := range ill {
-		n := pages.Notice{Tone: "bad", Title: "Webhooks to " + e.Host() + " are switched off",
+		n := pages.Notice{Tone: "bad", Title: "Webhooks to " + e.Host() + " are disabled",
 			Lines: []string{"In " + string(e.Tenant.Environment) + ": " + disabledTexts[e.Disabled] +
-				". Events are kept for 30 days: repair it, resume it and recover what it missed."},
+				". Events are kept for 30 days. Fix the endpoint, resume it and recover what it missed."},
 			Link: &pages.Link{Href: "/webhooks/" + string(e.ID), Text: "Open the endpoint"}}
 		if e.Enabled {
-			n.Tone, n.Title = "warn", "Webhooks to "+e.Host()+" will be switched off"
+			n.Tone, n.Title = "warn", "Webhooks to "+e.Host()+" will be disabled"
 			n.Lines = []string{"In " + string(e.Tenant.Environment) + ": nothing has arrived there since " + inUTC(*e.Health.FailingSince) +
-				". From " + inUTC(e.Health.DisabledFrom()) + " on nothing is sent any more, unless one is answered with 2xx before."}
+				". From " + inUTC(e.Health.DisabledFrom()) + " nothing more is sent, unless the endpoint answers 2xx before."}
 		}
 		warnings = append(warnings, n)
 	}
@@ -297,9 +338,9 @@ func inUTC(t time.Time) string { return t.UTC().Format("2 January, 15:04 UTC") }
 
 // hookTexts maps error codes to texts for people. The API's own messages are for programs.
 var hookTexts = map[string]string{
-	domain.CodeWebhookEndpointDisabled: "Nothing is sent to this endpoint at the moment. Resume it first.",
-	domain.CodeRecoveryRunning: "A recovery runs: some of its webhooks have not been tried yet. Wait for them, then send this again. " +
-		"While the endpoint fails they wait for its next try.",
+	domain.CodeWebhookEndpointDisabled: "This endpoint gets no webhooks now. Resume it first.",
+	domain.CodeRecoveryRunning: "A recovery is running. Wait until all its webhooks were tried, then try again. " +
+		"While the endpoint fails, they wait for its next attempt.",
 }
 
 // hookRefusal returns a notice if the error is a refusal, not a failure; nil otherwise.

@@ -152,7 +152,7 @@ func newEndpointForm(s *scene, h house) url.Values {
 // Webhooks, who may use them.
 func init() {
 	const one = "/webhooks/:endpoint"
-	for _, page := range []string{"/webhooks", "/webhooks/verify", one, one + "/edit", one + "/pause", one + "/resume", one +
+	for _, page := range []string{"/webhooks", "/webhooks/new", "/webhooks/verify", one, one + "/edit", one + "/pause", one + "/resume", one +
 		"/rotate", one + "/test",
 		one + "/delete", one + "/recover", one + "/sent/:sent", one + "/sent/:sent/resend"} {
 		matrix["GET "+page] = row{may: members}

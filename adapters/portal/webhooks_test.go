@@ -20,7 +20,7 @@ func TestAnEndpointIsMadeOnceAndItsSecretIsInOneAnswerAlone(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
 	list := "/webhooks?application=" + string(s.house.app.ID)
-	action, form := r.get(list).form(t, "Create")
+	action, form := r.get("/webhooks/new?application="+string(s.house.app.ID)).form(t, "Create")
 	form["event_types"] = []string{"delivery.*"}
 	form.Set("url", "http://10.0.0.1/in")
 	if p := r.post(action, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="url-error"`) ||
@@ -33,7 +33,12 @@ func TestAnEndpointIsMadeOnceAndItsSecretIsInOneAnswerAlone(t *testing.T) {
 	if made.status != http.StatusOK || !strings.HasPrefix(secret, "whsec_") || made.at != "/webhooks" {
 		t.Fatalf("created: %d at %s, %q", made.status, made.at, secret)
 	}
-	if p := r.post(action, form); p.status != http.StatusConflict || !strings.Contains(p.body, "No second endpoint was made") ||
+	for _, text := range []string{"receive-php", "receive-python", "receive-node", "receive-go", "hmac.compare_digest"} {
+		if !strings.Contains(made.body, text) {
+			t.Errorf("beside the secret there is no %s", text)
+		}
+	}
+	if p := r.post(action, form); p.status != http.StatusConflict || !strings.Contains(p.body, "No second endpoint was created") ||
 		p.secret() != "" {
 		t.Errorf("the same form again: %d", p.status)
 	}
@@ -63,7 +68,7 @@ func TestAnEndpointIsMadeOnceAndItsSecretIsInOneAnswerAlone(t *testing.T) {
 	form.Set("password", password)
 	form.Set("confirm", "1")
 	rotated := r.post(action, form)
-	if next := rotated.secret(); next == "" || next == secret || !strings.Contains(rotated.body, "the one before beside it until") {
+	if next := rotated.secret(); next == "" || next == secret || !strings.Contains(rotated.body, "and with the old one until") {
 		t.Errorf("rotated: %d\n%s", rotated.status, rotated.body)
 	}
 	if p := r.post(action, form); p.status != http.StatusConflict || p.secret() != "" {
@@ -72,7 +77,7 @@ func TestAnEndpointIsMadeOnceAndItsSecretIsInOneAnswerAlone(t *testing.T) {
 	if log := r.get("/audit"); !strings.Contains(log.body, "the old secret signs for ") {
 		t.Errorf("the audit log does not tell the overlap\n%s", log.body)
 	}
-	if p := r.get(at); !strings.Contains(p.body, "two secrets, the new one and the one before") {
+	if p := r.get(at); !strings.Contains(p.body, "two secrets. The old one is used until") {
 		t.Error("the page does not tell of the secret before")
 	}
 }
@@ -82,7 +87,7 @@ func TestHealthIsToldInWordsAndBeforeAnEndpointIsSwitchedOff(t *testing.T) {
 	s := newScene(t)
 	e, r := s.house.endpoint, s.signedIn(t, s.house, domain.RoleViewer)
 	// Its one event failed, and its URL was changed since.
-	if p := r.get(hooks(e)); !strings.Contains(p.body, ">nothing arrived yet</span>") || !strings.Contains(p.body, "0 of the last 1") {
+	if p := r.get(hooks(e)); !strings.Contains(p.body, ">No success yet</span>") || !strings.Contains(p.body, "0 of the last 1") {
 		t.Errorf("an endpoint of which nothing is known but a failure:\n%s", p.body)
 	}
 	for range 3 {
@@ -94,23 +99,23 @@ func TestHealthIsToldInWordsAndBeforeAnEndpointIsSwitchedOff(t *testing.T) {
 		e.Health = domain.WebhookHealth{Failures: 10, FailingSince: &since, OpenUntil: &open, Opened: 1}
 	})
 	p := r.get("/webhooks?application=" + string(s.house.app.ID))
-	for _, text := range []string{"fails</span> since <time", ", 3 waiting, next try in 4 min", "answered 503", "0 of the last 1",
+	for _, text := range []string{"Failing</span> since <time", ", 3 waiting, next try in 4 min", "503 Service Unavailable", "0 of the last 1",
 		"https://hooks.adom.example/in?…"} {
 		if !strings.Contains(p.body, text) {
 			t.Errorf("the list lacks %q\n%s", text, p.body)
 		}
 	}
-	if strings.Contains(p.body, "s3same") || strings.Contains(r.get("/").body, "will be switched off") {
+	if strings.Contains(p.body, "s3same") || strings.Contains(r.get("/").body, "will be disabled") {
 		t.Error("the query of the address is shown, or a warning that is too early")
 	}
 	s.ails(t, e, func(e *domain.WebhookEndpoint) { e.Health.FailingSince = new(since.Add(-domain.WarnAfter)) })
 	for _, at := range []string{"/", "/webhooks", hooks(e)} {
-		if !strings.Contains(r.get(at).body, "will be switched off") {
+		if !strings.Contains(r.get(at).body, "will be disabled") {
 			t.Errorf("%s does not warn", at)
 		}
 	}
 	s.ails(t, e, func(e *domain.WebhookEndpoint) { e.Enabled, e.Disabled = false, domain.DisabledFailing })
-	if p := r.get("/"); !strings.Contains(p.body, "Webhooks to hooks.adom.example are switched off") {
+	if p := r.get("/"); !strings.Contains(p.body, "Webhooks to hooks.adom.example are disabled") {
 		t.Error("the start page does not tell of an endpoint that is off")
 	}
 	s.ails(t, e, func(e *domain.WebhookEndpoint) { e.Disabled = domain.DisabledByCaller })
@@ -141,17 +146,20 @@ func TestAnEndpointIsPausedChangedTestedAndDeletedWithARecordOfEach(t *testing.T
 		t.Errorf("a test of one that is paused: %d", p.status)
 	}
 	does(hooks(e), "Resume", nil, "The endpoint was resumed")
-	does(hooks(e), "Send test", nil, "The test event is on its way")
+	does(hooks(e), "Send test", nil, "Sent. No response yet.")
+	if p := r.get(hooks(e, "/sent/", string(s.house.sent)) + "?done=webhook-tested"); !strings.Contains(p.body, "Sent. Response: 503 Service Unavailable") {
+		t.Errorf("the response to a test event is not told:\n%s", p.body)
+	}
 	does(hooks(e, "/edit"), "Save", func(f url.Values) {
 		f.Set("url", "https://hooks.adom.example/other")
 		f["event_types"] = []string{"delivery.created", "delivery.failed"}
 	}, "The endpoint was saved")
-	does(hooks(e, "/sent/", string(s.house.sent)), "Send again", nil, "One more try is on its way")
+	does(hooks(e, "/sent/", string(s.house.sent)), "Resend", nil, "Sent. No response yet.")
 	if p := r.get(hooks(e, "/sent/", string(s.house.sent))); !strings.Contains(p.body, "webhook-id: evt_") ||
 		!strings.Contains(p.body, "sent as it is") || !strings.Contains(p.body, "later, please") {
 		t.Errorf("request or answer are missing:\n%s", p.body)
 	}
-	does(hooks(e, "/delete"), "Delete", nil, "The endpoint was deleted")
+	does(hooks(e, "/delete"), "Delete", nil, "The endpoint and its pending webhooks were deleted")
 	if p := r.get(hooks(e)); p.status != http.StatusNotFound {
 		t.Errorf("what was deleted: %d", p.status)
 	}
@@ -226,7 +234,7 @@ func TestARecoverySendsTheNumberThatWasShownOrNothing(t *testing.T) {
 	if n := s.pending(t, e); n != 10_000 {
 		t.Errorf("10,000 were shown, and %d are sent", n)
 	}
-	if p := r.post(action, form); p.status != http.StatusConflict || !strings.Contains(p.body, "A recovery runs") {
+	if p := r.post(action, form); p.status != http.StatusConflict || !strings.Contains(p.body, "A recovery is running") {
 		t.Errorf("once more: %d", p.status)
 	}
 }

@@ -44,6 +44,7 @@ type Customer struct {
 	Applications int
 	Keys         int        // active ones of both environments
 	People       int        // who have accepted
+	Owners       int        // also those who have not accepted their invitation yet
 	LastUsedAt   *time.Time // the latest use of a key; nil: none was used
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,8 @@ type businessView struct {
 	Has          domain.Footprint
 	Most         int    // counts stop here
 	Limit        string // the present limit
+	NoOwner      bool   // nobody is an owner, or invited as one
+	People       string // the page of its people
 	May, MayView bool
 	Name         pages.Field
 	Number, Per  pages.Field // the fields of an own limit
@@ -52,8 +55,8 @@ type businessView struct {
 
 func (p *Console) showBusiness(c *call) error {
 	n := c.Told()
-	if n != nil && c.Query("done") == "business-created" {
-		n.Link = &pages.Link{Href: c.At("/people"), Text: "Invite its owner"}
+	if n != nil && slices.Contains([]string{"owner-failed", "owner-mails", "owner-disabled"}, c.Query("done")) {
+		n.Tone = "warn"
 	}
 	return p.businessPage(c, http.StatusOK, n)
 }
@@ -66,24 +69,29 @@ func (p *Console) businessPage(c *call, status int, n *pages.Notice) error {
 	v := businessView{
 		Notice: n, Business: b, Most: domain.MaxFootprint, May: c.May(domain.ActManageBusinesses),
 		MayView: c.May(domain.ActViewAsCustomer) && !b.Disabled,
-		At:      c.At("/businesses/" + string(b.ID)),
-		Name:    c.Field(pages.Field{Name: "name", Label: "Name", Value: b.Name, Required: true, MaxLength: domain.NameRule.Most}),
+		At:      c.At("/businesses/" + string(b.ID)), People: c.At("/people"),
+		Name: c.Field(pages.Field{Name: "name", Label: "Name", Value: b.Name, Required: true, MaxLength: domain.NameRule.Most}),
 		Reason: c.Field(pages.Field{Name: "reason", Label: "Reason", Required: true, MinLength: domain.ViewReasonRule.Least,
-			MaxLength: domain.ViewReasonRule.Most, Hint: "The customer reads it in its audit log: 10 to 500 characters."}),
+			MaxLength: domain.ViewReasonRule.Most, Hint: "10 to 500 characters. The customer sees it in its audit log."}),
 		ViewMinutes: int(domain.ViewLifetime.Minutes()),
 		Number: pages.Field{Name: "limit", Label: "Requests",
-			Hint: "At most, of all its keys together. Leave both empty for the setting for all."},
-		Per:   pages.Field{Name: "window_seconds", Label: "In so many seconds", Hint: "1 to 3,600."},
-		Limit: rateText(p.options.PerBusiness) + ", the setting for all customers",
+			Hint: "The most requests of all its keys together. Leave both fields empty to use the default."},
+		Per:   pages.Field{Name: "window_seconds", Label: "Per number of seconds", Hint: "1 to 3,600"},
+		Limit: rateText(p.options.PerBusiness) + " (the default)",
 	}
 	if b.RateLimit != nil {
-		v.Limit = rateText(*b.RateLimit) + ", its own"
+		v.Limit = rateText(*b.RateLimit) + " (set for this customer)"
 		v.Number.Value, v.Per.Value = strconv.Itoa(b.RateLimit.Limit), strconv.Itoa(int(b.RateLimit.Window.Seconds()))
 	}
 	v.Number, v.Per = c.Field(v.Number), c.Field(v.Per)
 	if v.Has, err = p.Tenants.Footprint(c.Ctx(), b.ID, ""); err != nil {
 		return err
 	}
+	members, err := p.Directory.Members(c.Ctx(), b.ID)
+	if err != nil {
+		return err
+	}
+	v.NoOwner = !slices.ContainsFunc(members, func(m domain.Member) bool { return m.Membership.Role == domain.RoleOwner })
 	return p.Show(c, status, "business", b.Name, v)
 }
 
@@ -95,7 +103,7 @@ func rateText(l domain.RateLimit) string {
 	if window > 1 {
 		unit += "s"
 	}
-	return pages.Count(int64(l.Limit)) + " requests in " + pages.Count(window) + " " + unit
+	return pages.Count(int64(l.Limit)) + " requests per " + pages.Count(window) + " " + unit
 }
 
 // toBusiness opens the page of the customer with a notice.
@@ -140,7 +148,7 @@ func (p *Console) limitBusiness(c *call) error {
 func whole(text string, most int, field string, faults map[string]string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		faults[field] = "A whole number from 1 to " + pages.Count(int64(most)) + "."
+		faults[field] = "Enter a whole number from 1 to " + pages.Count(int64(most)) + "."
 	}
 	return n
 }

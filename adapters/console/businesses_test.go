@@ -49,7 +49,7 @@ func init() {
 	}
 	table := sent("csv", "name,address,active\nMain depot,1 Depot Road,false\nRidge,1 Ring Road,\n")
 	add(map[string]row{
-		"GET /businesses": {may: everybody}, "POST /businesses": {may: admins, form: sent("name", "Kofi Pharmacy")},
+		"GET /businesses": {may: everybody}, "GET /businesses/new": {may: admins}, "POST /businesses": {may: admins, form: sent("name", "Kofi Pharmacy")},
 		"GET " + at("/disable"): {may: admins}, "GET " + at("/view"): {may: readers},
 		"POST " + at("/view"):                                     {may: readers, form: sent("reason", "Order 1001 is said to be missing")},
 		"GET " + at("/audit"):                                     {may: readers},
@@ -226,7 +226,7 @@ func TestACustomerIsCreatedOnceFoundAndGivenToItsOwner(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	admin := s.signedIn(t, domain.RoleAdmin)
-	to, form := admin.get("/businesses").form(t, "Create customer")
+	to, form := admin.get("/businesses/new").form(t, "Add customer")
 	form.Set("name", "   ")
 	if p := admin.post(to, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="name-error"`) {
 		t.Errorf("without a name: %d", p.status)
@@ -236,7 +236,7 @@ func TestACustomerIsCreatedOnceFoundAndGivenToItsOwner(t *testing.T) {
 	if made.status != http.StatusOK || !strings.Contains(made.body, "Kofi &lt;Pharmacy&gt;") {
 		t.Fatalf("%d at %s", made.status, made.at)
 	}
-	if again := admin.post(to, form); again.status != http.StatusConflict || !strings.Contains(again.body, "No second customer was made") {
+	if again := admin.post(to, form); again.status != http.StatusConflict || !strings.Contains(again.body, "already created") {
 		t.Errorf("sent twice: %d", again.status)
 	}
 	for q, want := range map[string]bool{"q=pharm": true, "q=" + strings.TrimPrefix(made.at, "/businesses/"): true, "q=nothing": false,
@@ -266,6 +266,43 @@ func TestACustomerIsCreatedOnceFoundAndGivenToItsOwner(t *testing.T) {
 			t.Errorf("%s by %+v", e.Action, e.Actor)
 		}
 	}
+}
+
+func TestACustomerIsAddedWithItsOwnerInOneForm(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admin := s.signedIn(t, domain.RoleAdmin)
+	add := func(owner, email string) page {
+		to, form := admin.get("/businesses/new").form(t, "Add customer")
+		form.Set("name", "Kofi Pharmacy")
+		form.Set("owner", owner)
+		form.Set("email", email)
+		return admin.post(to, form)
+	}
+	const noOwner = "No owner yet"
+	if p := add("Ama", "nonsense"); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="email-error"`) ||
+		strings.Contains(admin.get("/businesses").body, "Kofi Pharmacy") {
+		t.Errorf("a wrong email: %d, or the customer was created", p.status)
+	}
+	if p := add("", "ama@kofi.example"); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="owner-error"`) {
+		t.Errorf("an owner without a name: %d", p.status)
+	}
+	made := add("Ama", "ama@kofi.example")
+	link := regexp.MustCompile(`<output[^>]*data-secret[^>]*>` + s.portal + `/enter/([^<]+)<`).FindStringSubmatch(made.body)
+	if link == nil {
+		t.Fatalf("no link: %d %s", made.status, made.body)
+	}
+	if entered := must[people.Entered](t)(s.access.Enter(t.Context(), people.Browser{}, link[1])); entered.Role != domain.RoleOwner {
+		t.Errorf("the link lets in as %s", entered.Role)
+	}
+	if p := admin.get("/businesses"); strings.Contains(p.body, noOwner) {
+		t.Error("the list misses an owner that there is")
+	}
+	must[domain.Person](t)(s.directory.SetDisabled(t.Context(), operator, s.owner.ID, true))
+	disabled := add("Kofi", string(s.owner.Email))
+	disabled.has(t, "its owner was not invited", noOwner, "Invite its owner")
+	add("", "").has(t, noOwner, "Invite its owner")
+	admin.get("/businesses").has(t, noOwner)
 }
 
 func TestALimitOfACustomerHasBoundsAndGoesBackToTheSetting(t *testing.T) {

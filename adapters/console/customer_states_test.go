@@ -14,8 +14,8 @@ func init() {
 	at := func(path string) string { return "/businesses/:business" + path }
 	states = append(states, []state{
 		{name: "businesses", role: admin, path: "/businesses", heading: "Customers", before: furnishMany},
-		{name: "businesses-error", role: admin, path: "/businesses", heading: "Customers", then: func(p *tab) {
-			p.sendEmpty("#name", "Create customer")
+		{name: "business-new-error", role: admin, path: "/businesses/new", heading: "Add customer", then: func(p *tab) {
+			p.sendEmpty("#name", "Add customer")
 		}},
 		{name: "business", role: admin, path: at(""), heading: "Adom Foods"},
 		{name: "business-viewer", role: viewer, path: at(""), heading: "Adom Foods"},

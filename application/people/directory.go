@@ -52,6 +52,12 @@ type parsed struct {
 	role  domain.Role
 }
 
+// Check returns the error of Invite for an invitation with an invalid field.
+func (i Invitation) Check() error {
+	_, err := i.parse()
+	return err
+}
+
 func (i Invitation) parse() (p parsed, err error) {
 	if p.email, err = domain.ParseEmail(i.Email); err != nil {
 		return p, err

@@ -14,11 +14,12 @@ type customerRow struct {
 	Applications int
 	Keys         int
 	People       int
+	Owners       int
 	LastUsedAt   *instant
 }
 
 func (r *customerRow) domain() domain.Customer {
-	return domain.Customer{Business: r.Business.domain(), Applications: r.Applications, Keys: r.Keys, People: r.People,
+	return domain.Customer{Business: r.Business.domain(), Applications: r.Applications, Keys: r.Keys, People: r.People, Owners: r.Owners,
 		LastUsedAt: optionalTime(r.LastUsedAt)}
 }
 
@@ -31,6 +32,7 @@ var selectCustomers = "SELECT " + businessTable.selectAs("b", "business_") + ","
 	" (SELECT count(*) FROM api_keys k JOIN applications a ON a.id = k.application_id" +
 	" WHERE a.business_id = b.id AND NOT a.disabled AND NOT b.disabled AND " + working + ") AS keys," +
 	" (SELECT count(*) FROM memberships m WHERE m.business_id = b.id AND m.accepted_at IS NOT NULL) AS people," +
+	" (SELECT count(*) FROM memberships m WHERE m.business_id = b.id AND m.role = 'owner') AS owners," +
 	" (SELECT max(k.last_used_at) FROM api_keys k JOIN applications a ON a.id = k.application_id WHERE a.business_id = b.id) AS last_used_at" +
 	" FROM (SELECT * FROM businesses b"
 

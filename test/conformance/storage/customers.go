@@ -83,7 +83,7 @@ func testCustomers(t *testing.T, b ports.Database) {
 
 	t.Run("customers go newest first, with what they have", func(t *testing.T) {
 		want := map[domain.ID]domain.Customer{
-			foods.ID: {Applications: 2, Keys: 3, People: 1, LastUsedAt: &used}, pharmacy.ID: {Applications: 1},
+			foods.ID: {Applications: 2, Keys: 3, People: 1, Owners: 1, LastUsedAt: &used}, pharmacy.ID: {Applications: 1},
 		}
 		for _, limit := range []int{1, 3, 10} {
 			got := find(t, limit, domain.CustomerSearch{})

@@ -105,7 +105,7 @@ func (s *Site) send(c *Call, status int, name string, page Page) error {
 // of a form are sent as they are.
 func mayCompress(c *Call, body []byte) bool {
 	c.Header("Vary", "Accept-Encoding")
-	return c.Request.Method == http.MethodGet && len(body) > 1400 && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") &&
+	return c.Request.Method != http.MethodPost && len(body) > 1400 && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") &&
 		!bytes.Contains(body, []byte("data-secret")) && !bytes.Contains(body, []byte(`name="once"`)) &&
 		!bytes.Contains(body, []byte("/enter/")) && !bytes.Contains(body, []byte(`type="password"`))
 }

@@ -32,18 +32,15 @@ func (s *Site) newRouter() *gin.Engine {
 	router := web.NewRouter(s.o.TrustedProxies)
 	router.Use(s.protect, s.refuseForged)
 	for _, r := range s.routes {
-		router.Handle(r.Method, s.o.Prefix+r.Path, s.answer(r))
-		if r.Method == http.MethodGet {
-			router.Handle(http.MethodHead, s.o.Prefix+r.Path, s.answer(r))
-		}
+		web.Handle(router, r.Method, s.o.Prefix+r.Path, s.answer(r))
 	}
-	router.GET(s.o.Prefix+"/assets/:name", func(c *gin.Context) {
+	web.Handle(router, http.MethodGet, s.o.Prefix+"/assets/:name", func(c *gin.Context) {
 		if name := c.Param("name"); !s.o.Brand.Serve(c.Writer, c.Request, name) && !ServeAsset(c.Writer, c.Request, name) {
 			s.Fail(s.newCall(c), domain.ErrNotFound)
 		}
 	})
 	if s.o.Prefix != "" {
-		router.GET(s.o.Prefix, func(c *gin.Context) { c.Redirect(http.StatusFound, s.o.Prefix+"/") })
+		web.Handle(router, http.MethodGet, s.o.Prefix, func(c *gin.Context) { c.Redirect(http.StatusFound, s.o.Prefix+"/") })
 	}
 	router.NoRoute(func(c *gin.Context) { s.Fail(s.newCall(c), domain.ErrNotFound) })
 	router.NoMethod(func(c *gin.Context) {

@@ -32,6 +32,7 @@ type Call struct {
 	site     *Site
 	mount    *Mount // nil: the page belongs to the site itself
 	mostForm int64
+	tooLarge string          // what to say when the form has more; empty: its limit
 	open     context.Context // ends with the connection; for responses that stream
 	resumed  bool            // Form was typed in a session that has ended
 	mark     string          // the device cookie, which recognizes the browser

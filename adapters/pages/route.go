@@ -24,6 +24,7 @@ type Route struct {
 	Credentials bool
 	Part        bool          // one of many parts of a page: it has its own limits and does not count as a page
 	MaxForm     int64         // limits the form, in bytes; 0: maxForm
+	TooLarge    string        // what to say when the form has more; empty: its limit
 	Within      time.Duration // limits the response time; 0: readTimeout, or writeTimeout for a form
 
 	mount *Mount // the mount of the route; nil: none

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -112,7 +113,7 @@ func (s *Site) answer(r Route) gin.HandlerFunc {
 		open := g.Request.Context()
 		g.Request = g.Request.WithContext(ctx)
 		c := s.newCall(g)
-		c.open, c.mostForm, c.mount = open, cmp.Or(r.MaxForm, maxForm), r.mount
+		c.open, c.mostForm, c.tooLarge, c.mount = open, cmp.Or(r.MaxForm, maxForm), r.TooLarge, r.mount
 		if query := g.Request.URL.Query(); !readable(query) {
 			g.Request.URL.RawQuery = legible(query).Encode()
 		}
@@ -163,6 +164,12 @@ func (s *Site) takeForm(c *Call) error {
 		c.Header("Retry-After", "1")
 		s.Notice(c, http.StatusServiceUnavailable, Notice{Tone: "bad", Title: "The form could not be taken at the moment",
 			Lines: []string{"Too many forms are being sent. Nothing was changed; send it again in a few seconds."}})
+		return ErrAnswered
+	}
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		s.Notice(c, http.StatusRequestEntityTooLarge, Notice{Tone: "bad", Title: "The form is too large", Lines: []string{
+			cmp.Or(c.tooLarge, "It may have up to "+strconv.FormatInt(c.mostForm/1000, 10)+" kB. Shorten it and send it once more."),
+			"Nothing was changed."}})
 		return ErrAnswered
 	}
 	if err != nil || !readable(c.Request.PostForm) {

@@ -58,7 +58,10 @@ var fateTones = map[directory.Outcome]string{
 	directory.RowCreated: "good", directory.RowUpdated: "me", directory.RowUnchanged: "over",
 }
 
-var tooManyRows = "There are more than " + strconv.Itoa(mostImported) + " rows. Send the table in parts."
+var (
+	tooManyRows   = "There are more than " + strconv.Itoa(mostImported) + " rows. Send the table in parts."
+	tooLargeTable = "The table has more than " + strconv.Itoa(importedBytes/1000) + " kB. Send it in parts."
+)
 
 func (p *Portal) askImport(c *call) error { return p.importPage(c, http.StatusOK, nil, "", nil) }
 
@@ -104,7 +107,7 @@ func tableSent(c *call) (text, wrong string) {
 	case strings.TrimSpace(text) == "":
 		return "", "Choose a file, or paste its rows."
 	case len(text) > importedBytes:
-		return "", "The table has more than " + strconv.Itoa(importedBytes/1000) + " kB. Send it in parts."
+		return "", tooLargeTable
 	}
 	return text, ""
 }

@@ -193,6 +193,10 @@ func TestATableThatCannotBeReadIsRefusedAtItsField(t *testing.T) {
 			t.Errorf("%.20q: %d, without %q", content, p.status, want)
 		}
 	}
+	if p := r.importing(t, domain.Sandbox, strings.Repeat("x", 2<<20)); p.status != http.StatusRequestEntityTooLarge ||
+		!strings.Contains(p.body, "has more than 256 kB") {
+		t.Errorf("2 MiB: %d\n%s", p.status, p.body)
+	}
 	if p := r.post("/pickup-locations/sandbox/import", url.Values{"csv": {"name,address\nOsu,1 Street\n"}}); p.fates() != "2 created" {
 		t.Errorf("rows that were pasted: %d, %s", p.status, p.fates())
 	}

@@ -75,10 +75,10 @@ func (p *Portal) routes() []pages.Route {
 		{Method: get, Path: pickupsAt + "/:env", Act: read, Handle: p.listPickups},
 		{Method: post, Path: pickupsAt + "/:env", Act: locationAct, Handle: p.createPickup},
 		{Method: get, Path: pickupsAt + "/:env/import", Act: locationAct, Handle: p.askImport},
-		{Method: post, Path: pickupsAt + "/:env/import", Act: locationAct, Handle: p.previewImport, MaxForm: maxImportForm},
+		{Method: post, Path: pickupsAt + "/:env/import", Act: locationAct, Handle: p.previewImport, MaxForm: maxImportForm, TooLarge: tooLargeTable},
 		{Method: get, Path: pickupsAt + "/:env/import/template.csv", Act: locationAct, Handle: p.downloadTemplate},
 		{Method: get, Path: pickupsAt + "/:env/import/rows", Act: locationAct, Handle: p.askImport},
-		{Method: post, Path: pickupsAt + "/:env/import/rows", Act: locationAct, Handle: p.importPickups, MaxForm: maxImportForm},
+		{Method: post, Path: pickupsAt + "/:env/import/rows", Act: locationAct, Handle: p.importPickups, MaxForm: maxImportForm, TooLarge: tooLargeTable},
 		{Method: get, Path: pickupsAt + "/:env/:location", Act: read, Handle: p.showPickup},
 		{Method: post, Path: pickupsAt + "/:env/:location", Act: locationAct, Handle: p.changePickup},
 

@@ -133,7 +133,7 @@ func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx
 
 func (a *API) router() *gin.Engine {
 	router := web.NewRouter(a.TrustedProxies)
-	router.Use(a.observe)
+	router.Use(a.observe, a.refuseEmptyID)
 	for _, r := range routes {
 		if r.sandboxOnly && a.Environment != domain.Sandbox {
 			continue

@@ -9,16 +9,28 @@ import (
 )
 
 // meantPath returns the path of the route that an unknown path was probably meant for, with names
-// in place of IDs, and the slip in it: a doubled or trailing slash, a doubled /v1 or a singular noun.
-// It returns empty texts where no route fits.
+// in place of IDs, and the slip in it: an empty ID, a doubled or trailing slash, a doubled /v1 or a
+// singular noun. It returns empty texts where no route fits.
 func (a *API) meantPath(path string) (meant, slip string) {
-	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
-	if len(segments) == 0 || len(segments) > 12 {
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	if len(segments) > 12 {
 		return "", ""
+	}
+	if slices.Contains(segments, "") {
+		if meant, slip = a.similar(slices.Clone(segments), "an empty ID"); meant != "" {
+			return meant, slip
+		}
+		segments = slices.DeleteFunc(segments, func(s string) bool { return s == "" })
 	}
 	if "/"+strings.Join(segments, "/") != path {
 		slip = "a doubled or trailing slash"
 	}
+	return a.similar(segments, slip)
+}
+
+// similar returns the path of the route that has these segments, after /v1 twice and singular nouns
+// in them are corrected, and the slip: the one found earlier, or one of these.
+func (a *API) similar(segments []string, slip string) (meant, found string) {
 	for len(segments) > 1 && segments[0] == "v1" && segments[1] == "v1" {
 		segments, slip = segments[1:], "/v1 twice"
 	}
@@ -27,7 +39,7 @@ func (a *API) meantPath(path string) (meant, slip string) {
 			segments[i], slip = plural, "a singular noun"
 		}
 	}
-	if slip == "" || segments[0] != "v1" {
+	if slip == "" || len(segments) == 0 || segments[0] != "v1" {
 		return "", ""
 	}
 	for _, r := range routes {

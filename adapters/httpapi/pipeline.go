@@ -215,6 +215,16 @@ func (a *API) unknownRoute(answer func(*call) *domain.Error) gin.HandlerFunc {
 	}
 }
 
+// refuseEmptyID responds to a path such as /deliveries//cancel, in which gin finds a route with an
+// empty ID.
+func (a *API) refuseEmptyID(g *gin.Context) {
+	if strings.Contains(g.Request.URL.EscapedPath(), "//") {
+		g.Writer.Header().Del("Allow") // gin's, of the other methods of that route
+		a.unknownRoute(a.noRoute)(g)
+		g.Abort()
+	}
+}
+
 func (a *API) checkScope(r route, c *call) error {
 	for _, needed := range r.scopes {
 		if !c.grant.Credential.Key.Allows(needed) {

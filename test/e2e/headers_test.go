@@ -127,9 +127,15 @@ func TestAnUnknownAddressNamesTheOneThatWasMeant(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		for _, c := range []*client{s.caller(t, env), s.caller(t, env).withKey("")} {
 			for path, meant := range map[string]string{"//deliveries": "trailing slash. Use /v1/deliveries.", "/deliveries/": "Use /v1/deliveries.",
-				"/v1/deliveries": "/v1 twice. Use /v1/deliveries.", "/delivery": "Use /v1/deliveries."} {
-				if message := c.get(path).refused(404, "NOT_FOUND").text("message"); !strings.Contains(message, meant) {
-					t.Errorf("%s: %s", path, message)
+				"/v1/deliveries": "/v1 twice. Use /v1/deliveries.", "/delivery": "Use /v1/deliveries.",
+				"/deliveries//events":    "an empty ID. Use /v1/deliveries/{delivery_id}/events.",
+				"/deliveries//cancel":    "an empty ID. Use /v1/deliveries/{delivery_id}/cancel.",
+				"/recipients//addresses": "an empty ID. Use /v1/recipients/{recipient_id}/addresses."} {
+				for _, method := range []string{"GET", "POST", "PUT"} {
+					a := c.send(method, path, nil).refused(404, "NOT_FOUND")
+					if message := a.text("message"); !strings.Contains(message, meant) || a.header.Get("Allow") != "" {
+						t.Errorf("%s %s: %s %v", method, path, message, a.header)
+					}
 				}
 			}
 		}

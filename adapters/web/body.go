@@ -66,8 +66,9 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (*strictjson.Value, e
 
 // isEmptyArray reports whether a body is [], which PHP writes for an object without members.
 func isEmptyArray(raw []byte) bool {
-	inner, array := bytes.CutPrefix(bytes.TrimSpace(raw), []byte("["))
-	return array && bytes.Equal(bytes.TrimSpace(inner), []byte("]"))
+	const spaces = " \t\r\n" // of JSON
+	inner, array := bytes.CutPrefix(bytes.Trim(raw, spaces), []byte("["))
+	return array && bytes.Equal(bytes.Trim(inner, spaces), []byte("]"))
 }
 
 // ReadText reads a text body of the media type unchanged, such as a CSV table. Its charset may be

@@ -11,6 +11,10 @@ have node || missing+=(nodejs)                             # scripts of pages an
 have npm || missing+=(npm)
 have python3 || missing+=(python3)
 have php || missing+=(php-cli)
+# The frameworks of the webhook receivers in the documentation.
+/usr/bin/python3 -c 'import flask' 2>/dev/null || missing+=(python3-flask)
+[ -d /usr/share/nodejs/express ] || missing+=(node-express)
+[ -d /usr/share/php/Illuminate/Foundation ] || missing+=(php-laravel-framework)
 have osmium || missing+=(osmium-tool) # makes the map of the routing engine
 have nginx || missing+=(nginx-light) # a load balancer of the tests
 have gcc || missing+=(gcc libc6-dev)  # for the race detector

@@ -177,8 +177,10 @@ const (
 	MaxWebhookURL = 2048
 	// MaxEventPatterns limits the patterns of an endpoint.
 	MaxEventPatterns = 16
-	// MaxSecretOverlap limits how long two secrets may sign together.
-	MaxSecretOverlap = 7 * 24 * time.Hour
+	// DefaultSecretOverlap is how long two secrets sign together after a rotation, and
+	// MaxSecretOverlap limits it.
+	DefaultSecretOverlap = 24 * time.Hour
+	MaxSecretOverlap     = 7 * 24 * time.Hour
 	// MaxWebhookTests limits the test events of an endpoint in a minute.
 	MaxWebhookTests = 10
 	// MaxAttemptsListed is how many of the last attempts of a webhook are shown. People may resend

@@ -2,16 +2,18 @@ package domain
 
 import "time"
 
+// When the circuit of an endpoint opens, and when the endpoint is disabled.
 const (
-	// circuitAfter is how many failures in a row open the circuit. It opens for circuitFirst at
-	// first, and after doubling for circuitMost at most.
-	circuitAfter = 10
-	circuitFirst = 30 * time.Second
-	circuitMost  = 10 * time.Minute
+	// CircuitAfter is how many failures in a row open the circuit.
+	CircuitAfter = 10
+	// CircuitFirst is how long the circuit is open at first, and CircuitMost after doubling.
+	CircuitFirst = 30 * time.Second
+	CircuitMost  = 10 * time.Minute
 
-	// An endpoint that failed so often, and for so long, is disabled.
-	disableAfter    = 50
-	disableAfterFor = 72 * time.Hour
+	// DisableAfter is how many failures disable an endpoint, if none of its attempts succeeded for
+	// DisableAfterFor.
+	DisableAfter    = 50
+	DisableAfterFor = 72 * time.Hour
 
 	// slowAnswer is the response time that makes an endpoint slow, and slowFor for how long.
 	slowAnswer = 2 * time.Second
@@ -66,8 +68,8 @@ func (h WebhookHealth) After(r WebhookResult, now time.Time) WebhookHealth {
 	if h.FailingSince == nil {
 		h.FailingSince = &now
 	}
-	if probed || h.OpenUntil == nil && h.Failures >= circuitAfter {
-		until := now.Add(min(circuitFirst<<min(h.Opened, 10), circuitMost))
+	if probed || h.OpenUntil == nil && h.Failures >= CircuitAfter {
+		until := now.Add(min(CircuitFirst<<min(h.Opened, 10), CircuitMost))
 		h.Opened++
 		h.OpenUntil = &until
 	}
@@ -80,7 +82,7 @@ func (h WebhookHealth) DisabledReason(r WebhookResult, now time.Time) DisabledRe
 	switch {
 	case r.StatusCode == 410:
 		return DisabledGone
-	case h.Failures >= disableAfter && h.FailingSince != nil && now.Sub(*h.FailingSince) >= disableAfterFor:
+	case h.Failures >= DisableAfter && h.FailingSince != nil && now.Sub(*h.FailingSince) >= DisableAfterFor:
 		return DisabledFailing
 	}
 	return ""

@@ -30,7 +30,7 @@ func (h WebhookHealth) DisabledFrom() time.Time {
 	if h.FailingSince == nil {
 		return time.Time{}
 	}
-	return h.FailingSince.Add(disableAfterFor)
+	return h.FailingSince.Add(DisableAfterFor)
 }
 
 // FailingNotice reports that an endpoint will be disabled unless it recovers. It returns false

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,7 +32,7 @@ var (
 func htmlPages(t *testing.T, s *docsite.Site) map[string]*httptest.ResponseRecorder {
 	t.Helper()
 	pages := crawl(t, s, func(string, string) {})
-	maps.DeleteFunc(pages, func(_ string, w *httptest.ResponseRecorder) bool { return !isPage(w) })
+	maps.DeleteFunc(pages, func(path string, w *httptest.ResponseRecorder) bool { return !isPage(w) || path == "/docs/try" })
 	if len(pages) < 45 {
 		t.Fatalf("found %d pages, which is too few to be all", len(pages))
 	}
@@ -114,7 +115,7 @@ func TestAPageAsMarkdownSaysWhatThePageSays(t *testing.T) {
 		cells := 0
 		for line := range strings.Lines(reFence.ReplaceAllString(text, "")) {
 			if strings.HasPrefix(line, "| ") && path != "/docs/reference" {
-				cells += strings.Count(strings.ReplaceAll(line, `\|`, ""), " | ") + 1
+				cells += strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") - 1
 			}
 		}
 		headless := strings.Count(main, "<tbody>") - strings.Count(main, "<thead>")
@@ -137,13 +138,13 @@ func TestEveryLinkInMarkdownLeadsToMarkdown(t *testing.T) {
 		here := reAlternate.FindStringSubmatch(w.Body.String())[1]
 		text := reFence.ReplaceAllString(get(t, s, here).Body.String(), "")
 		for _, m := range reMarkdownLink.FindAllStringSubmatch(text, -1) {
-			target, anchor, hasAnchor := strings.Cut(strings.TrimPrefix(m[1], "https://sandbox.example.com"), "#")
-			if target == "" {
-				target = here
+			to, err := (&url.URL{Path: here}).Parse(m[1])
+			if err != nil {
+				t.Fatal(err)
 			}
-			if !strings.HasPrefix(target, "/docs") {
-				if !slices.Contains([]string{"/v1/openapi.yaml", "/v1/openapi.json", portal, portal + "/webhooks",
-					portal + "/webhooks/verify"}, target) {
+			target, anchor, hasAnchor := strings.Cut(strings.TrimPrefix(to.String(), "https://sandbox.example.com"), "#")
+			if !strings.HasPrefix(target, "/docs") || target == "/docs/try" {
+				if target != "/docs/try" && !isElsewhere(to.String()) {
 					t.Errorf("%s leads to %s", path, m[1])
 				}
 				continue
@@ -258,7 +259,7 @@ func TestTheReferenceAsMarkdownHasEveryCallAndSchema(t *testing.T) {
 	t.Parallel()
 	text := get(t, newSite(), "/docs/reference.md").Body.String()
 	for _, part := range []string{"### POST /deliveries\n\n**", "### GET /api-key\n", "### DeliveryRequest\n", "`deliveries:write`",
-		"Body: [QuoteRequest](#quoterequest)", "- `409` `EXTERNAL_ID_CONFLICT`, ",
+		"Body: [QuoteRequest](#quoterequest)", "- `409` [`EXTERNAL_ID_CONFLICT`](errors/EXTERNAL_ID_CONFLICT.md), ",
 		"Either `recipient`, or `recipient_id` and `recipient_address_id`; and", "text, so far `delivery.created`, ", "\n| `vehicle_type` | yes | [VehicleType](#vehicletype)"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it lacks %q", part)

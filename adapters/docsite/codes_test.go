@@ -14,6 +14,7 @@ import (
 
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
+	"waybill/adapters/web"
 	"waybill/domain"
 )
 
@@ -98,7 +99,7 @@ func TestThePageOfACodeSaysWhatHappenedAndWhatToDo(t *testing.T) {
 	for _, code := range docsite.Explained() {
 		w := get(t, s, "/docs/errors/"+code)
 		body := html.UnescapeString(w.Body.String())
-		for _, part := range []string{`id="causes"`, `id="todo"`, `id="retry"`, `id="example"`, `"code": "` + code + `"`, `"statusCode": 4`} {
+		for _, part := range []string{`id="causes"`, `id="what-to-do"`, `id="retry"`, `id="example-response`, `"code": "` + code + `"`, `"statusCode": 4`} {
 			if part == `"statusCode": 4` &&
 				(slices.Contains([]string{domain.CodeInternal, domain.CodeQuoteUnavailable, domain.CodeServiceUnavailable}, code)) {
 				part = `"statusCode": 5`
@@ -113,53 +114,64 @@ func TestThePageOfACodeSaysWhatHappenedAndWhatToDo(t *testing.T) {
 	}
 }
 
+// rows returns the rows of the tables of a page in Markdown, by the text of their first cells.
+func rows(t *testing.T, s *docsite.Site, path string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for line := range strings.Lines(get(t, s, path+".md").Body.String()) {
+		if first, rest, found := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "| "), " | "); found {
+			all[strings.Trim(first, "`")] = rest
+		}
+	}
+	return all
+}
+
 func TestTheTablesAreThoseOfTheProgram(t *testing.T) {
 	t.Parallel()
-	s := newSite()
-	contains := func(path string, wants ...string) {
+	s, operators := newSite(), newOperatorsSite()
+	check := func(s *docsite.Site, path string, names []string) {
 		t.Helper()
-		body := html.UnescapeString(get(t, s, path).Body.String())
-		for _, want := range wants {
-			if !strings.Contains(body, want) {
-				t.Errorf("%s does not show %q", path, want)
+		all := rows(t, s, path)
+		for _, name := range names {
+			if rest, found := all[name]; !found || strings.Contains("| "+rest, "|  |") {
+				t.Errorf("%s has the row %q, %v for %s", path, rest, found, name)
 			}
 		}
 	}
-	for _, name := range domain.Scenarios() {
-		contains("/docs/sandbox", "<td><code>"+string(name)+"</code>")
-	}
-	for _, tr := range domain.Transitions() {
-		if slices.Contains(tr.By, domain.ActorHelper) {
-			contains("/docs/sandbox", "<td><code>"+string(tr.From)+"</code></td><td><code>")
+	check(s, "/docs/sandbox", web.Texts(domain.Scenarios()))
+	check(s, "/docs/webhooks", web.Texts(domain.EventTypes()))
+	check(s, "/docs/authentication", web.Texts(domain.AllScopes()))
+	check(operators, "/docs/email", web.Texts(domain.MailKinds()))
+	check(operators, "/docs/dispatch", web.Texts(domain.MoveOutcomes()))
+	for _, c := range []struct {
+		site  *docsite.Site
+		path  string
+		wants []string
+	}{
+		{s, "/docs/limits", []string{"601 in 1 minute", "1203 in 1 min 30 s", "61 in 1 minute", "36 hours", "30 days"}},
+		{s, "/docs/idempotency", []string{"36 hours"}},
+		{s, "/docs/webhooks", []string{"| 2 | 5 seconds |", "| 12 | 24 hours | about 71 hours |"}},
+		{s, "/docs/errors/CURSOR_EXPIRED", []string{"The same cursor fails again"}},
+		{operators, "/docs/email", []string{"10 seconds, 30 seconds, 2 minutes, 5 minutes, 15 minutes, 30 minutes, 1 hour, and then every 2 hours"}},
+	} {
+		text := get(t, c.site, c.path+".md").Body.String()
+		for _, want := range c.wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q", c.path, want)
+			}
 		}
 	}
-	for _, e := range domain.EventTypes() {
-		contains("/docs/webhooks", "<td><code>"+string(e)+"</code></td><td>")
-	}
-	if body := get(t, s, "/docs/webhooks").Body.String(); strings.Contains(body, "<td></td>") {
-		t.Error("an event type has no meaning")
-	}
-	for _, scope := range domain.AllScopes() {
-		contains("/docs/limits", "<td><code>"+string(scope)+"</code></td><td>")
-	}
-	if body := get(t, s, "/docs/limits").Body.String(); strings.Contains(body, "<td><div") || strings.Contains(body, `"calls"></div>`) {
-		t.Error("a scope allows nothing, or no call needs it")
-	}
-	for _, kind := range domain.MailKinds() {
-		contains("/docs/mails", `<th scope="row"><code>`+string(kind)+"</code></th><td>A")
-	}
-	contains("/docs/mails", "<td>A person is invited: by an owner, by an operator, or by a command.</td><td>the person</td><td>7 days</td>",
-		"An API key is revoked.</td><td>owners and developers of the business</td><td>3 days</td>",
-		"after 10 seconds, 30 seconds, 2 minutes, 5 minutes, 15 minutes, 30 minutes, 1 hour, and then every 2 hours,", "kept for 30 days")
-	for _, outcome := range domain.MoveOutcomes() {
-		contains("/docs/dispatch", `<th scope="row"><code>`+string(outcome)+"</code></th><td>", "<td>200</td>", "<td>30 days</td>")
-	}
-	contains("/docs/limits", "601 in 1 minute", "1203 in 1 min 30 s", "61 in 1 minute", "36 hours", "30 days",
-		"in each environment</td><td>50</td>", "<td>4; the next one waits, for 1 second</td>", "Bulk creates in progress beside them</td><td>4; 16 more wait for their turn, each for up to 10 s",
-		"<code>concurrency</code>",
-		"unless you send <code>limit</code>", "at least one request must be left")
-	contains("/docs/errors/CURSOR_EXPIRED", "The same cursor fails again", "a program can do that by itself")
-	contains("/docs/idempotency", "36 hours", "1 to 100")
-	contains("/docs/webhooks", "<td>2</td><td>5 seconds</td>", "<td>12</td><td>24 hours</td><td>about 71 hours</td>")
-	contains("/docs/going-live", "<td>5</td><td>12</td>")
 }
+
+// The drawing says in words which transitions there are.
+func TestTheDrawingOfTheStatusesHasEveryTransition(t *testing.T) {
+	t.Parallel()
+	text := get(t, newSite(), "/docs/deliveries.md").Body.String()
+	for _, tr := range domain.Transitions() {
+		if !regexp.MustCompile(`(?s)` + spaced(tr.From) + `.{0,250}` + spaced(tr.To)).MatchString(text) {
+			t.Errorf("it lacks %s to %s", tr.From, tr.To)
+		}
+	}
+}
+
+func spaced(s domain.Status) string { return strings.ReplaceAll(string(s), "_", "[ _]") }

@@ -1,26 +1,28 @@
-// Package docsite serves the documentation for integrators. It is on the same host as the sandbox
-// API so that its reference can call that API. The API has no CORS, so only a page of the same
-// origin may call it.
+// Package docsite serves the documentation: the guides for customers' engineers beside the sandbox
+// API, and the guides for operators and engineers of the service on the operations listener.
 //
-// It has guides (pages/*.html), a page about every error code (explained.go), and a reference that
-// is rendered from the description of the API. Tables are made from the domain and from that
-// description, so that they cannot contradict the program. samples/ holds the programs that the
-// pages show, and test/docs runs them.
+// The guides are Markdown files in guides/ and operators/, with a front matter and the syntax of
+// text/template. Tables are made from the domain and from the description of the API, so that they
+// cannot contradict the program. Each file is executed twice (guide.go): as Markdown for readers,
+// served at its address with .md and listed in llms.txt, and as the source of its page, which
+// goldmark renders (markdown.go). The two differ only where HTML shows more, such as a drawing.
 //
-// Every page is also available as Markdown, for agents, at its own address and at one ending in
-// .md. It is made from the HTML (markdown.go) and, for the reference, from the description
-// (reference.go). llms.txt lists the pages (llms.go).
+// There is also a page about each error code (explained.go), a reference made from the description
+// (reference.go), and a search (search.go), which runs in the browser over an index of all sections.
+// samples/ and package receivers hold the programs that pages show. test/docs runs all of them, all
+// commands marked as run, and compares the responses that pages show.
 //
-// The site loads nothing from another origin, asks for no key and keeps no state. Every page is
-// made once. All are readable without JavaScript except the reference, which links to the same as
-// text.
+// The site loads nothing from another origin, asks for no key and keeps no state. Pages are made at
+// the first request of one. All are complete without JavaScript, except the page to try calls.
 //
 // Decisions that bind this package:
 //
-//   - Scalar's stand-alone file renders the reference. It is kept here compressed, with its
-//     version. Our own renderer was rejected: trying calls is most of its value and of its work. A
-//     newer version needs its licence next to it and its checksum in assets.go. Run test/docs to
-//     check that it still requests nothing from another origin.
-//   - The guides are templates and not Markdown. HTML can say more, such as which code is run by
-//     tests. Converting our few elements to Markdown is simple, and fails on an unknown element.
+//   - Guides contain no HTML. Agents read the Markdown as it is.
+//   - A link to a page that does not exist fails when the pages are made.
+//   - Scalar's stand-alone file renders the page to try calls, and only that: reading the reference
+//     needs no script. It is kept here compressed, with its version. A newer version needs its
+//     licence next to it and its checksum in assets.go. Run test/docs to check that it still requests
+//     nothing from another origin.
+//   - The documentation for customers is on the host of the sandbox API, because the API has no CORS
+//     and only a page of the same origin may call it.
 package docsite

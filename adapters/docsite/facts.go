@@ -1,7 +1,6 @@
 package docsite
 
 import (
-	"embed"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,9 +9,6 @@ import (
 	"waybill/application/access"
 	"waybill/domain"
 )
-
-//go:embed samples
-var sampleFiles embed.FS
 
 // facts holds all that pages say about the program, read from the program itself.
 type facts struct {
@@ -26,7 +22,6 @@ type facts struct {
 	Scopes                    []scopeRow
 	Limits                    []limitRow
 	LiveWaits, SandboxWaits   []waitRow
-	Samples                   []sample
 	Vector                    vector
 	Operations                int
 	PageDefault, PageMost     int
@@ -47,8 +42,8 @@ type facts struct {
 	AskedADay                 int
 	Outcomes                  []outcomeRow // of bulk moves
 	DispatchLimits            []limitRow
-	Dispatch                  sample
 	EventsKept, MovesKept     string
+	limits
 }
 
 type scenarioRow struct {
@@ -77,8 +72,6 @@ type waitRow struct {
 	Wait, InAll string
 }
 
-type sample struct{ Language, File, Text string }
-
 func newFacts(o Options, d *description, root string) *facts {
 	host := strings.TrimSuffix(o.SandboxBaseURL, "/v1")
 	return &facts{
@@ -86,7 +79,7 @@ func newFacts(o Options, d *description, root string) *facts {
 		Portal: o.PortalURL,
 		Codes:  codePages(d), Scenarios: scenarioRows(), Moves: moveRows(), Events: eventRows(), Scopes: scopeRows(d),
 		Limits: limitRows(o, d), LiveWaits: waitRows(o.Schedules[domain.Live]), SandboxWaits: waitRows(o.Schedules[domain.Sandbox]),
-		Samples: samples(), Vector: d.vector, Operations: d.operations,
+		Vector: d.vector, Operations: d.operations,
 		PageDefault: d.limit.Default, PageMost: d.limit.Maximum, KeyLife: duration(o.IdempotencyRetention),
 		MostBulk: domain.MaxBulkItems, MostSimulations: domain.MaxRunningSimulations,
 		BulksAtWork: access.MaxBulks, BulksWaiting: access.MaxWaitingBulks, BulkPatience: duration(access.BulkPatience),
@@ -95,8 +88,8 @@ func newFacts(o Options, d *description, root string) *facts {
 		Forced:    d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
 		SandboxAttempts: len(o.Schedules[domain.Sandbox]) + 1, Mails: mailRows(), MailWaits: mailWaits(), MailKept: duration(domain.MailKept),
 		MailsAnHour: domain.MailsAnHourToOne, MailsADay: domain.MailsADayOfBusiness, InvitationsAnHour: domain.InvitationsAnHour, AskedADay: domain.AskedADayToOne,
-		Outcomes: outcomeRows(), DispatchLimits: dispatchLimits(d), Dispatch: readSample("Python", "dispatch.py"),
-		EventsKept: duration(domain.RecoverableFor), MovesKept: duration(domain.MoveRunKept),
+		Outcomes: outcomeRows(), DispatchLimits: dispatchLimits(d),
+		EventsKept: duration(domain.RecoverableFor), MovesKept: duration(domain.MoveRunKept), limits: newLimits(o),
 	}
 }
 
@@ -215,18 +208,6 @@ func coarse(d time.Duration) time.Duration {
 		return time.Minute
 	}
 	return time.Second
-}
-
-func samples() []sample {
-	return []sample{readSample("Go", "verify.go.txt"), readSample("Node.js", "verify.mjs"), readSample("Python", "verify.py")}
-}
-
-func readSample(language, file string) sample {
-	text, err := sampleFiles.ReadFile("samples/" + file)
-	if err != nil {
-		panic(err) // they are embedded in the program
-	}
-	return sample{Language: language, File: strings.TrimSuffix(file, ".txt"), Text: string(text)}
 }
 
 func rate(l domain.RateLimit) string {

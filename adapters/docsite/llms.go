@@ -11,17 +11,17 @@ const (
 )
 
 // index returns llms.txt: what this is, and the address of every page.
-func index(f *facts, guides, codes []*view) string {
+func index(f *facts, guides, codes []*page) string {
 	var b strings.Builder
-	b.WriteString("# Waybill Delivery API\n\n> " + guides[0].Page.Summary + "\n\n")
+	b.WriteString("# Waybill Delivery API\n\n> " + guides[0].Summary + "\n\n")
 	b.WriteString("Sandbox: `" + f.Sandbox + "`, with keys that begin with `svc_test_key_`. Live: `" + f.Live +
 		"`, with keys that begin with `svc_live_key_`. Send `Authorization: Bearer KEY`; every create needs an `Idempotency-Key`.\n\n" +
 		"Every page is Markdown at its address with `.md`, or with `Accept: text/markdown`. All of them in one file: " +
 		f.Host + fullPath + "\n\n`waybill mcp` gives an agent tools over this API; see [For agents](" + f.Site + "/agents.md).\n")
-	section := func(title string, pages []*view) {
+	section := func(title string, pages []*page) {
 		b.WriteString("\n## " + title + "\n\n")
-		for _, v := range pages {
-			b.WriteString("- [" + v.Page.Title + "](" + f.Site + markdownPath(v.Here) + "): " + v.summary + "\n")
+		for _, p := range pages {
+			b.WriteString("- [" + p.Title + "](" + f.Site + markdownPath(p.Path) + "): " + p.Summary + "\n")
 		}
 	}
 	section("Guides", guides)
@@ -32,11 +32,11 @@ func index(f *facts, guides, codes []*view) string {
 }
 
 // full returns all pages, each with its address in the line after its title.
-func full(f *facts, pages []*view) string {
+func full(f *facts, pages []*page) string {
 	var b strings.Builder
-	for _, v := range pages {
-		title, rest, _ := strings.Cut(v.markdown, "\n")
-		b.WriteString(title + "\nSource: " + f.Site + v.Here + "\n" + rest + "\n")
+	for _, p := range pages {
+		title, rest, _ := strings.Cut(p.markdown, "\n")
+		b.WriteString(title + "\nSource: " + f.Site + p.Path + "\n" + rest + "\n")
 	}
 	return b.String()
 }

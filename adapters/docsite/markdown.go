@@ -1,13 +1,22 @@
 package docsite
 
 import (
-	"encoding/xml"
-	"errors"
+	"bytes"
 	"fmt"
-	"io"
-	"regexp"
+	"html"
+	"net/url"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // mediaMarkdown is the media type of the Markdown pages.
@@ -22,251 +31,62 @@ func markdownPath(here string) string {
 	return here + ".md"
 }
 
-// converter turns the HTML of a page into Markdown, so that everything is written once. It knows
-// the elements of our pages, and fails on any other.
-type converter struct {
-	// link returns the address of a link in Markdown.
-	link func(href string) string
+// heading holds a heading of a page.
+type heading struct {
+	ID, Text string
+	Level    int
 }
 
-// element is a part of a page. With an empty tag it is text.
-type element struct {
-	tag, text string
-	attrs     map[string]string
-	children  []*element
+// section is a part of a page that a search finds.
+type section struct {
+	heading
+	words strings.Builder
 }
 
-// convert returns the body of a page as Markdown, without a final line end.
-func (c *converter) convert(body string) (string, error) {
-	root, err := parseElements(body)
-	if err != nil {
-		return "", err
-	}
-	return c.blocks(root), nil
+// markdown renders one page. The words after the language of a fence say what it is: run, answer,
+// tab, file=NAME.
+type markdown struct {
+	page     *page
+	source   []byte
+	sections []*section     // the first one is the text before all headings
+	tables   map[string]int // how many have a name
+	err      error          // the first link that leads nowhere, or HTML that is not a comment
 }
 
-// elements lists the elements of our pages, with true for an inline one.
-var elements = map[string]bool{
-	"a": true, "code": true, "strong": true, "em": true, "br": true, "small": true, "span": true,
-	"p": false, "div": false, "main": false, "h1": false, "h2": false, "h3": false, "ul": false, "ol": false, "li": false, "pre": false,
-	"dl": false, "dt": false, "dd": false, "table": false, "thead": false, "tbody": false, "tr": false, "th": false, "td": false,
+// toHTML renders Markdown.
+func (m *markdown) toHTML(source string) (string, error) {
+	m.source = []byte(source)
+	md := goldmark.New(
+		goldmark.WithExtensions(extension.Table),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(m, 100))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(m, 100))),
+	)
+	var out bytes.Buffer
+	err := md.Convert(m.source, &out, parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))
+	if err == nil {
+		err = m.err
+	}
+	return out.String(), err
 }
 
-func parseElements(body string) (*element, error) {
-	d := xml.NewDecoder(strings.NewReader("<main>" + body + "</main>"))
-	d.Strict, d.AutoClose, d.Entity = false, []string{"br"}, xml.HTMLEntity
-	root := &element{}
-	open := []*element{root}
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return root, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		parent := open[len(open)-1]
-		switch t := token.(type) {
-		case xml.StartElement:
-			if _, known := elements[t.Name.Local]; !known {
-				return nil, fmt.Errorf("the element %s has no form in Markdown", t.Name.Local)
-			}
-			e := &element{tag: t.Name.Local, attrs: map[string]string{}}
-			for _, a := range t.Attr {
-				e.attrs[a.Name.Local] = a.Value
-			}
-			parent.children = append(parent.children, e)
-			open = append(open, e)
-		case xml.EndElement:
-			open = open[:len(open)-1]
-		case xml.CharData:
-			parent.children = append(parent.children, &element{text: string(t)})
-		}
+// anchors makes the IDs of headings.
+type anchors struct{ count map[string]int }
+
+// Generate returns the anchor that GitHub gives a heading.
+func (a *anchors) Generate(value []byte, _ ast.NodeKind) []byte {
+	id := slug(string(value))
+	if a.count == nil {
+		a.count = map[string]int{}
 	}
+	a.count[id]++
+	if n := a.count[id]; n > 1 {
+		id += "-" + strconv.Itoa(n-1)
+	}
+	return []byte(id)
 }
 
-// isInline reports whether an element is part of a line of text.
-func (e *element) isInline() bool { return e.tag == "" || elements[e.tag] }
-
-// blocks returns the paragraphs, lists and tables in an element.
-func (c *converter) blocks(e *element) string {
-	var blocks []string
-	var line element // the current line of text
-	end := func() {
-		if text := c.inline(&line); text != "" {
-			blocks = append(blocks, text)
-		}
-		line.children = nil
-	}
-	for _, child := range e.children {
-		if child.isInline() {
-			line.children = append(line.children, child)
-			continue
-		}
-		end()
-		if text := c.block(child); text != "" {
-			blocks = append(blocks, text)
-		}
-	}
-	end()
-	return strings.Join(blocks, "\n\n")
-}
-
-func (c *converter) block(e *element) string {
-	switch e.tag {
-	case "h1", "h2", "h3":
-		return strings.Repeat("#", int(e.tag[1]-'0')) + " " + c.inline(e)
-	case "ul", "ol":
-		return c.list(e)
-	case "dl":
-		return c.facts(e)
-	case "pre":
-		return fenced(e)
-	case "table":
-		return c.table(e)
-	}
-	return c.blocks(e)
-}
-
-func (c *converter) list(e *element) string {
-	var items []string
-	for _, item := range e.children {
-		if item.tag == "" {
-			continue // white space
-		}
-		bullet := "- "
-		if e.tag == "ol" {
-			bullet = fmt.Sprintf("%d. ", len(items)+1)
-		}
-		text := strings.ReplaceAll(c.blocks(item), "\n\n", "\n") // items are short
-		items = append(items, bullet+strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(bullet))))
-	}
-	return strings.Join(items, "\n")
-}
-
-// facts returns a list of terms with their explanations.
-func (c *converter) facts(e *element) string {
-	var b strings.Builder
-	for _, child := range e.children {
-		switch child.tag {
-		case "dt":
-			b.WriteString("\n- **" + c.inline(child) + "**: ")
-		case "dd":
-			b.WriteString(c.inline(child))
-		}
-	}
-	return strings.TrimPrefix(b.String(), "\n")
-}
-
-// fenced returns code unchanged. Code that readers can paste is marked as shell.
-func fenced(e *element) string {
-	code := strings.TrimSuffix(e.plain(), "\n")
-	fence := "```"
-	for strings.Contains(code, fence) {
-		fence += "`"
-	}
-	language := ""
-	if _, runs := e.attrs["data-run"]; runs {
-		language = "sh"
-	}
-	return fence + language + "\n" + code + "\n" + fence
-}
-
-// plain returns the text of an element and of all in it.
-func (e *element) plain() string {
-	text := e.text
-	for _, child := range e.children {
-		text += child.plain()
-	}
-	return text
-}
-
-func (c *converter) table(e *element) string {
-	var rows [][]string
-	c.rows(e, &rows)
-	if len(rows) == 0 {
-		return ""
-	}
-	if len(e.all("thead")) == 0 {
-		rows = append([][]string{make([]string, len(rows[0]))}, rows...)
-	}
-	var b strings.Builder
-	for i, cells := range rows {
-		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-		if i == 0 {
-			b.WriteString(strings.Repeat("|---", len(cells)) + "|\n")
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func (c *converter) rows(e *element, rows *[][]string) {
-	for _, row := range e.all("tr") {
-		var cells []string
-		for _, cell := range row.children {
-			if cell.tag == "td" || cell.tag == "th" {
-				cells = append(cells, strings.ReplaceAll(c.inline(cell), "|", `\|`))
-			}
-		}
-		*rows = append(*rows, cells)
-	}
-}
-
-// all returns the elements with a tag, at any depth.
-func (e *element) all(tag string) (found []*element) {
-	for _, child := range e.children {
-		if child.tag == tag {
-			found = append(found, child)
-		}
-		found = append(found, child.all(tag)...)
-	}
-	return found
-}
-
-// inline returns an element as one line of text.
-func (c *converter) inline(e *element) string {
-	var b strings.Builder
-	for _, child := range e.children {
-		b.WriteString(c.span(child))
-	}
-	return strings.TrimSpace(reSpace.ReplaceAllString(b.String(), " "))
-}
-
-var (
-	reSpace    = regexp.MustCompile(`[ \t\n]+`)
-	reMarkedUp = regexp.MustCompile("[\\\\`*<]|\\[|\\]")
-)
-
-func (c *converter) span(e *element) string {
-	switch e.tag {
-	case "":
-		return reMarkedUp.ReplaceAllString(e.text, `\$0`)
-	case "code":
-		return codeSpan(e.plain())
-	case "strong":
-		return "**" + c.inline(e) + "**"
-	case "em":
-		return "*" + c.inline(e) + "*"
-	case "a":
-		return "[" + c.inline(e) + "](" + c.link(e.attrs["href"]) + ")"
-	case "br":
-		return " "
-	case "div", "p":
-		return " " + c.inline(e) + " "
-	}
-	var b strings.Builder // its spaces separate it from its neighbours
-	for _, child := range e.children {
-		b.WriteString(c.span(child))
-	}
-	return b.String()
-}
-
-func codeSpan(code string) string {
-	if strings.Contains(code, "`") {
-		return "`` " + code + " ``"
-	}
-	return "`" + code + "`"
-}
+// Put does nothing: no heading has an ID of its own.
+func (a *anchors) Put([]byte) {}
 
 // slug returns the anchor that Markdown renderers give a heading.
 func slug(heading string) string {
@@ -278,5 +98,283 @@ func slug(heading string) string {
 			return unicode.ToLower(r)
 		}
 		return -1
-	}, heading)
+	}, strings.TrimSpace(heading))
+}
+
+// Transform resolves links, groups the fences that are tabs, and collects the sections.
+func (m *markdown) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	m.sections = []*section{{}}
+	var fences []*ast.FencedCodeBlock
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Link:
+			n.Destination = []byte(m.resolve(string(n.Destination)))
+		case *ast.Heading:
+			id, _ := n.AttributeString("id")
+			anchor, _ := id.([]byte)
+			m.sections = append(m.sections, &section{heading: heading{ID: string(anchor), Text: m.plain(n), Level: n.Level}})
+		case *ast.FencedCodeBlock:
+			fences = append(fences, n)
+		case *ast.Text, *ast.String:
+			m.add(m.plain(n))
+		}
+		if n.Type() == ast.TypeBlock {
+			m.add(" ")
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, fence := range fences {
+		m.group(fence)
+	}
+}
+
+// add adds words to the current section.
+func (m *markdown) add(words string) {
+	last := m.sections[len(m.sections)-1]
+	last.words.WriteString(words)
+}
+
+// plain returns the text in a node.
+func (m *markdown) plain(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.Text:
+		words := string(n.Segment.Value(m.source))
+		if n.SoftLineBreak() {
+			words += " "
+		}
+		return words
+	case *ast.String:
+		return string(n.Value)
+	}
+	var b strings.Builder
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		b.WriteString(m.plain(child))
+	}
+	return b.String()
+}
+
+// resolve returns the address of a link in HTML. A link to the Markdown of a page becomes one to
+// the page.
+func (m *markdown) resolve(to string) string {
+	here := &url.URL{Path: m.page.site.root + markdownPath(m.page.Path)}
+	link, err := here.Parse(to)
+	if err != nil {
+		m.fail("the link %q: %v", to, err)
+		return to
+	}
+	below, ours := strings.CutPrefix(link.Path, m.page.site.root)
+	name, isPage := strings.CutSuffix(below, ".md")
+	if link.Host != "" || !ours || !isPage || to == "" || strings.HasPrefix(to, "#") {
+		return to
+	}
+	if name == "/index" {
+		name = ""
+	}
+	if !m.page.site.has[name] {
+		m.fail("the link %q leads to no page", to)
+	}
+	link.Path = m.page.site.root + name
+	return link.String()
+}
+
+func (m *markdown) fail(format string, args ...any) {
+	if m.err == nil {
+		m.err = fmt.Errorf("%s: "+format, append([]any{m.page.File}, args...)...)
+	}
+}
+
+// tabGroup is a node with fences of which a reader sees one.
+type tabGroup struct{ ast.BaseBlock }
+
+var kindTabGroup = ast.NewNodeKind("TabGroup")
+
+// Kind returns the kind of the node.
+func (*tabGroup) Kind() ast.NodeKind { return kindTabGroup }
+
+// Dump prints the node.
+func (t *tabGroup) Dump(source []byte, level int) { ast.DumpHelper(t, source, level, nil, nil) }
+
+// group moves a fence and the next ones into a node, if they are tabs.
+func (m *markdown) group(first *ast.FencedCodeBlock) {
+	if first.Parent().Kind() == kindTabGroup || !readInfo(first, m.source).tab {
+		return
+	}
+	tabs := &tabGroup{}
+	first.Parent().InsertBefore(first.Parent(), first, tabs)
+	var next ast.Node = first
+	for {
+		fence, ok := next.(*ast.FencedCodeBlock)
+		if !ok || !readInfo(fence, m.source).tab {
+			return
+		}
+		next = fence.NextSibling()
+		tabs.AppendChild(tabs, fence)
+	}
+}
+
+// info holds what a fence says about its code.
+type info struct {
+	language, file   string
+	run, answer, tab bool
+}
+
+func readInfo(n *ast.FencedCodeBlock, source []byte) (i info) {
+	if n.Info == nil {
+		return i
+	}
+	for at, word := range strings.Fields(string(n.Info.Segment.Value(source))) {
+		file, isFile := strings.CutPrefix(word, "file=")
+		switch {
+		case at == 0:
+			i.language = word
+		case isFile:
+			i.file = file
+		case word == "run":
+			i.run = true
+		case word == "answer":
+			i.answer = true
+		case word == "tab":
+			i.tab = true
+		}
+	}
+	return i
+}
+
+// RegisterFuncs registers what this package renders otherwise than goldmark.
+func (m *markdown) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindHeading, m.renderHeading)
+	r.Register(ast.KindFencedCodeBlock, m.renderFence)
+	r.Register(ast.KindHTMLBlock, m.dropComment)
+	r.Register(kindTabGroup, wrap(`<div class="tabs">`+"\n", "</div>\n"))
+	r.Register(tables.KindTable, m.renderTable)
+}
+
+// wrap returns a renderer that puts a node between two texts.
+func wrap(before, after string) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			_, _ = w.WriteString(before)
+		} else {
+			_, _ = w.WriteString(after)
+		}
+		return ast.WalkContinue, nil
+	}
+}
+
+func (m *markdown) renderHeading(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	n := node.(*ast.Heading)
+	value, _ := n.AttributeString("id")
+	anchor, _ := value.([]byte)
+	id := html.EscapeString(string(anchor))
+	if entering {
+		fmt.Fprintf(w, `<h%d id="%s">`, n.Level, id)
+		return ast.WalkContinue, nil
+	}
+	if n.Level <= 3 {
+		fmt.Fprintf(w, ` <a class="anchor" href="#%s" aria-label="Link to: %s">#</a>`, id, html.EscapeString(m.plain(n)))
+	}
+	fmt.Fprintf(w, "</h%d>\n", n.Level)
+	return ast.WalkContinue, nil
+}
+
+// renderTable makes a table that is too wide scroll by itself, also by keyboard. Its name is the
+// heading above it.
+func (m *markdown) renderTable(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		_, _ = w.WriteString("</table></div>\n")
+		return ast.WalkContinue, nil
+	}
+	name := m.page.Title
+	for n := node; n != nil; n = n.PreviousSibling() {
+		if h, ok := n.(*ast.Heading); ok {
+			name = m.plain(h)
+			break
+		}
+	}
+	if m.tables == nil {
+		m.tables = map[string]int{}
+	}
+	if m.tables[name]++; m.tables[name] > 1 { // names of regions differ
+		name += ", table " + strconv.Itoa(m.tables[name])
+	}
+	fmt.Fprintf(w, `<div class="wide" role="region" tabindex="0" aria-label="%s"><table>`+"\n", html.EscapeString(name))
+	return ast.WalkContinue, nil
+}
+
+func (m *markdown) renderFence(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	n := node.(*ast.FencedCodeBlock)
+	var code strings.Builder
+	for i := range n.Lines().Len() {
+		line := n.Lines().At(i)
+		code.Write(line.Value(m.source))
+	}
+	i := readInfo(n, m.source)
+	switch i.language {
+	case "cards":
+		return ast.WalkSkipChildren, m.page.site.layouts.ExecuteTemplate(w, "cards.html", m.page)
+	case "drawing":
+		svg, err := sources.ReadFile("drawings/" + strings.TrimSpace(code.String()) + ".svg")
+		fmt.Fprintf(w, "<figure class=\"drawing\" tabindex=\"0\">\n%s</figure>\n", svg)
+		return ast.WalkSkipChildren, err
+	}
+	if i.tab {
+		fmt.Fprintf(w, `<section data-language="%s">`+"\n", html.EscapeString(i.name()))
+	}
+	if caption := i.caption(); caption != "" {
+		fmt.Fprintf(w, `<p class="caption">%s</p>`+"\n", caption)
+	}
+	mark := ""
+	switch {
+	case i.run:
+		mark = " data-run"
+	case i.answer:
+		mark = " data-answer"
+	}
+	fmt.Fprintf(w, `<pre tabindex="0"%s><code>%s</code></pre>`+"\n", mark, html.EscapeString(strings.TrimSuffix(code.String(), "\n")))
+	if i.tab {
+		_, _ = w.WriteString("</section>\n")
+	}
+	return ast.WalkSkipChildren, nil
+}
+
+// name returns the name of the language for readers.
+func (i info) name() string {
+	for framework, name := range map[string]string{"laravel": "Laravel", "flask": "Flask", "express": "Express"} {
+		if strings.Contains(i.file, framework) {
+			return name
+		}
+	}
+	for _, l := range languages {
+		if l.fence == i.language {
+			return l.name
+		}
+	}
+	return i.language
+}
+
+// caption returns what stands above the code.
+func (i info) caption() string {
+	switch {
+	case i.file != "":
+		return "<code>" + html.EscapeString(i.file) + "</code>"
+	case i.tab:
+		return html.EscapeString(i.name())
+	case i.answer:
+		return "Response"
+	}
+	return ""
+}
+
+// dropComment leaves comments out, and refuses other HTML: agents read the Markdown as it is.
+func (m *markdown) dropComment(_ util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if n := node.(*ast.HTMLBlock); entering && n.HTMLBlockType != ast.HTMLBlockType2 {
+		return ast.WalkStop, fmt.Errorf("%s has HTML: %q", m.page.File, n.Lines().Value(source))
+	}
+	return ast.WalkSkipChildren, nil
 }

@@ -63,17 +63,17 @@ type (
 // everyCall names a parameter of each call, which is described once.
 const everyCall = "RequestId"
 
-// referenceMarkdown returns the description of the API, after the title of its page.
-func referenceMarkdown(text []byte, v *view) (string, error) {
+// referenceMarkdown returns the description of the API.
+func referenceMarkdown(text []byte, p *page) (string, error) {
 	var doc referenceDocument
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return "", fmt.Errorf("the description of the API: %w", err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n%d calls, from [openapi.yaml](%s/openapi.yaml), which has all schemas in full and examples.\n"+
-		"[Errors](%s) has a page for each code.\n", v.Page.Title, v.summary, v.Operations, v.Sandbox, v.Root+markdownPath("/errors"))
-	p := doc.Components.Parameters[everyCall]
-	fmt.Fprintf(&b, "\nEvery call takes the %s `%s`: %s\n", p.In, p.Name, strings.TrimSpace(p.Description))
+	fmt.Fprintf(&b, "%d calls, from [openapi.yaml](%s/openapi.yaml), which also has examples. To send them from a form, [try calls](%s). "+
+		"[Errors](errors.md) has a page for each code.\n", p.Operations, p.Sandbox, p.Root+tryPath)
+	every := doc.Components.Parameters[everyCall]
+	fmt.Fprintf(&b, "\nEvery call takes the %s `%s`: %s\n", every.In, every.Name, strings.TrimSpace(every.Description))
 	for _, tag := range doc.Tags {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", tag.Name, strings.TrimSpace(tag.Description))
 		for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
@@ -116,7 +116,7 @@ func (doc *referenceDocument) writeCall(b *strings.Builder, tag, method, path st
 	for _, body := range call.RequestBody.Content {
 		fmt.Fprintf(b, "\nBody: %s\n", kindOf(body.Schema))
 	}
-	b.WriteString("\nAnswers:\n\n")
+	b.WriteString("\nResponses:\n\n")
 	for _, status := range slices.Sorted(maps.Keys(call.Responses)) {
 		answer := call.Responses[status]
 		if answer.Ref != "" {
@@ -157,7 +157,11 @@ func (a *referenceAnswer) what(doc *referenceDocument) string {
 	if len(a.Codes) == 0 {
 		return told
 	}
-	return " `" + strings.Join(slices.Sorted(slices.Values(a.Codes)), "`, `") + "`"
+	var links []string
+	for _, code := range slices.Sorted(slices.Values(a.Codes)) {
+		links = append(links, "[`"+code+"`](errors/"+code+".md)")
+	}
+	return " " + strings.Join(links, ", ")
 }
 
 func writeSchema(b *strings.Builder, name string, s *schema) {

@@ -13,156 +13,166 @@ import (
 	"strings"
 )
 
-//go:embed pages
-var pageFiles embed.FS
+//go:embed layouts
+var layoutFiles embed.FS
 
-// missing is the page for paths that do not exist. No request can have this path.
+// missing is the path of the page for paths that do not exist. No request can have this path.
 const missing = "missing"
 
-// guide is a page that is written by hand.
-type guide struct {
-	File    string // below pages
-	Path    string // below the site; empty: the start page
-	Name    string // in the navigation
-	Title   string
-	Summary string
+// moved maps former paths of pages to their paths of today.
+var moved = map[string]string{"/first-delivery": "/quickstart"}
+
+// builder makes the pages of a site.
+type builder struct {
+	facts       *facts
+	root        string // path of the site for browsers
+	operators   bool
+	groups      []group
+	description []byte // of the API, as JSON
+	layouts     *template.Template
+	has         map[string]bool // the paths of all pages
 }
 
-// guides lists the guides in reading order.
-var guides = []guide{
-	{"start", "", "Start", "Deliveries from your backend",
-		"Price, book, follow and cancel deliveries with a JSON API. A sandbox plays every ending, webhooks tell you what happens."},
-	{"first-delivery", "/first-delivery", "First delivery", "Your first delivery",
-		"From a key to a delivered parcel in the sandbox, with commands to paste."},
-	{"idempotency", "/idempotency", "Idempotency", "Idempotency and retries",
-		"Create once, however often you send: what an Idempotency-Key promises, how to retry, and how an interrupted bulk goes on."},
-	{"webhooks", "/webhooks", "Webhooks", "Webhooks",
-		"Signed events sent to your server: verify them, answer fast, and catch up after an outage."},
-	{"sandbox", "/sandbox", "Sandbox", "The sandbox", "Scenarios that play a delivery's life, helpers that move it by hand, and errors on " +
-		"request."},
-	{"limits", "/limits", "Lists and limits", "Lists, limits and scopes",
-		"Pages and cursors, how much may be sent how fast, and what a key may do."},
-	{"errors", "/errors", "Errors", "Errors", "One envelope, stable codes, and which of them to send again."},
-	{"going-live", "/going-live", "Going live", "Going live", "What to have in place before the first real rider comes."},
-	{"agents", "/agents", "For agents", "For agents and scripts",
-		"Every page as Markdown, an index of them, and `waybill mcp`: tools over this API for agents."},
-	{"mails", "/mails", "Mails", "Mails, for operators",
-		"How mails are set up, who is told what, and what happens while the mail server is away."},
-	{"dispatch", "/dispatch", "Dispatch", "Connect your dispatch, for operators",
-		"One feed of the deliveries of all customers, one call that moves many of them, and what to do when an answer is lost."},
-	{"reference", "/reference", "Reference", "API reference", "Every call, field and example, with a console that calls the sandbox."},
-}
-
-// view holds the data of a template.
-type view struct {
+// page is one page while it is made. Templates read it.
+type page struct {
+	*guide
 	*facts
-	Page     guide
-	Here     string // path of the page below the site
-	Body     template.HTML
-	Contents []heading
-	Before   *guide
-	After    *guide
-	Code     *codePage // of a page about a code
+	Groups        []group
+	Operators     bool
+	Code          *codePage // of a page about an error code
+	Before, After *guide
+	Alternate     string // path of its Markdown; empty: it has none
+	Body          template.HTML
+	Contents      []heading // of the second level
 
-	file     string // its template
+	site     *builder
 	markdown string
-	summary  string // as Markdown
+	sections []*section
 }
-
-// heading holds a heading of a page.
-type heading struct{ ID, Text string }
 
 // render makes every page, by request path.
-func render(o Options, root string) (map[string]*answer, error) {
-	text := o.Description()
-	d, err := readDescription(text)
+func (b *builder) render() (map[string]*answer, error) {
+	var err error
+	b.layouts, err = template.New("").Funcs(template.FuncMap{
+		"asset": func(file string) string { return b.root + assetNames()[file] },
+		"link":  func(path string) string { return b.root + path },
+		"plain": func(s string) string { return strings.ReplaceAll(s, "`", "") },
+		"text":  codeSpans,
+	}).ParseFS(layoutFiles, "layouts/*.html")
 	if err != nil {
 		return nil, err
 	}
-	f := newFacts(o, d, root)
-	t, err := template.New("").Funcs(template.FuncMap{
-		"asset":    func(file string) string { return root + assetNames()[file] },
-		"guides":   func() []guide { return guides },
-		"link":     func(path string) string { return root + path },
-		"markdown": markdownPath,
-		"text":     func(s string) template.HTML { return inline(s, root) },
-	}).ParseFS(pageFiles, "pages/*.html")
+	guides, codes, err := b.pages()
 	if err != nil {
 		return nil, err
 	}
-	read, codes := f.views()
-	nowhere := &view{facts: f, Here: missing, file: missing, Page: guide{Path: missing, Title: "This page does not exist"}}
-	all := slices.Concat(read, codes, []*view{nowhere})
-	bodies := map[*view]string{}
-	for _, v := range all {
-		var body bytes.Buffer
-		if err := t.ExecuteTemplate(&body, v.file+".html", v); err != nil {
+	nowhere := b.page(&guide{Path: missing, Title: "Page not found", Summary: "No page has this address. It may have moved.",
+		Source: "Go to the [first page]({{link \"index\"}}), or choose another one:\n\n{{cards}}"})
+	all := slices.Concat(guides, codes)
+	b.has = map[string]bool{}
+	for _, p := range all {
+		b.has[p.Path] = true
+	}
+	answers := map[string]*answer{}
+	for _, p := range append(all, nowhere) {
+		if err := p.make(); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.File, err)
+		}
+		if err := b.add(answers, p, "page.html"); err != nil {
 			return nil, err
 		}
-		bodies[v] = body.String()
-		v.Body, v.Contents = finish(body.String())
+		answers[Prefix+p.Path].markdown = textAnswer(mediaMarkdown, p.markdown)
+		answers[Prefix+p.Alternate] = answers[Prefix+p.Path].markdown
 	}
-	anchors := anchorsOf(all)
-	pages := map[string]*answer{}
-	for _, v := range all {
-		if err := v.convert(bodies[v], anchors); err != nil {
-			return nil, fmt.Errorf("%s as Markdown: %w", v.Here, err)
-		}
-		if v.file == "reference" {
-			if v.markdown, err = referenceMarkdown(text, v); err != nil {
-				return nil, err
+	answers[missing] = answers[Prefix+missing]
+	answers[missing].status, answers[missing].markdown.status = http.StatusNotFound, http.StatusNotFound
+	delete(answers, Prefix+missing)
+	delete(answers, Prefix+nowhere.Alternate)
+	answers[Prefix+searchPath] = searchIndex(b.root, all)
+	if b.operators {
+		return answers, nil
+	}
+	for from, to := range moved {
+		answers[Prefix+from] = &answer{status: http.StatusMovedPermanently, location: b.root + to, plain: func() []byte { return nil }}
+	}
+	list := textAnswer("text/plain; charset=utf-8", index(b.facts, guides, codes))
+	answers[IndexPath], answers[Prefix+IndexPath] = list, list
+	answers[fullPath] = textAnswer("text/plain; charset=utf-8", full(b.facts, all))
+	try := b.page(&guide{Path: tryPath, Title: "Try calls", Summary: "Every call of the API with a form that sends it to the sandbox."})
+	if err := b.add(answers, try, "try.html"); err != nil {
+		return nil, err
+	}
+	answers[Prefix+tryPath].policy = tryPolicy
+	return answers, nil
+}
+
+// tryPath is the path of the page that sends calls.
+const tryPath = "/try"
+
+// page returns a page that is not made yet.
+func (b *builder) page(g *guide) *page {
+	return &page{guide: g, facts: b.facts, Groups: b.groups, Operators: b.operators, site: b}
+}
+
+// pages returns the guides in reading order, and a page about each error code.
+func (b *builder) pages() (guides, codes []*page, err error) {
+	for _, group := range b.groups {
+		for _, g := range group.Guides {
+			p := b.page(g)
+			if n := len(guides); n > 0 {
+				p.Before, guides[n-1].After = guides[n-1].guide, g
 			}
-		}
-		if err := v.add(t, pages); err != nil {
-			return nil, err
+			guides = append(guides, p)
 		}
 	}
-	pages[Prefix+"/reference"].policy = referencePolicy
-	pages[missing] = pages[Prefix+missing]
-	pages[missing].status, pages[missing].markdown.status = http.StatusNotFound, http.StatusNotFound
-	delete(pages, Prefix+missing)
-	delete(pages, Prefix+markdownPath(missing))
-	list := textAnswer("text/plain; charset=utf-8", index(f, read, codes))
-	pages[IndexPath], pages[Prefix+IndexPath] = list, list
-	pages[fullPath] = textAnswer("text/plain; charset=utf-8", full(f, slices.Concat(read, codes)))
-	return pages, nil
+	if b.operators {
+		return guides, nil, nil
+	}
+	const template = "layouts/code.md"
+	text, err := layoutFiles.ReadFile(template)
+	for i := range b.facts.Codes {
+		c := &b.facts.Codes[i]
+		p := b.page(&guide{File: template, Path: "/errors/" + c.Name, Title: c.Name, Summary: c.What, Source: string(text)})
+		p.Code = c
+		codes = append(codes, p)
+	}
+	return guides, codes, err
 }
 
-// views returns the guides in reading order, and a page about each code.
-func (f *facts) views() (read, codes []*view) {
-	for i, g := range guides {
-		v := &view{facts: f, Page: g, Here: g.Path, file: g.File}
-		if i > 0 {
-			v.Before = &guides[i-1]
-		}
-		if i+1 < len(guides) {
-			v.After = &guides[i+1]
-		}
-		read = append(read, v)
-	}
-	for i := range f.Codes {
-		c := &f.Codes[i]
-		codes = append(codes, &view{facts: f, Here: "/errors/" + c.Name, Code: c, file: "code",
-			Page: guide{Path: "/errors", Name: "Errors", Title: c.Name, Summary: c.What}})
-	}
-	return read, codes
-}
-
-// add renders the page in its layout and adds it to pages, together with its Markdown.
-func (v *view) add(t *template.Template, pages map[string]*answer) error {
-	layout := "layout.html"
-	if v.file == "reference" {
-		layout = "bare.html"
-	}
-	var page bytes.Buffer
-	if err := t.ExecuteTemplate(&page, layout, v); err != nil {
+// make writes the Markdown of the page and renders its body.
+func (p *page) make() error {
+	p.Alternate = markdownPath(p.Path)
+	text, err := p.write(false)
+	if err != nil {
 		return err
 	}
-	a := newAnswer("text/html; charset=utf-8", page.Bytes())
+	p.markdown = "# " + p.Title + "\n\n" + p.Summary + "\n\n" + reComment.ReplaceAllString(text, "") + "\n"
+	if text, err = p.write(true); err != nil {
+		return err
+	}
+	m := &markdown{page: p}
+	body, err := m.toHTML(text)
+	p.Body = template.HTML(body) //nolint:gosec // rendered from our own pages
+	p.sections = m.sections
+	for _, s := range m.sections {
+		if s.Level == 2 {
+			p.Contents = append(p.Contents, s.heading)
+		}
+	}
+	return err
+}
+
+var reComment = regexp.MustCompile(`(?m)^<!--.*-->\n?`)
+
+// add renders the page in a layout.
+func (b *builder) add(answers map[string]*answer, p *page, layout string) error {
+	var out bytes.Buffer
+	if err := b.layouts.ExecuteTemplate(&out, layout, p); err != nil {
+		return err
+	}
+	a := newAnswer("text/html; charset=utf-8", out.Bytes())
 	a.policy = strictPolicy
-	a.markdown = textAnswer(mediaMarkdown, v.markdown)
-	pages[Prefix+v.Here] = a
-	pages[Prefix+markdownPath(v.Here)] = a.markdown
+	answers[Prefix+p.Path] = a
 	return nil
 }
 
@@ -173,77 +183,11 @@ func textAnswer(contentType, text string) *answer {
 	return a
 }
 
-// anchorsOf returns the Markdown anchors of the sections, by page and then by ID.
-func anchorsOf(pages []*view) map[string]map[string]string {
-	anchors := map[string]map[string]string{}
-	for _, v := range pages {
-		anchors[v.Here] = map[string]string{}
-		for _, h := range v.Contents {
-			anchors[v.Here][h.ID] = slug(h.Text)
-		}
-	}
-	return anchors
-}
+var reCodeSpan = regexp.MustCompile("`([^`]+)`")
 
-// convert converts the page to Markdown. A link to another page leads to its Markdown.
-func (v *view) convert(body string, anchors map[string]map[string]string) error {
-	c := converter{link: func(href string) string {
-		path, id, hasID := strings.Cut(href, "#")
-		here := v.Here
-		if path != "" {
-			below, ours := strings.CutPrefix(path, v.Root)
-			if _, isPage := anchors[below]; !ours || !isPage {
-				return href
-			}
-			here, path = below, v.Root+markdownPath(below)
-		}
-		if hasID {
-			path += "#" + anchors[here][id]
-		}
-		return path
-	}}
-	var err error
-	if v.summary, err = c.convert(string(inline(v.Page.Summary, v.Root))); err != nil {
-		return err
-	}
-	text, err := c.convert(body)
-	v.markdown = "# " + v.Page.Title + "\n\n"
-	if v.summary != "" {
-		v.markdown += v.summary + "\n\n"
-	}
-	v.markdown += text + "\n"
-	return err
-}
-
-var (
-	reHeading = regexp.MustCompile(`<h2 id="([a-z0-9-]+)">([^<]+)</h2>`)
-	reTable   = regexp.MustCompile(`<table aria-label="([^"]+)">`)
-)
-
-// finish adds links to the headings, and makes elements that scroll sideways reachable by keyboard.
-func finish(body string) (template.HTML, []heading) {
-	var contents []heading
-	for _, h := range reHeading.FindAllStringSubmatch(body, -1) {
-		contents = append(contents, heading{ID: h[1], Text: html.UnescapeString(h[2])})
-	}
-	body = reHeading.ReplaceAllString(body, `<h2 id="$1">$2 <a class="anchor" href="#$1" aria-label="Link to: $2">#</a></h2>`)
-	body = reTable.ReplaceAllString(body, `<div class="wide" role="region" tabindex="0" aria-label="$1"><table>`)
-	body = strings.ReplaceAll(body, "</table>", "</table></div>")
-	body = strings.ReplaceAll(body, "<pre>", `<pre tabindex="0">`)
-	return template.HTML(body), contents //nolint:gosec // made by templates from our own pages
-}
-
-var (
-	reInlineCode = regexp.MustCompile("`([^`]+)`")
-	reInlineLink = regexp.MustCompile(`\[([^\]]+)\]\((/[a-z/#-]+)\)`)
-)
-
-// inline returns a sentence of ours as HTML: `code`, and [a link](/below-the-site).
-func inline(text, root string) template.HTML {
-	s := html.EscapeString(text)
-	s = reInlineCode.ReplaceAllString(s, "<code>$1</code>")
-	s = reInlineLink.ReplaceAllString(s, `<a href="`+html.EscapeString(root)+`$2">$1</a>`)
-	return template.HTML(s) //nolint:gosec // escaped above; the texts are ours
+// codeSpans returns a sentence of ours with its code spans as HTML.
+func codeSpans(text string) template.HTML {
+	return template.HTML(reCodeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")) //nolint:gosec // escaped
 }
 
 // codePage holds a code with what we and the description say about it.

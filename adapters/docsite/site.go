@@ -22,10 +22,11 @@ const Prefix = "/docs"
 type Options struct {
 	// Description returns the description of the API in JSON, with the addresses that callers use.
 	// It is called once.
-	Description    func() []byte
-	SandboxBaseURL string // ends in /v1
-	LiveBaseURL    string // ends in /v1
-	PortalURL      string // where people make their keys; empty: there is no portal
+	Description     func() []byte
+	SandboxBaseURL  string // ends in /v1
+	LiveBaseURL     string // ends in /v1
+	TrackingBaseURL string // of the tracking pages
+	PortalURL       string // where people make their keys; empty: there is no portal
 
 	PerKey, PerBusiness, PerAddress domain.RateLimit
 	Schedules                       map[domain.Environment]domain.RetrySchedule
@@ -42,6 +43,7 @@ type Site struct {
 type answer struct {
 	status      int
 	contentType string
+	location    string // of a redirect
 	policy      string // Content-Security-Policy; empty: none
 	immutable   bool   // its path changes with its content
 	tag         string
@@ -50,12 +52,17 @@ type answer struct {
 	markdown    *answer // of a page: the same for agents
 }
 
-// New returns the site. It makes the pages at the first request of one.
-func New(o Options) *Site {
-	root := linkRoot(o.SandboxBaseURL)
+// New returns the site for customers' engineers.
+func New(o Options) *Site { return newSite(o, linkRoot(o.SandboxBaseURL), "guides", customersOrder) }
+
+// NewForOperators returns the site for those who run the service. Its own path is Prefix.
+func NewForOperators(o Options) *Site { return newSite(o, Prefix, "operators", operatorsOrder) }
+
+// newSite returns a site. It makes the pages at the first request of one.
+func newSite(o Options, root, folder string, files order) *Site {
 	return &Site{
 		pages: sync.OnceValue(func() map[string]*answer {
-			pages, err := render(o, root)
+			pages, err := build(o, root, folder, files)
 			if err != nil {
 				panic("the documentation does not render: " + err.Error()) // pages are part of the program, and the tests read them
 			}
@@ -63,6 +70,20 @@ func New(o Options) *Site {
 		}),
 		assets: sync.OnceValue(assetAnswers), // more than a megabyte
 	}
+}
+
+func build(o Options, root, folder string, files order) (map[string]*answer, error) {
+	description := o.Description()
+	d, err := readDescription(description)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := readGuides(folder, files)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{facts: newFacts(o, d, root), root: root, operators: folder == "operators", groups: groups, description: description}
+	return b.render()
 }
 
 // linkRoot returns the path of the site for browsers, if a proxy puts the API below its own path.
@@ -77,12 +98,12 @@ func linkRoot(sandboxBaseURL string) string {
 // The content security policies. Nothing is loaded from elsewhere, and pages have no inline script
 // or style.
 const (
-	strictPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+	strictPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 	// Scalar writes its style sheets into the page, in pieces that change during reading. Neither a
 	// hash nor an ETag can cover them. Scripts stay strict, and calls reach only this origin.
-	referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
+	tryPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
 		"font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
@@ -126,6 +147,10 @@ func (s *Site) find(path string) *answer {
 
 func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
+	if a.location != "" {
+		http.Redirect(w, r, a.location, a.status)
+		return
+	}
 	header.Set("Content-Type", a.contentType)
 	if a.policy != "" {
 		header.Set("Content-Security-Policy", a.policy)

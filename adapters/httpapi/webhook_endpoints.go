@@ -23,9 +23,6 @@ var (
 	recoveryShape = strictjson.Object{"since": strictjson.Leaf, "until": strictjson.Leaf, "only": strictjson.Leaf}
 )
 
-// defaultOverlap is how long the previous secret keeps signing after a rotation.
-const defaultOverlap = 24 * time.Hour
-
 func (a *API) listWebhookEndpoints(c *call) (reply, error) {
 	p, err := a.pageRequest(c, domain.PrefixWebhookEndpoint)
 	if err != nil {
@@ -158,7 +155,7 @@ func (a *API) rotateWebhookSecret(c *call) (reply, error) {
 	return replyOf(a.Webhooks.Rotate(c.Request.Context(), c.idempotencyRequest(), c.id,
 		func() (time.Duration, error) {
 			r := strictjson.NewReader(c.body)
-			overlap := defaultOverlap
+			overlap := domain.DefaultSecretOverlap
 			most := domain.MaxSecretOverlap / time.Second
 			if seconds, sent := r.Integer("overlap_seconds", strictjson.Optional, strictjson.Between(0, float64(most))); sent {
 				overlap = time.Duration(seconds) * time.Second

@@ -6,7 +6,7 @@ import (
 )
 
 // keyVariable names the environment variable with the key. No sample shows a key.
-const keyVariable = "WAYBILL_TEST_KEY"
+const keyVariable = "WAYBILL_API_KEY"
 
 // apiCall describes a call of the public API, to show in several languages.
 type apiCall struct {

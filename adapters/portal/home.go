@@ -126,7 +126,7 @@ func (p *Portal) homeApps(c *call, apps []domain.Application, v *homeView) (live
 		{Title: "Create a sandbox key", Text: "Sandbox deliveries are simulated. No rider is sent.", Done: usable[sandbox] || used[sandbox],
 			Link: pages.Link{Href: keys(domain.Sandbox), Text: "Sandbox keys"}},
 		{Title: "Make the first call", Text: "Done when a sandbox key has been used.", Done: used[sandbox],
-			Link: pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}},
+			Link: pages.Link{Href: p.docs("/quickstart"), Text: "Quickstart"}},
 		{Title: "Create a live key", Text: "An owner creates it. With a live key riders are sent and money moves.", Done: usable[goneLive],
 			Link: pages.Link{Href: keys(domain.Live), Text: "Live keys"}},
 		{Title: "Go live", Text: "Done when a live key has been used. The page of your application shows what to test before.",

@@ -82,7 +82,7 @@ func (p *Portal) noRequests(v requestsView) pages.Notice {
 	}
 	return pages.Notice{Title: "No requests here yet",
 		Lines: []string{"Each API call appears here within two seconds. Calls in the other environment are on its own list: choose it in the menu."},
-		Link:  &pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}}
+		Link:  &pages.Link{Href: p.docs("/quickstart"), Text: "Quickstart"}}
 }
 
 // requestFilters returns the line above the list, and the filters that have no field.

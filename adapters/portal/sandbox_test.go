@@ -39,7 +39,7 @@ func TestASampleIsBookedOnceWithItsRecordAndShownAsItsCall(t *testing.T) {
 		}
 		for _, want := range []string{"What you just did, as a call", "Kofi\\u0027s \\u0060shop\\u0060", "order-7",
 			"It books another delivery like this one",
-			"Authorization: Bearer $WAYBILL_TEST_KEY", "failed_then_retried", "The scenario “failed then retried” moves it"} {
+			"Authorization: Bearer $WAYBILL_API_KEY", "failed_then_retried", "The scenario “failed then retried” moves it"} {
 			if !strings.Contains(strings.ReplaceAll(p.body, "&#34;", `"`), want) {
 				t.Errorf("the page does not show %q", want)
 			}

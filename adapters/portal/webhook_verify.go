@@ -1,49 +1,15 @@
 package portal
 
 import (
-	"embed"
 	"encoding/base64"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/receivers"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )
-
-//go:embed samples
-var samples embed.FS
-
-// languages lists the languages and files of the samples.
-var languages = []struct{ name, file string }{
-	{"PHP", "receive.php"}, {"Python", "receive.py"}, {"Node", "receive.mjs"}, {"Go", "receive.go.txt"},
-}
-
-// sectionMark matches the line that begins a part of a sample and names its step.
-var sectionMark = regexp.MustCompile(`(?m)^[ \t]*(?://|#) (headers|timestamp|body|secret|end)\b.*\n`)
-
-// mend returns the sample code of a step in a language.
-func mend(s webhooks.SignatureStep, file string) string {
-	text, err := samples.ReadFile("samples/" + file)
-	if err != nil {
-		panic(err) // the file is embedded
-	}
-	marks := sectionMark.FindAllSubmatchIndex(text, -1)
-	for i, m := range marks[:len(marks)-1] {
-		if string(text[m[2]:m[3]]) == string(s) {
-			return outdented(string(text[m[0]:marks[i+1][0]]))
-		}
-	}
-	panic("no sample of " + file + " is about " + string(s))
-}
-
-// outdented removes the common indentation.
-func outdented(text string) string {
-	text = strings.TrimRight(text, "\n")
-	blank := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
-	return strings.TrimPrefix(strings.ReplaceAll(text, "\n"+blank, "\n"), blank)
-}
 
 type benchView struct {
 	Notice                                 *pages.Notice
@@ -209,8 +175,9 @@ func (p *Portal) examineWebhook(c *call) error {
 			continue
 		}
 		verdict.About = stepNames[s.Step]
-		for _, l := range languages {
-			verdict.Mends = append(verdict.Mends, benchMend{l.name, pages.Code{ID: "mend-" + strings.ToLower(l.name), Text: mend(s.Step, l.file)}})
+		for _, l := range receivers.Languages {
+			code := pages.Code{ID: "mend-" + strings.ToLower(l.Name), Text: receivers.Part(l.File, string(s.Step))}
+			verdict.Mends = append(verdict.Mends, benchMend{l.Name, code})
 		}
 	}
 	return p.benchPage(c, http.StatusOK, verdict)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/receivers"
 	"waybill/adapters/web"
 	"waybill/application/webhooks"
 	"waybill/domain"
@@ -297,18 +298,14 @@ type newSecretView struct {
 // showSecret sends the only response with the secret.
 func (p *Portal) showSecret(c *call, s webhooks.Secret, rotated bool) error {
 	title := map[bool]string{false: "The new endpoint", true: "The new secret"}[rotated]
-	var receivers []sample
-	for _, l := range languages {
-		text, err := samples.ReadFile("samples/" + l.file)
-		if err != nil {
-			return domain.Internal(err)
-		}
+	var programs []sample
+	for _, l := range receivers.Languages {
 		if !rotated {
-			receivers = append(receivers, sample{"receive-" + strings.ToLower(l.name), l.name, strings.TrimSpace(string(text))})
+			programs = append(programs, sample{"receive-" + strings.ToLower(l.Name), l.Name, receivers.Text(l.File)})
 		}
 	}
 	return p.Show(c, http.StatusOK, "webhook_secret", title, newSecretView{
-		Endpoint: viewOf(webhooks.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated, Samples: receivers,
+		Endpoint: viewOf(webhooks.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated, Samples: programs,
 		DocsURL: p.options.DocsURL,
 		Secret: pages.Secret{Title: "Copy the signing secret now", Note: "It is shown only now. Keep it where your program reads its secrets. " +
 			"Your program uses it to check that a webhook comes from us.", Label: "The signing secret", Secret: s.Secret},

@@ -35,7 +35,7 @@ func New(s ports.Storage, g *idempotency.Gate, sealer ports.Sealer, sender ports
 ) *Webhooks {
 	return &Webhooks{
 		storage: s, gate: g, sealer: sealer, sender: sender, renderer: r, clock: c, ids: ids, private: private,
-		log: audit.New(s, c, ids), recoverMost: recoverMost,
+		log: audit.New(s, c, ids), recoverMost: RecoverMost,
 	}
 }
 

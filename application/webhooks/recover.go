@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// recoverMost is how many webhooks one call recovers: as many as a busy database changes in one
+	// RecoverMost is how many webhooks one call recovers: as many as a busy database changes in one
 	// statement within its time-out.
-	recoverMost = 10_000
+	RecoverMost = 10_000
 	// recoverGrace allows for the caller's clock and for the time of the request.
 	recoverGrace = time.Minute
 )

@@ -170,9 +170,9 @@ func newOps(store ports.Database, open []ports.Database, clock *clock.Database, 
 			return nil
 		}
 	}
-	var sites []opsapi.Site
+	sites := []opsapi.Site{newOperatorsDocs(c, urls)}
 	if staff != nil {
-		sites = []opsapi.Site{{Prefix: console.Prefix, Handler: web.StrictTransport(staff.Handler(), urls.Console), End: staff.EndStreams}}
+		sites = append(sites, opsapi.Site{Prefix: console.Prefix, Handler: web.StrictTransport(staff.Handler(), urls.Console), End: staff.EndStreams})
 	}
 	return opsapi.New(opsapi.Options{
 		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.Around, Connections: d.ops, Checks: checks, Management: m,

@@ -9,11 +9,11 @@ import (
 	"waybill/test/browser"
 )
 
-// reference is drawn by Scalar; what it draws is Scalar's to make accessible, so
+// try is drawn by Scalar; what it draws is Scalar's to make accessible, so
 // that axe-core and the narrow window look at our own pages only.
-const reference = "/reference"
+const try = "/try"
 
-// drawn holds when the reference shows the call that the test looks for.
+// drawn holds when it shows the call that the test looks for.
 const drawn = `[...document.querySelectorAll("#drawn .show-api-client-button")].some(b => b.textContent.includes("/api-key"))`
 
 // TestPages opens each page and looks at it as readers do.
@@ -27,9 +27,9 @@ func TestPages(t *testing.T) {
 	for _, path := range paths {
 		t.Run(strings.Trim("docs"+path, "/"), func(t *testing.T) {
 			p := b.Open(t, s.site+path, browser.Look{Width: 1280}, browser.Reader{})
-			if path == reference {
-				p.Eventually(t, "the reference is drawn", `document.querySelectorAll("#drawn h1, #drawn h2").length > 3`)
-				checkReference(t, p)
+			if path == try {
+				p.Eventually(t, "the calls are drawn", `document.querySelectorAll("#drawn h1, #drawn h2").length > 3`)
+				checkTry(t, p)
 			} else {
 				checkLooks(t, path, p)
 			}
@@ -55,12 +55,12 @@ func checkLooks(t *testing.T, path string, p *browser.Page) {
 	}
 }
 
-// checkReference looks at what is ours of the reference: its header on a phone,
+// checkTry looks at what is ours of that page: its header on a phone,
 // where every entry must be in sight, and one black for it and the other pages.
-func checkReference(t *testing.T, p *browser.Page) {
+func checkTry(t *testing.T, p *browser.Page) {
 	t.Helper()
 	p.Look(t, browser.Look{Width: 375, Dark: true})
-	p.Screenshot(t, "docs-reference-375-dark-true")
+	p.Screenshot(t, "docs-try-375-dark-true")
 	const hidden = `[...document.querySelectorAll(".top a")].filter(a => { const r = a.getBoundingClientRect(); return r.left < 0 || r.right > innerWidth }).length`
 	if n := browser.Eval[int](t, p, hidden); n > 0 {
 		t.Errorf("%d entries of the header are out of sight at 375 pixels", n)
@@ -70,14 +70,14 @@ func checkReference(t *testing.T, p *browser.Page) {
 	p.Eventually(t, "the reference is as dark as the other pages", black)
 }
 
-// TestTheReferenceOffersABodyThatCanBeSent opens it twice: an external_id stays
+// TestTheCallsOfferABodyThatCanBeSent opens it twice: an external_id stays
 // taken for good, so that each visit needs one of its own.
-func TestTheReferenceOffersABodyThatCanBeSent(t *testing.T) {
+func TestTheCallsOfferABodyThatCanBeSent(t *testing.T) {
 	s := serve(t)
 	b := browser.Start(t)
 	var offered []string
 	for range 2 {
-		p := b.Open(t, s.site+reference+"#tag/deliveries/POST/deliveries", browser.Look{Width: 1280}, browser.Reader{})
+		p := b.Open(t, s.site+try+"#tag/deliveries/POST/deliveries", browser.Look{Width: 1280}, browser.Reader{})
 		const body = `(document.querySelector("#drawn").innerText.match(/order-[0-9a-f]{8}-1001/) ?? [""])[0]`
 		p.Eventually(t, "the body has a fresh external_id", body+` !== ""`)
 		offered = append(offered, browser.Eval[string](t, p, body))
@@ -103,7 +103,7 @@ func (s *server) checkQuiet(t *testing.T, path string, p *browser.Page) {
 func TestPagesCanBeReadWithoutScripts(t *testing.T) {
 	s := serve(t)
 	b := browser.Start(t)
-	for _, path := range []string{"", "/webhooks", "/errors/VALIDATION_ERROR", reference} {
+	for _, path := range []string{"", "/webhooks", "/errors/VALIDATION_ERROR", "/reference", try} {
 		p := b.Open(t, s.site+path, browser.Look{Width: 800}, browser.Reader{NoScripts: true})
 		if !browser.Eval[bool](t, p, `document.querySelector("h1").getBoundingClientRect().height > 0`) {
 			t.Errorf("%s shows no heading", path)
@@ -112,9 +112,9 @@ func TestPagesCanBeReadWithoutScripts(t *testing.T) {
 			t.Errorf("%s shows %d buttons that do nothing", path, n)
 		}
 	}
-	p := b.Open(t, s.site+reference, browser.Look{Width: 800}, browser.Reader{NoScripts: true})
-	if !browser.Eval[bool](t, p, `[...document.querySelectorAll("main a")].some(a => a.href.endsWith("/v1/openapi.yaml"))`) {
-		t.Error("without scripts the reference does not lead to openapi.yaml")
+	p := b.Open(t, s.site+try, browser.Look{Width: 800}, browser.Reader{NoScripts: true})
+	if !browser.Eval[bool](t, p, `[...document.querySelectorAll("main a")].some(a => a.href.endsWith("/docs/reference"))`) {
+		t.Error("without scripts the page does not lead to the reference")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestABlockOfCodeIsCopied(t *testing.T) {
 	p := browser.Start(t).Open(t, s.site+"/webhooks", browser.Look{Width: 1280}, browser.Reader{})
 	const spy = `let copied = ""; navigator.clipboard.writeText = async (text) => { copied = text }; `
 	const check = `(async () => { ` + spy + `
-		const sheet = [...document.querySelectorAll(".sheet")].find(s => s.textContent.includes("timingSafeEqual"));
+		const sheet = [...document.querySelectorAll(".sheet")].find(s => s.textContent.includes("/webhook-endpoints"));
 		sheet.querySelector("button").click();
 		await new Promise(r => setTimeout(r));
 		return copied === sheet.querySelector("pre").textContent && sheet.querySelector("button").textContent === "Copied"
@@ -133,11 +133,11 @@ func TestABlockOfCodeIsCopied(t *testing.T) {
 	}
 }
 
-// TestTheReferenceCallsTheSandbox does what a reader does: puts in a key, opens
+// TestTheCallsReachTheSandbox does what a reader does: puts in a key, opens
 // the console of a call, and sends it as it stands.
-func TestTheReferenceCallsTheSandbox(t *testing.T) {
+func TestTheCallsReachTheSandbox(t *testing.T) {
 	s := serve(t)
-	p := browser.Start(t).Open(t, s.site+reference+"#tag/account/GET/api-key", browser.Look{Width: 1280}, browser.Reader{})
+	p := browser.Start(t).Open(t, s.site+try+"#tag/account/GET/api-key", browser.Look{Width: 1280}, browser.Reader{})
 	p.Eventually(t, "the call is drawn", drawn)
 	if n := browser.Eval[int](t, p, `document.querySelectorAll("#drawn nav a, #drawn aside a").length`); n < 8 {
 		t.Errorf("the reference lists %d parts", n)
@@ -160,10 +160,26 @@ func TestTheReferenceCallsTheSandbox(t *testing.T) {
 	press("#drawn .show-api-client-button", "/api-key")
 	press("[role=dialog] button", "Send get request")
 	p.Eventually(t, "an answer is shown", `/Status:\s*\d\d\d/.test(document.querySelector("[role=dialog]").innerText)`)
-	p.Screenshot(t, "docs-reference-console")
+	p.Screenshot(t, "docs-try-console")
 	answer := browser.Eval[string](t, p, `document.querySelector("[role=dialog]").innerText`)
 	if !strings.Contains(answer, "200 OK") || !strings.Contains(answer, s.Vars["WAYBILL_APP_ID"]) {
 		t.Errorf("the console shows\n%s\nwant 200 OK with the application of the key", answer)
 	}
-	s.checkQuiet(t, reference, p)
+	s.checkQuiet(t, try, p)
+}
+
+func TestASearchFindsASectionAndTabsKeepTheirLanguage(t *testing.T) {
+	s := serve(t)
+	p := browser.Start(t).Open(t, s.site+"/quickstart", browser.Look{Width: 1280}, browser.Reader{})
+	browser.Eval[bool](t, p, `(() => { const input = document.querySelector(".search input"); input.value = "rotate secret";
+		input.dispatchEvent(new Event("input")); return true })()`)
+	p.Eventually(t, "the section is found", `document.querySelector(".found a")?.getAttribute("href").startsWith("/docs/webhooks#rotate")`)
+	browser.Eval[bool](t, p, `[...document.querySelectorAll("[role=tab]")].find(tab => tab.textContent === "Python").click() || true`)
+	const python = `[...document.querySelectorAll(".tabs")].every(group =>
+		[...group.querySelectorAll("section")].every(section => section.hidden === (section.dataset.language !== "Python")))`
+	if !browser.Eval[bool](t, p, python) {
+		t.Error("a language that is chosen is not chosen in every group of the page")
+	}
+	browser.Eval[bool](t, p, `(location.href = "/docs/webhooks") !== ""`)
+	p.Eventually(t, "another page shows the same language", `[...document.querySelectorAll("section[data-language=Python]")].some(section => !section.hidden)`)
 }

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"context"
-	"html"
 	"io"
 	"net/http"
 	"os"
@@ -38,32 +37,25 @@ func serve(t *testing.T) *server {
 // page is the HTML at a path below the site.
 func (s *server) page(t *testing.T, path string) string {
 	t.Helper()
-	res, err := http.Get(s.site + path)
+	return fetch(t, s.site+path)
+}
+
+// fetch returns what is at an address.
+func fetch(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %d, %v", path, res.StatusCode, err)
+		t.Fatalf("%s: %d, %v", url, res.StatusCode, err)
 	}
 	return string(body)
 }
 
-var (
-	reRun  = regexp.MustCompile(`(?s)<pre tabindex="0" data-run><code>(.*?)</code></pre>`)
-	reCode = regexp.MustCompile(`(?s)<pre tabindex="0"><code>(.*?)</code></pre>`)
-	reHref = regexp.MustCompile(`href="(/docs[^"#]*)"`)
-)
-
-// blocks are the texts that a pattern finds in a page, as a reader copies them.
-func blocks(page string, pattern *regexp.Regexp) []string {
-	var texts []string
-	for _, m := range pattern.FindAllStringSubmatch(page, -1) {
-		texts = append(texts, html.UnescapeString(m[1]))
-	}
-	return texts
-}
+var reHref = regexp.MustCompile(`href="(/docs[^"#]*)"`)
 
 // paths are all pages, found by following links from the first.
 func (s *server) paths(t *testing.T) []string {
@@ -72,7 +64,7 @@ func (s *server) paths(t *testing.T) []string {
 	for i := 0; i < len(paths); i++ {
 		for _, m := range reHref.FindAllStringSubmatch(s.page(t, paths[i]), -1) {
 			path := strings.TrimPrefix(m[1], "/docs")
-			if !strings.HasPrefix(path, "/assets/") && !strings.HasSuffix(path, ".md") && !slices.Contains(paths, path) {
+			if !strings.HasPrefix(path, "/assets/") && !strings.HasSuffix(path, ".md") && path != "/llms.txt" && !slices.Contains(paths, path) {
 				paths = append(paths, path)
 			}
 		}
@@ -83,22 +75,27 @@ func (s *server) paths(t *testing.T) []string {
 // needs skips the test where a program is missing; with CI=true it fails.
 func needs(t *testing.T, program string) {
 	t.Helper()
-	if _, err := exec.LookPath(program); err == nil {
-		return
+	if _, err := exec.LookPath(program); err != nil {
+		missing(t, program)
 	}
-	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci { // anything unreadable is not CI
-		t.Fatalf("install %s", program)
-	}
-	t.Skipf("install %s", program)
 }
 
-// output runs a program with an input and a deadline.
-func output(t *testing.T, dir, input, program string, args ...string) string {
+// missing skips the test, which needs something that is to be installed; with CI=true it fails.
+func missing(t *testing.T, install string) {
+	t.Helper()
+	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci { // anything unreadable is not CI
+		t.Fatalf("install %s", install)
+	}
+	t.Skipf("install %s", install)
+}
+
+// outputWith runs a program in an environment, with an input and a deadline.
+func outputWith(t *testing.T, dir string, env []string, input, program string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader(input)
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, env, strings.NewReader(input)
 	var problems strings.Builder
 	cmd.Stderr = &problems
 	out, err := cmd.Output()

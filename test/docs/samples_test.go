@@ -1,122 +1,204 @@
 package docs
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"waybill/test/sample"
-)
-
-// Each harness reads letters as JSON, shows them to the sample, and prints true
-// or false for each.
-const (
-	goHarness = `package main
-
-import (
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"os"
 	"time"
-
-	"receiver/hooks"
 )
 
-func main() {
-	var letters []struct {
-		Secret, Body string
-		Headers      map[string]string
-		Now          int64
-	}
-	if err := json.NewDecoder(os.Stdin).Decode(&letters); err != nil {
-		panic(err)
-	}
-	for _, l := range letters {
-		header := http.Header{}
-		for name, value := range l.Headers {
-			header.Set(name, value)
-		}
-		fmt.Println(hooks.Verify(l.Secret, header, []byte(l.Body), time.Unix(l.Now, 0)) == nil)
-	}
+// sampleLanguages are those of the quickstart, by the extension of its files.
+var sampleLanguages = []struct {
+	name, extension, program string
+	args                     []string // before the file
+}{
+	{"curl", ".sh", "bash", []string{"-e"}},
+	{"php", ".php", "php", nil},
+	{"python", ".py", "python3", nil},
+	{"node", ".mjs", "node", nil},
+	{"go", ".go", "go", []string{"run"}},
 }
-`
-	nodeHarness = `import { verify } from "./verify.mjs";
-import { readFileSync } from "node:fs";
-for (const l of JSON.parse(readFileSync(0))) {
-  try {
-    verify(l.secret, l.headers, Buffer.from(l.body), l.now);
-    console.log("true");
-  } catch (e) {
-    if (!e.message.startsWith("webhook: ")) throw e;
-    console.log("false");
-  }
-}
-`
-	pythonHarness = `import json, sys
-from verify import verify
-for l in json.load(sys.stdin):
-    try:
-        verify(l["secret"], l["headers"], l["body"].encode(), l["now"])
-        print("true")
-    except ValueError as e:
-        if not str(e).startswith("webhook: "):
-            raise
-        print("false")
-`
-)
 
-// TestTheProgramsThatVerifyDoSo takes them from the page, as a reader would.
-func TestTheProgramsThatVerifyDoSo(t *testing.T) {
+// sampleSteps are those of the quickstart, in its order.
+var sampleSteps = []string{"api_key", "quote", "book", "follow"}
+
+// sampleText returns a program as the quickstart shows it.
+func (s *server) sampleText(t *testing.T, step, extension string) string {
+	t.Helper()
+	file := step + extension
+	if extension == ".go" {
+		file += ".txt"
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "adapters", "docsite", "samples", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "http://127.0.0.1:8081/v1", s.Vars["WAYBILL_SANDBOX_URL"])
+}
+
+// runSample saves a program, with another external_id where one is given, and runs it.
+func (s *server) runSample(t *testing.T, language int, step, order, key string) (out, problems string, err error) {
+	t.Helper()
+	l := sampleLanguages[language]
+	needs(t, l.program)
+	text := s.sampleText(t, step, l.extension)
+	if order != "" {
+		text = strings.ReplaceAll(text, "first-order", order)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, step+l.extension), text)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, l.program, append(l.args[:len(l.args):len(l.args)], step+l.extension)...)
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "WAYBILL_API_KEY="+key)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	return stdout.String(), stderr.String(), err
+}
+
+// sampleAnswer is what samples print, as far as the tests look at it.
+type sampleAnswer struct {
+	Success bool
+	Data    struct {
+		ID, Status, Currency, Environment string
+		ExternalID                        string `json:"external_id"`
+		Fee                               float64
+		Application                       struct{ ID string }
+	}
+}
+
+// TestTheQuickstartRunsInEveryLanguage does its steps in order, with an order of its own for each
+// language.
+func TestTheQuickstartRunsInEveryLanguage(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
-	shown := blocks(s.page(t, "/webhooks"), reCode)
-	for _, c := range []struct {
-		tool, begins, file, harness, harnessFile string
-		args                                     []string
-	}{
-		{"go", "// Package hooks", "hooks/verify.go", goHarness, "main.go", []string{"run", "."}},
-		{"node", "// Verifies webhooks. Node", "verify.mjs", nodeHarness, "main.mjs", []string{"main.mjs"}},
-		{"python3", `"""Verifies webhooks. Python`, "verify.py", pythonHarness, "main.py", []string{"main.py"}},
-	} {
-		t.Run(c.tool, func(t *testing.T) {
-			needs(t, c.tool)
-			dir := t.TempDir()
-			sample := ""
-			for _, text := range shown {
-				if strings.HasPrefix(text, c.begins) {
-					sample = text
+	key := s.Vars["WAYBILL_TEST_KEY"]
+	for i, l := range sampleLanguages {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			order := "order-in-" + l.name
+			run := func(step string) string {
+				t.Helper()
+				out, problems, err := s.runSample(t, i, step, order, key)
+				if err != nil || l.name != "curl" && problems != "" {
+					t.Fatalf("%s: %v\n%s%s", step, err, problems, out)
 				}
+				return out
 			}
-			if sample == "" {
-				t.Fatalf("the page shows no program that begins with %s", c.begins)
+			read := func(step string) (answer sampleAnswer) {
+				t.Helper()
+				out := run(step)
+				if err := json.Unmarshal([]byte(out), &answer); err != nil || !answer.Success {
+					t.Fatalf("%s printed %q: %v", step, out, err)
+				}
+				if l.name != "curl" && (!strings.Contains(out, "\n  ") || !strings.HasSuffix(out, "}\n")) {
+					t.Errorf("%s does not indent what it prints: %q", step, out)
+				}
+				return answer
 			}
-			write(t, filepath.Join(dir, c.file), sample)
-			write(t, filepath.Join(dir, c.harnessFile), c.harness)
-			write(t, filepath.Join(dir, "go.mod"), "module receiver\n\ngo 1.24\n")
-			judge(t, func(input string) string { return output(t, dir, input, c.tool, c.args...) })
+			if a := read("api_key"); a.Data.Environment != "sandbox" || a.Data.Application.ID != s.Vars["WAYBILL_APP_ID"] {
+				t.Errorf("api_key printed %+v", a)
+			}
+			if a := read("quote"); a.Data.Currency != "GHS" || a.Data.Fee <= 0 {
+				t.Errorf("quote printed %+v", a)
+			}
+			booked := read("book")
+			if booked.Data.Status != "booked" || booked.Data.ExternalID != order {
+				t.Errorf("book printed %+v", booked)
+			}
+			if again := read("book"); again != booked {
+				t.Errorf("book printed %+v, and again %+v", booked, again)
+			}
+			timeline := run("follow")
+			// curl asks once; the programs wait for the end.
+			for deadline := time.Now().Add(patience); l.name == "curl" && !strings.Contains(timeline, "delivery.delivered") &&
+				time.Now().Before(deadline); timeline = run("follow") {
+				time.Sleep(time.Second)
+			}
+			at := 0
+			for _, want := range []string{"created", "assigned", "picked_up", "in_transit", "delivered"} {
+				next := strings.Index(timeline[at:], "delivery."+want)
+				if next < 0 {
+					t.Fatalf("the timeline lacks delivery.%s: %s", want, timeline)
+				}
+				at += next
+			}
+			if l.name != "curl" && !strings.Contains(timeline, "delivered\n1 delivery.created 20") {
+				t.Errorf("follow does not print status and timeline: %s", timeline)
+			}
 		})
 	}
 }
 
-func judge(t *testing.T, show func(input string) string) {
-	t.Helper()
-	// The programs know one secret.
-	all := slices.DeleteFunc(sample.All(t), func(l sample.Letter) bool { return len(l.Secrets) > 1 })
-	input, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
+// TestTheQuickstartBooksTheSameInEveryLanguage relies on the Idempotency-Key that all share: it
+// replays the response only to the same request.
+func TestTheQuickstartBooksTheSameInEveryLanguage(t *testing.T) {
+	s := serve(t)
+	var first string
+	for i, l := range sampleLanguages {
+		t.Run(l.name, func(t *testing.T) {
+			out, problems, err := s.runSample(t, i, "book", "", s.Vars["WAYBILL_TEST_KEY"])
+			var answer sampleAnswer
+			if err == nil {
+				err = json.Unmarshal([]byte(out), &answer)
+			}
+			if err != nil || answer.Data.ID == "" {
+				t.Fatalf("%v\n%s%s", err, problems, out)
+			}
+			if first == "" {
+				first = answer.Data.ID
+			}
+			if answer.Data.ID != first {
+				t.Errorf("it books %s, and another language %s", answer.Data.ID, first)
+			}
+		})
 	}
-	verdicts := strings.Fields(show(string(input)))
-	if len(verdicts) != len(all) {
-		t.Fatalf("%d verdicts on %d letters", len(verdicts), len(all))
+}
+
+func TestTheQuickstartPrintsTheCodeOfAnError(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	for i, l := range sampleLanguages {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			for _, step := range sampleSteps {
+				out, problems, err := s.runSample(t, i, step, "", "svc_test_key_wrong")
+				if l.name == "curl" {
+					if !strings.Contains(out, `"INVALID_API_KEY"`) {
+						t.Errorf("%s printed %s%s", step, problems, out)
+					}
+					continue
+				}
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) || !strings.Contains(problems, "INVALID_API_KEY: ") || out != "" {
+					t.Errorf("%s: %v, printed %q and %q", step, err, problems, out)
+				}
+			}
+		})
 	}
-	for i, l := range all {
-		if verdicts[i] != fmt.Sprint(l.Good) {
-			t.Errorf("%s: taken is %s, want %t", l.What, verdicts[i], l.Good)
+}
+
+// TestTheQuickstartShowsTheSamples looks for each as it is run above.
+func TestTheQuickstartShowsTheSamples(t *testing.T) {
+	s := serve(t)
+	page := s.page(t, "/quickstart.md")
+	at := 0
+	for _, step := range sampleSteps {
+		for _, l := range sampleLanguages {
+			next := strings.Index(page[at:], strings.TrimSpace(s.sampleText(t, step, l.extension)))
+			if next < 0 {
+				t.Errorf("the page does not show %s%s, or not in this order", step, l.extension)
+				continue
+			}
+			at += next
 		}
 	}
 }

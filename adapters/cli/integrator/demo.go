@@ -155,7 +155,7 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	if link := c.portalLink; link != "" {
 		p.Say("", "  Your keys, people and audit log, in a browser: "+link)
 	}
-	p.Say("", "  To verify the signatures in your own program: "+strings.TrimSuffix(c.baseURL, "/v1")+p.Docs+"/webhooks#verify")
+	p.Say("", "  To verify the signatures in your own program: "+strings.TrimSuffix(c.baseURL, "/v1")+p.Docs+"/webhooks#verify-a-signature")
 	if p.AsJSON {
 		return p.Show(v, func(io.Writer) {})
 	}

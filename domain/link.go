@@ -117,7 +117,7 @@ func LinkUsed() *Error {
 
 // LinkUnknown returns the error for an unknown link.
 func LinkUnknown() *Error {
-	return &Error{Kind: KindNotFound, Code: CodeLinkUnknown, Message: "There is no such link. Open it again whole, or ask for a new one."}
+	return &Error{Kind: KindNotFound, Code: CodeLinkUnknown, Message: "There is no such link. Open the complete link again, or ask for a new one."}
 }
 
 // MakeBearerSecret renders 32 random bytes as the secret of a link or a session: 43 characters that

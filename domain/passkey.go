@@ -131,7 +131,7 @@ func CeremonyOver() *Error {
 // PasskeyUnusable returns the error where a device made no passkey that can be stored.
 func PasskeyUnusable(cause error) *Error {
 	return &Error{Kind: KindConflict, Code: CodePasskeyUnusable, Err: cause,
-		Message: "No passkey was added: the answer of this device cannot be used. Try again, or with another device."}
+		Message: "The passkey was not added, because the response of this device cannot be used. Try again, or use another device."}
 }
 
 // PasskeyTaken returns the error where the key of a device is known already.

@@ -60,7 +60,7 @@ func ParseEmail(text string) (Email, error) {
 	local, _, _ := strings.Cut(folded, "@")
 	if len(folded) > MaxEmail || len(local) > MaxEmailLocal || !emailForm.MatchString(folded) {
 		return "", Invalid(FieldError{Field: "email", Code: FieldInvalidFormat,
-			Message: fmt.Sprintf("an e-mail address such as ama@example.com, in ASCII (a domain of other letters as xn--...) and of at most %d characters", MaxEmail)})
+			Message: fmt.Sprintf("an email address such as ama@example.com, in ASCII (a domain of other letters as xn--...) and of at most %d characters", MaxEmail)})
 	}
 	return Email(folded), nil
 }

@@ -82,15 +82,15 @@ func ahead(at, now time.Time) bool { return at.After(now.Add(time.Minute)) }
 // SessionEnded returns the error for a session that is unknown, expired or ended. It does not
 // distinguish the three.
 func SessionEnded() *Error {
-	return &Error{Kind: KindUnauthenticated, Code: CodeSessionEnded, Message: "You are not signed in, or no longer. Sign in to go on."}
+	return &Error{Kind: KindUnauthenticated, Code: CodeSessionEnded, Message: "You are not signed in. Sign in to continue."}
 }
 
 // OwnSignInNeeded returns the error for what belongs to the person where an operator's link opened
 // the session.
 func OwnSignInNeeded() *Error {
 	return &Error{Kind: KindForbidden, Code: CodeOwnSignInNeeded,
-		Message: "Somebody else had the link that opened this session: the website of your delivery company, or an owner of your business. " +
-			"It shows one business, and not your account. " +
+		Message: "This session was opened by a link that someone else also had: the website of your delivery company, or an owner of your business. " +
+			"It shows one business, not your account. " +
 			"To change your account, sign out and sign in yourself: by password, passkey or a link that is sent to your email address. " +
 			"If you have none of these, ask the delivery company for a sign-in link: it makes one with waybill person link."}
 }
@@ -99,14 +99,14 @@ func OwnSignInNeeded() *Error {
 // not reveal whether the person exists.
 func SignInRefused() *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodeSignInRefused,
-		Message: "E-mail address and password do not match. Try again, or use a link."}
+		Message: "The email address and password do not match. Try again, or use a sign-in link."}
 }
 
 // BusinessDisabled returns the error for a proven member of a business that the delivery company
 // has disabled.
 func BusinessDisabled() *Error {
 	return &Error{Kind: KindForbidden, Code: CodeBusinessDisabled,
-		Message: "The delivery company has switched off the account of this business. Ask it to switch it on."}
+		Message: "The delivery company has disabled this business. Ask it to enable the business again."}
 }
 
 // ViewDisabled returns the error for staff who want to see such a business as it does itself.

@@ -9,6 +9,6 @@ func init() {
 	states = append(states, []state{
 		{name: "audit", role: domain.RoleAdmin, path: "/audit", heading: "Audit log"},
 		{name: "audit-wrong", role: domain.RoleSupport, path: "/audit?actor=ama&business=adom&since=never", heading: "Audit log"},
-		{name: "audit-refused", role: domain.RoleViewer, path: "/audit", heading: "Your role does not include this"},
+		{name: "audit-refused", role: domain.RoleViewer, path: "/audit", heading: "Your role does not allow this"},
 	}...)
 }

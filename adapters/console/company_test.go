@@ -190,7 +190,7 @@ func TestAWrongOrSecondReturnFromTheProviderLetsNoOneIn(t *testing.T) {
 	} {
 		r := s.reader(t)
 		p := r.get(spoil(r, r.away("/signin/oidc", "dispatcher@company.example")))
-		if p.status != http.StatusForbidden || !strings.Contains(p.body, "You are not signed in") || !strings.Contains(p.body, `name="password"`) {
+		if p.status != http.StatusForbidden || !strings.Contains(p.body, "Sign-in failed") || !strings.Contains(p.body, `name="password"`) {
 			t.Errorf("%s: %d\n%s", name, p.status, p.body)
 		}
 		if after := r.get("/account"); after.at != "/signin" {

@@ -78,20 +78,20 @@ type Console struct {
 type call = pages.Call
 
 var words = pages.Words{
-	Name: "console", To: "the console of the delivery company", Ask: "an admin", AskLink: "an admin",
-	NewLink: "Ask an admin for a new link: under Staff they make one beside your name. Nobody there? The " +
-		"command waybill staff link makes one.",
-	Tell: "whoever runs Waybill",
+	Name: "console", To: "the staff console", Ask: "an admin", AskLink: "an admin",
+	NewLink: "You have no password? Ask an admin for a new link. They create it in Staff, next to your name. If there is no admin, the " +
+		"command waybill staff link creates one.",
+	Tell: "the operator of this server",
 }
 
 var staff = pages.People{
 	Path: "/staff", Title: "Staff", Lead: "Who may sign in to this console, and what they may do.", Act: domain.ActManageStaff,
-	Others: "Admins invite people and change roles.", Losing: "access to this console at once. What they did stays in the audit log.",
+	Others: "Admins invite people and change roles.", Losing: "access to this console at once. The audit log keeps what the person did.",
 	Roles: map[domain.Role]string{
 		domain.RoleAdmin:      "Admin: customers, staff, everything",
 		domain.RoleDispatcher: "Dispatcher: moves deliveries",
 		domain.RoleSupport:    "Support: reads everything, views as customer",
-		domain.RoleViewer:     "Viewer: reads, without what recipients are called by",
+		domain.RoleViewer:     "Viewer: reads everything except names of recipients",
 	},
 	First: domain.RoleDispatcher,
 }

@@ -275,7 +275,7 @@ func TestARoleDoesWhatItIncludesAndNothingElse(t *testing.T) {
 			may := slices.Contains(r.may, role)
 			method, path, form := r.question(t, here, route)
 			p := caller.ask(method, path, form)
-			refused := p.status == http.StatusForbidden && strings.Contains(p.body, "Your role does not include this")
+			refused := p.status == http.StatusForbidden && strings.Contains(p.body, "Your role does not allow this")
 			gone := p.status == http.StatusNotFound && role == domain.RoleAdmin
 			if refused == may || gone || p.status >= 500 {
 				t.Errorf("%s, %s: %d, may: %v\n%s", role, route, p.status, may, here.log.String())
@@ -314,7 +314,7 @@ func TestWhatTakesARecentSignInAsksForItAndChangesNothingBefore(t *testing.T) {
 		name := route.Method + " " + route.Path
 		method, path, form := matrix[name].question(t, s, name)
 		asked++
-		if p := r.ask(method, path, form); p.status != http.StatusForbidden || !strings.Contains(p.body, "Sign in again to go on") {
+		if p := r.ask(method, path, form); p.status != http.StatusForbidden || !strings.Contains(p.body, "Sign in again to continue") {
 			t.Errorf("%s: %d", name, p.status)
 		}
 	}

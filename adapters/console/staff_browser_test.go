@@ -17,11 +17,11 @@ func init() {
 		}},
 		{name: "home", role: domain.RoleAdmin, path: "/", heading: "Kofi admin"},
 		{name: "home-viewer", role: domain.RoleViewer, path: "/", heading: "Kofi viewer"},
-		{name: "missing", role: domain.RoleViewer, path: "/nothing", heading: "There is nothing here"},
+		{name: "missing", role: domain.RoleViewer, path: "/nothing", heading: "Page not found"},
 		{name: "account", role: domain.RoleViewer, path: "/account", heading: "Account"},
 		{name: "staff", role: domain.RoleAdmin, path: "/staff", heading: "Staff"},
 		{name: "staff-remove", role: domain.RoleAdmin, path: "/staff/:person/remove", heading: "Remove Kofi dispatcher"},
-		{name: "staff-refused", role: domain.RoleSupport, path: "/staff/:person/remove", heading: "Your role does not include this"},
+		{name: "staff-refused", role: domain.RoleSupport, path: "/staff/:person/remove", heading: "Your role does not allow this"},
 		{name: "staff-error", role: domain.RoleAdmin, path: "/staff", heading: "Staff", then: func(p *tab) {
 			browser.Eval[bool](p.T, p.Page, `document.querySelector('form[action="/console/staff"]').noValidate = true`)
 			p.fill("#name", "Efua")
@@ -31,7 +31,7 @@ func init() {
 		}},
 		{name: "again", alone: true, role: domain.RoleAdmin, path: "/staff", heading: "Staff", then: func(p *tab) {
 			p.wait(domain.FreshFor)
-			p.inviteEfua("Sign in again to go on")
+			p.inviteEfua("Sign in again to continue")
 		}},
 	}...)
 }

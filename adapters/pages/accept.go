@@ -66,14 +66,14 @@ func (s *Site) accept(c *Call, m domain.Member) error {
 			err = s.o.Access.AcceptHere(c.Ctx(), c.Browser(), c.Principal, secret)
 		}
 	default:
-		return s.acceptPage(c, http.StatusForbidden, m, &Notice{Tone: "warn", Title: "The invitation is not accepted yet",
+		return s.acceptPage(c, http.StatusForbidden, m, &Notice{Tone: "warn", Title: "You have not accepted the invitation yet",
 			Lines: []string{"This email address has an account. Sign in to it to accept."}})
 	}
 	var e *domain.Error
 	if errors.As(err, &e) && (e.Kind == domain.KindUnauthenticated || postponed(err)) {
 		s.noteRefusal(c, err)
 		c.RetryAfter(err)
-		return s.acceptPage(c, StatusOf(err), m, &Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}})
+		return s.acceptPage(c, StatusOf(err), m, &Notice{Tone: "bad", Title: "Sign-in failed", Lines: []string{e.Message}})
 	}
 	if err != nil {
 		return s.badLink(c, err)

@@ -60,10 +60,10 @@ func (s *Site) accountPage(c *Call, status int, n *Notice) error {
 		Others: len(sessions) > 1,
 		Pass: c.Field(Field{Name: "password", Label: "New password", Type: "password", Autocomplete: "new-password", Required: true,
 			MinLength: domain.MinPassword, MaxLength: domain.MaxPassword,
-			Hint: "At least 12 characters. A few words that do not belong together are good."}),
+			Hint: "At least 12 characters. Use a few words that have nothing to do with each other."}),
 	}
 	v.Name = c.Field(Field{ID: "own-name", Name: "own_name", Label: "Name", Value: c.Principal.Person.Name, Required: true,
-		MaxLength: domain.NameRule.Most, Autocomplete: "name", Hint: "As the people of your business read it."})
+		MaxLength: domain.NameRule.Most, Autocomplete: "name", Hint: "Other people in your business see it."})
 	if v.HasPassword && !fresh {
 		v.Current = c.Field(Field{Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password",
 			Required: true, MaxLength: domain.MaxPassword})
@@ -107,7 +107,7 @@ func (s *Site) setPassword(c *Call) error {
 	switch {
 	case domain.HasCode(err, domain.CodeSignInTooOld):
 		if c.Principal.Person.PasswordHash != "" {
-			c.Faults = map[string]string{"current_password": "Type your current password too: your sign-in is older than 10 minutes."}
+			c.Faults = map[string]string{"current_password": "Enter your current password too, because you signed in more than 10 minutes ago."}
 		}
 		return s.accountPage(c, http.StatusForbidden, nil)
 	case c.Wrong(err):

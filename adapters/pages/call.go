@@ -182,7 +182,7 @@ func (c *Call) WelcomeBack() *Notice {
 		return nil
 	}
 	return &Notice{Tone: "good", Title: "You are signed in again",
-		Lines: []string{"What you typed is still here. Send it when it is right."}}
+		Lines: []string{"What you typed is still here. Check it, then send it."}}
 }
 
 // Told returns the notice for the change that led the browser to this page; nil: there is none.
@@ -215,24 +215,24 @@ func (c *Call) Lead(to string) error {
 var ownTexts = map[string]string{
 	"name":     "Your name was changed.",
 	"accepted": "You accepted the invitation.",
-	"accept-sent": "A sign-in link is on its way to the address that was invited. It accepts the invitation, once and within " +
-		"10 minutes.",
+	"accept-sent": "We emailed a sign-in link to the address that was invited. It accepts the invitation. It works only once, " +
+		"within 10 minutes.",
 	"email-proven": "You came by a link that only you were sent, for the first time. A password, passkeys and sessions from before have " +
 		"ended: whoever invited you could have made them. Your memberships stay as they are. Set your own password or passkey.",
 	"password":        "The password was saved. All your other sessions have ended.",
-	"passkey-added":   "The passkey was added. It lets you in without a password.",
+	"passkey-added":   "The passkey was added. You can now sign in without a password.",
 	"passkey-renamed": "The passkey was renamed.",
 	"passkey-removed": "The passkey was removed. All your other sessions have ended.",
-	"role":            "The role was changed. It counts from the next page on.",
-	"removed":         "The person was removed, and is signed out here.",
-	"sessions-all":    "The person is signed out everywhere: at the console and at every customer. Links that were not used work no more.",
-	"sessions":        "The person is signed out here. Everything else stays as it is.",
+	"role":            "The role was changed. It applies from the next page on.",
+	"removed":         "The person was removed and signed out.",
+	"sessions-all":    "The person is signed out everywhere: in the console and at every customer. Unused links have stopped working.",
+	"sessions":        "The person is signed out here. Nothing else was changed.",
 	"person-disabled": "The account is disabled. The person is signed out everywhere.",
 	"person-enabled":  "The account is enabled. The person can sign in again.",
 	"ended":           "The session was ended.",
 	"ended-others":    "All other sessions were ended.",
 	"out":             "You are signed out.",
-	"confirmed":       "You have signed in again. Go back to the page that asked for it, and send it again.",
+	"confirmed":       "You have signed in again. Go back to the page that asked for it, and send the form again.",
 	"connected":       "The company account was connected. Sign in with it from now on.",
 	"link-sent": "If this address has an account here, a link is on its way to it. It lets you in once; the mail " +
 		"tells until when.",

@@ -158,11 +158,11 @@ func (s *Site) notByCompany(c *Call, p domain.CeremonyPurpose, err error) error 
 	}
 	if p == domain.CeremonyOIDCConfirm || p == domain.CeremonyOIDCConnect {
 		if c.Principal.Person.ID != "" {
-			return s.accountPage(c, StatusOf(err), &Notice{Tone: "bad", Title: "That did not work", Lines: lines})
+			return s.accountPage(c, StatusOf(err), &Notice{Tone: "bad", Title: "The sign-in did not work", Lines: lines})
 		}
 	}
 	return s.signInPage(c, StatusOf(err), signInView{
-		Notice: &Notice{Tone: "bad", Title: "You are not signed in", Lines: lines},
+		Notice: &Notice{Tone: "bad", Title: "Sign-in failed", Lines: lines},
 	})
 }
 

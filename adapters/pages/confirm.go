@@ -30,9 +30,9 @@ type againView struct {
 func (s *Site) askAgain(c *Call, status int, problem error) error {
 	if c.Principal.Session.OneBusiness {
 		if err := s.Show(c, status, "again", "Open the portal again", againView{OneBusiness: true, Back: c.At("/"),
-			Notice: Notice{Title: "Open the portal again to go on", Lines: []string{
-				"This takes a sign-in of the last 10 minutes. Nothing was changed.",
-				"Open the portal once more from where you got the link: the website that leads here, or an owner of your business. " +
+			Notice: Notice{Title: "Open the portal again to continue", Lines: []string{
+				"For this, you must have signed in within the last 10 minutes. Nothing was changed.",
+				"Open the portal again from the website that led you here, or ask an owner of your business for a new link. " +
 					"Or sign in yourself. Then send the form again."}},
 		}); err != nil {
 			return err
@@ -47,8 +47,8 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 	v := againView{
 		Action: c.Request.URL.Path, Kept: fields, HasPassword: c.Principal.Person.PasswordHash != "",
 		Back: c.At("/"), AskLink: s.o.Words.AskLink,
-		Notice: Notice{Tone: "warn", Title: "Sign in again to go on",
-			Lines: []string{"This takes a sign-in of the last 10 minutes. What you sent is kept and goes on from here."}},
+		Notice: Notice{Tone: "warn", Title: "Sign in again to continue",
+			Lines: []string{"For this, you must have signed in within the last 10 minutes. What you sent is kept, and continues after you sign in."}},
 		Pass: Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true,
 			MaxLength: domain.MaxPassword},
 	}
@@ -66,18 +66,18 @@ func (s *Site) askAgain(c *Call, status int, problem error) error {
 	if !whole {
 		here = "/account/confirm" // a form that lost its fields is not sent
 		v.Action = s.o.Prefix + here
-		v.Notice.Lines = []string{"This takes a sign-in of the last 10 minutes. The form was not kept: it is too large, or has a file in it. " +
-			"Sign in here, then open its page and send it again."}
+		v.Notice.Lines = []string{"For this, you must have signed in within the last 10 minutes. The form was not kept, because it is too large or has a file. " +
+			"Sign in here, then open the form again and send it."}
 	}
 	switch {
 	case problem != nil && c.Form.Has("passkey"):
-		v.Problem = &Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{MessageOf(problem)}}
+		v.Problem = &Notice{Tone: "bad", Title: "Sign-in failed", Lines: []string{MessageOf(problem)}}
 	case problem != nil:
 		v.Pass.Error = MessageOf(problem)
 	}
 	if len(known) > 0 {
 		form := s.passkeyForm(Passkey{
-			Action: here, Ask: "/account/confirm/passkey", Button: "Go on with a passkey", Second: v.HasPassword,
+			Action: here, Ask: "/account/confirm/passkey", Button: "Continue with a passkey", Second: v.HasPassword,
 		}, append(v.Kept, Kept{Name: confirmField, Value: "1"})...)
 		v.Passkey = &form
 	}

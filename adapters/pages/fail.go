@@ -28,10 +28,10 @@ func (s *Site) Fail(c *Call, err error) {
 				"error", err)
 		}
 		c.Header("Retry-After", "5")
-		lines := []string{"The database does not answer at the moment. Nothing is lost; try again in a few seconds."}
+		lines := []string{"The database is not available at the moment. Nothing is lost. Try again in a few seconds."}
 		if errors.Is(err, ports.ErrOutcomeUnknown) {
-			lines = []string{"The database does not answer at the moment. Whether your change was made will be seen in its list; look there " +
-				"before you send it again."}
+			lines = []string{"The database is not available at the moment. Your change may have been saved. Check the list before you send it " +
+				"again."}
 		}
 		s.Notice(c, http.StatusServiceUnavailable, Notice{Tone: "bad", Title: "This page is not available right now", Lines: lines})
 		return
@@ -51,13 +51,13 @@ func (s *Site) Fail(c *Call, err error) {
 		Link: &Link{Href: c.At("/"), Text: "Go to the start page"}}
 	switch {
 	case errors.Is(err, domain.ErrNotFound):
-		n.Title, n.Lines = "There is nothing here",
-			[]string{"The address may be mistyped, or what it led to " + s.o.Words.Foreign + "is gone."}
+		n.Title, n.Lines = "Page not found",
+			[]string{"The address may be mistyped, or the record " + s.o.Words.Foreign + "no longer exists."}
 	case domain.HasCode(err, domain.CodeRoleRefused):
-		n.Title, n.Lines = "Your role does not include this",
+		n.Title, n.Lines = "Your role does not allow this",
 			[]string{"You are " + article(string(c.Principal.Role)) + ". Ask " + s.o.Words.Ask + " to do it, or to change your role."}
 	case domain.HasCode(err, domain.CodeViewReadOnly):
-		n.Title = "This is a view: nothing can be changed in it"
+		n.Title = "You cannot change anything in this view"
 	case domain.HasCode(err, domain.CodeOwnSignInNeeded):
 		n.Title, n.Link = "This needs your own sign-in", &Link{Href: c.At("/signin"), Text: "Sign in"}
 	case domain.HasCode(err, domain.CodeTooManyPages):
@@ -70,7 +70,7 @@ func (s *Site) Fail(c *Call, err error) {
 
 func (s *Site) failed(requestID string) Notice {
 	return Notice{Tone: "bad", Title: "Something failed on our side",
-		Lines: []string{"It was noted. If it happens again, tell " + s.o.Words.Tell + " this: " + requestID}}
+		Lines: []string{"We recorded the error. If it happens again, give " + s.o.Words.Tell + " this ID: " + requestID}}
 }
 
 // article puts "a" or "an" before a word.

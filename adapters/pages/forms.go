@@ -52,7 +52,7 @@ func (c *Call) VersionShown(updatedAt time.Time, status int) string {
 
 // ChangedSince lists the stored values that differ from the form.
 func ChangedSince(typed []Field, stored ...string) *Notice {
-	n := &Notice{Tone: "warn", Title: "Nothing was saved: somebody else has changed this since you opened the form"}
+	n := &Notice{Tone: "warn", Title: "Not saved: someone else changed this after you opened the form"}
 	for i, f := range typed {
 		switch {
 		case f.Value == stored[i]:
@@ -62,7 +62,7 @@ func ChangedSince(typed []Field, stored ...string) *Notice {
 			n.Lines = append(n.Lines, f.Label+" is now: "+stored[i])
 		}
 	}
-	n.Lines = append(n.Lines, "Below is what you typed. Mend it, or save it as it is.")
+	n.Lines = append(n.Lines, "What you typed is below. Edit it, or save it as it is.")
 	return n
 }
 

@@ -60,7 +60,7 @@ const (
 // enterUpload waits for a place of the business and one of the process to read a large form.
 func (f *inFlight) enterUpload(ctx context.Context, p domain.Principal) (leave func(), err error) {
 	crowded := &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManyPages, RetryAfter: 5 * time.Second,
-		Message: "Another large form is being taken at this moment, and nothing of this one was read. Send it again in a few seconds."}
+		Message: "Another large form is being sent at the moment. This one was not read. Send it again in a few seconds."}
 	leaveBusiness, err := f.take(ctx, cmp.Or(p.Session.BusinessID, p.Reader()), uploadsPerBusiness, pagePatience)
 	if err != nil {
 		return nil, crowded
@@ -79,7 +79,7 @@ func (c *Call) Alone() (leave func(), err error) {
 	leave, err = c.site.heavy.take(c.Ctx(), cmp.Or(c.Principal.Session.BusinessID, c.Principal.Reader()), 1, pagePatience)
 	var e *domain.Error
 	if errors.As(err, &e) {
-		e.Message = "Another file or preview of yours, or of your business, is being made at this moment. Ask for this one again in a few seconds."
+		e.Message = "Another file or preview is being made for you or your business. Try again in a few seconds."
 	}
 	return leave, err
 }
@@ -101,7 +101,7 @@ func (f *inFlight) take(ctx context.Context, id domain.ID, most int64, patience 
 	if !of.free.TryAcquire(1) && of.free.Acquire(ctx, 1) != nil {
 		f.forget(id, of)
 		return nil, &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManyPages, RetryAfter: time.Second,
-			Message: "Too many pages of yours, or of your business, are being made at this moment. Reload this one in a few seconds."}
+			Message: "Too many pages are being loaded by you or your business. Reload this one in a few seconds."}
 	}
 	return sync.OnceFunc(func() {
 		of.free.Release(1)

@@ -27,9 +27,9 @@ func (s *Site) refuseOther(c *Call, r Route) bool {
 	if r.Method != http.MethodPost || of == "" || of == string(c.Business()) || strings.HasPrefix(r.Path, "/account") {
 		return false
 	}
-	s.Notice(c, http.StatusConflict, Notice{Tone: "bad", Title: "This form is of another business", Lines: []string{
-		"Since its page was opened, another window went on to another business of yours. Nothing was changed.",
-		"To send the form, show its business again under Account, and open the page once more.",
+	s.Notice(c, http.StatusConflict, Notice{Tone: "bad", Title: "This form belongs to another business", Lines: []string{
+		"You switched to another business in another window after you opened this page. Nothing was changed.",
+		"To send the form, switch back to its business in Account, then open the page again.",
 	}, Link: &Link{Href: c.At("/account"), Text: "Go to Account"}})
 	return true
 }

@@ -74,8 +74,8 @@ func (s *Site) send(c *Call, status int, name string, page Page) error {
 	}
 	if c.Query(secretTaken) != "" {
 		page.Warn = append(page.Warn, Notice{Tone: "bad", Title: "Do not paste secrets here", Lines: []string{
-			"What you pasted holds a secret: an API key, a token, a sign-in link or a signing secret. It was taken out of the address of this page " +
-				"before it was looked at. Browsers keep addresses and show them: where others can see yours, replace the secret."}})
+			"What you pasted contains a secret: an API key, a token, a sign-in link or a signing secret. It was removed from the address of this " +
+				"page. Your browser may still show it in its history. If other people can see that, replace the secret."}})
 	}
 	set := s.pages
 	if c.mount != nil {

@@ -101,7 +101,7 @@ func (s *Site) passkeysView(c *Call, fresh bool) (v passkeysView, err error) {
 }
 
 func passkeyName(id string) Field {
-	return Field{ID: id, Name: "name", Label: "Name of the passkey", Hint: "Such as the device it is on.",
+	return Field{ID: id, Name: "name", Label: "Name of the passkey", Hint: "For example, the name of the device.",
 		MaxLength: domain.NameRule.Most}
 }
 
@@ -116,7 +116,7 @@ func (s *Site) addPasskey(c *Call) error {
 	case c.Wrong(err):
 		return s.accountPage(c, http.StatusUnprocessableEntity, nil)
 	case refusedPasskey(err) || errors.As(err, &e) && e.Kind == domain.KindConflict:
-		return s.accountPage(c, StatusOf(err), &Notice{Tone: "bad", Title: "No passkey was added", Lines: []string{MessageOf(err)}})
+		return s.accountPage(c, StatusOf(err), &Notice{Tone: "bad", Title: "The passkey was not added", Lines: []string{MessageOf(err)}})
 	}
 	return err
 }

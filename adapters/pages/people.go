@@ -118,7 +118,7 @@ func (s *Site) peoplePage(c *Call, status int, v peopleView) error {
 		v.People = append(v.People, s.showMember(m, c.Principal.Person.ID))
 	}
 	v.Name = c.Field(Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
-	v.Email = c.Field(Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
+	v.Email = c.Field(Field{Name: "email", Label: "Email address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
 		Autocomplete: "off"})
 	role := Field{Name: "role", Label: "Role"}
 	for _, r := range domain.Roles(of) {
@@ -144,18 +144,18 @@ func (s *Site) sendInvitation(c *Call, i people.Invitation) error {
 		return s.peoplePage(c, http.StatusOK, s.signInLink(c, issued))
 	}
 	return s.peoplePage(c, http.StatusOK, s.issued(c, issued, issued.Member.Person.Name+" is invited",
-		"The invitation goes to "+string(issued.Member.Person.Email)+" by email. It can be accepted once, within 7 days.", "It can be used once, within 7 days. "+
-			s.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
+		"The invitation goes to "+string(issued.Member.Person.Email)+" by email. It works only once, within 7 days.", "It works only once, within 7 days. "+
+			s.alsoMailed("Send it to them where only they can read it. It is not shown again.")))
 }
 
 // signInLink shows the sign-in link of a person who has accepted.
 func (s *Site) signInLink(c *Call, i people.Issued) peopleView {
-	note := "It lets them in once, within 10 minutes. It is shown this once."
+	note := "It works only once, within 10 minutes. It is not shown again."
 	if i.OneBusiness {
-		note += " It opens this business alone: whoever comes by it cannot change the account of the person."
+		note += " It opens only this business. The person cannot change their account with it."
 	}
-	return s.issued(c, i, "A link for "+i.Member.Person.Name, "It goes to "+string(i.Member.Person.Email)+
-		" by email, and lets them in once, within 10 minutes.", note)
+	return s.issued(c, i, "Sign-in link for "+i.Member.Person.Name, "It goes to "+string(i.Member.Person.Email)+
+		" by email. It works only once, within 10 minutes.", note)
 }
 
 func (s *Site) makeLink(c *Call) error {
@@ -176,7 +176,7 @@ func (s *Site) makeLink(c *Call) error {
 // alsoMailed returns the note for an invitation link that is shown.
 func (s *Site) alsoMailed(otherwise string) string {
 	if s.o.Mails {
-		return "They get one by mail too; this one is shown this once."
+		return "They also get one by email. This one is not shown again."
 	}
 	return otherwise
 }

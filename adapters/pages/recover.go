@@ -72,7 +72,7 @@ func (r Recovery) spanOf(c *Call) (span webhooks.Span, err error) {
 	}
 	span.Only = domain.WebhookStatus(asked("only"))
 	if !slices.Contains([]domain.WebhookStatus{"", domain.WebhookFailed, domain.WebhookHeld}, span.Only) {
-		wrong = append(wrong, domain.FieldError{Field: "only", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
+		wrong = append(wrong, domain.FieldError{Field: "only", Code: domain.FieldNotAllowed, Message: "Choose one from the list."})
 	}
 	if len(wrong) > 0 {
 		err = domain.Invalid(wrong...)
@@ -123,7 +123,7 @@ func (s *Site) RecoverAsked(c *Call, r Recovery) (span webhooks.Span, count int,
 	count, wrong := strconv.Atoi(c.Form.Get("count"))
 	if wrong != nil || c.Form.Get("until") == "" { // not from this page: it shows the count first
 		return span, 0, true, s.RecoverPage(c, r, http.StatusUnprocessableEntity, &Notice{Tone: "warn", Title: "Nothing was sent yet",
-			Lines: []string{"This is what would be sent. Send it from here."}})
+			Lines: []string{"Below is what would be sent. Check it, then send it."}})
 	}
 	span, err = r.spanOf(c)
 	return span, count, false, err

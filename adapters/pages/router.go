@@ -45,7 +45,7 @@ func (s *Site) newRouter() *gin.Engine {
 	}
 	router.NoRoute(func(c *gin.Context) { s.Fail(s.newCall(c), domain.ErrNotFound) })
 	router.NoMethod(func(c *gin.Context) {
-		s.Notice(s.newCall(c), http.StatusMethodNotAllowed, Notice{Tone: "bad", Title: "This page does not take that",
+		s.Notice(s.newCall(c), http.StatusMethodNotAllowed, Notice{Tone: "bad", Title: "This page cannot do that",
 			Lines: []string{"Open it again from the menu."}})
 	})
 	return router
@@ -162,8 +162,8 @@ func (s *Site) takeForm(c *Call) error {
 	err := c.readForm()
 	if errors.Is(err, server.ErrBodiesArriving) {
 		c.Header("Retry-After", "1")
-		s.Notice(c, http.StatusServiceUnavailable, Notice{Tone: "bad", Title: "The form could not be taken at the moment",
-			Lines: []string{"Too many forms are being sent. Nothing was changed; send it again in a few seconds."}})
+		s.Notice(c, http.StatusServiceUnavailable, Notice{Tone: "bad", Title: "The form could not be sent",
+			Lines: []string{"Too many forms are being sent at the moment. Nothing was changed. Send it again in a few seconds."}})
 		return ErrAnswered
 	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
@@ -174,7 +174,7 @@ func (s *Site) takeForm(c *Call) error {
 	}
 	if err != nil || !readable(c.Request.PostForm) {
 		s.Notice(c, http.StatusBadRequest, Notice{Tone: "bad", Title: "The form could not be read",
-			Lines: []string{"Open the page again and send it once more."}})
+			Lines: []string{"Open the page again, then send it again."}})
 		return ErrAnswered
 	}
 	c.Form = c.Request.PostForm

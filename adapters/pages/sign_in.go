@@ -67,13 +67,13 @@ func (s *Site) badLink(c *Call, err error) error {
 	var title, line string
 	switch {
 	case domain.HasCode(err, domain.CodeLinkExpired):
-		title, line = "This link has expired", "A link for signing in works for 10 minutes, and an invitation for 7 days."
+		title, line = "This link has expired", "A sign-in link works for 10 minutes. An invitation works for 7 days."
 	case domain.HasCode(err, domain.CodeLinkUsed):
-		title, line = "This link was used already", "A link lets in once."
+		title, line = "This link was already used", "Each link works only once."
 	case domain.HasCode(err, domain.CodeLinkReplaced):
-		title, line = "This link works no more", "It was never used: a later link has replaced it, or your access has changed since."
+		title, line = "This link has stopped working", "A newer link replaced it, or your access has changed since it was made."
 	case domain.HasCode(err, domain.CodeLinkUnknown):
-		title, line = "There is no such link", "A part of its address may be missing: open it once more, whole."
+		title, line = "There is no such link", "Part of its address may be missing. Open the complete link again."
 	default:
 		return err
 	}
@@ -92,7 +92,7 @@ type badLinkView struct {
 
 // linkField returns the field for the email address of a new link.
 func (s *Site) linkField(c *Call) Field {
-	f := Field{ID: "link-email", Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "email", Required: true,
+	f := Field{ID: "link-email", Name: "email", Label: "Email address", Type: "email", Autocomplete: "email", Required: true,
 		MaxLength: domain.MaxEmail}
 	f.Error = c.Faults[linkError]
 	if f.Error != "" {
@@ -149,7 +149,7 @@ func (c *Call) kept(form url.Values) (fields []Kept, whole bool) {
 }
 
 func (s *Site) signInPage(c *Call, status int, v signInView) error {
-	v.Email = c.Field(Field{Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "username", Required: true,
+	v.Email = c.Field(Field{Name: "email", Label: "Email address", Type: "email", Autocomplete: "username", Required: true,
 		MaxLength: domain.MaxEmail})
 	v.Pass = Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
 		Required: true, MaxLength: domain.MaxPassword}
@@ -198,14 +198,14 @@ func (s *Site) askToSignIn(c *Call) {
 		}
 	}
 	v := signInView{Next: ownPath(s.here(c)), Notice: &Notice{
-		Tone: "warn", Title: "You are not signed in any more",
-		Lines: []string{"Nothing was changed. Sign in, and what you typed will still be here."},
+		Tone: "warn", Title: "You are signed out",
+		Lines: []string{"Nothing was changed. Sign in again. What you typed is kept."},
 	}}
 	if whole {
 		v.Kept, whole = c.kept(c.Form)
 	}
 	if !whole {
-		v.Notice.Lines = []string{"Nothing was changed. The form was not kept: it is too large, or has a file in it. Sign in, and then fill it in again."}
+		v.Notice.Lines = []string{"Nothing was changed. The form was not kept, because it is too large or has a file. Sign in, then fill it in again."}
 	}
 	c.dropForm() // its fields belong to another page
 	if err := s.signInPage(c, http.StatusUnauthorized, v); err != nil {
@@ -228,7 +228,7 @@ func (s *Site) signIn(c *Call) error {
 		c.RetryAfter(err)
 		fields, _ := c.kept(before) // browsers send no more than the previous page carried
 		return s.signInPage(c, StatusOf(err), signInView{Next: next, Kept: fields,
-			Notice: &Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}}})
+			Notice: &Notice{Tone: "bad", Title: "Sign-in failed", Lines: []string{e.Message}}})
 	}
 	if err != nil {
 		return err

@@ -153,9 +153,9 @@ func (s *Site) EndStreams() { s.streams.end() }
 
 // NotYet serves one page with 503 until the database is reachable.
 func NotYet(prefix string, w Words, b brand.Brand) http.Handler {
-	body, err := parse(prefix, ForReader, files).Render("notice", Page{Title: "Not yet", Site: w.Name, Brand: b, Help: prefix == "", Home: prefix + "/",
-		Body: Notice{Title: "Not yet", Lines: []string{strings.ToUpper(w.To[:1]) + w.To[1:] +
-			" is starting and waits for its database. Try again in a few seconds."}}})
+	body, err := parse(prefix, ForReader, files).Render("notice", Page{Title: "Starting", Site: w.Name, Brand: b, Help: prefix == "", Home: prefix + "/",
+		Body: Notice{Title: "Starting", Lines: []string{strings.ToUpper(w.To[:1]) + w.To[1:] +
+			" is starting. Try again in a few seconds."}}})
 	if err != nil {
 		panic(err) // the page and its data are ours
 	}

@@ -28,7 +28,7 @@ const (
 func (s *Site) StreamCSV(c *Call, name string,
 	next func(ctx context.Context, write func(cells ...string) error) (more bool, err error)) error {
 	crowded := &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Minute,
-		Message: "As many files as may be at once are being sent already. Ask for yours again in a minute."}
+		Message: "Too many files are being downloaded at the moment. Try again in a minute."}
 	leave, err := s.tablesOf.take(c.Ctx(), c.Principal.Reader(), tablesPerPerson, 0)
 	if err != nil {
 		return crowded

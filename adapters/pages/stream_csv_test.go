@@ -191,7 +191,7 @@ func TestFewTablesAreSentAtOnceAndTheNextIsToldToWait(t *testing.T) {
 			s.enter(t, "esi@waybill.example")
 		}
 		got := s.fetch(t.Context())
-		if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "Ask for yours again in a minute") {
+		if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "Try again in a minute") {
 			t.Errorf("%s: %d %q, %v", next, got.status, got.body, got.err)
 		}
 		s.enter(t, "adjoa@waybill.example")

@@ -74,12 +74,12 @@ func (s *streams) enter(p domain.Principal) (*stream, error) {
 		}
 		if n >= streamsOfBusiness {
 			return nil, &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManyPages, RetryAfter: streamPatience,
-				Message: "Your business has 20 live pages open, the most there may be. Close one, or reload this page to see what came."}
+				Message: "Your business has 20 live pages open, which is the maximum. Close one, or reload this page to see what is new."}
 		}
 	}
 	if len(s.open) >= streamsInAll {
 		return nil, &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: streamPatience,
-			Message: "Too many live pages are open at the moment. Reload the page to see what came."}
+			Message: "Too many live pages are open at the moment. Reload the page to see what is new."}
 	}
 	mine := &stream{all: s, of: p, displaced: make(chan struct{}), ended: make(chan struct{}), unknown: make(chan struct{})}
 	s.open = append(s.open, mine)

@@ -50,7 +50,7 @@ func (s *Site) identifyView(c *Call, secret string) (err error) {
 
 func viewEnded() Notice {
 	return Notice{Title: "This view has ended", Lines: []string{
-		"You saw the portal as a customer. A view lasts for an hour at most, and ends with your session of the console.",
+		"You saw the portal as a customer. A view lasts for one hour at most, and ends when you sign out of the console.",
 		"To see it again, open the customer in the console and give a reason.",
 	}}
 }
@@ -61,7 +61,7 @@ func readOnly(c *Call, r Route) error {
 		return nil
 	}
 	return &domain.Error{Kind: domain.KindForbidden, Code: domain.CodeViewReadOnly,
-		Message: "You see this business as its customer, read-only: nothing was changed. The customer's page in the console is where staff act."}
+		Message: "You see this business as its customer, read-only. Nothing was changed. To make a change, open the customer in the console."}
 }
 
 // banner returns the banner of a view; nil: the page is not in a view.
@@ -105,8 +105,8 @@ func (s *Site) badView(c *Call, err error) error {
 	if !errors.As(err, &e) || e.Kind != domain.KindGone && e.Kind != domain.KindNotFound {
 		return err
 	}
-	s.Notice(c, StatusOf(err), Notice{Title: "This link leads to no view", Lines: []string{e.Message,
-		"Open the customer in the console, and give a reason there: that makes a new link, which works once and for two minutes."}})
+	s.Notice(c, StatusOf(err), Notice{Title: "This link does not open a view", Lines: []string{e.Message,
+		"Open the customer in the console and give a reason. You get a new link, which works only once, within two minutes."}})
 	return nil
 }
 

@@ -73,7 +73,7 @@ func everyPage(w *walk) {
 	p := w.browser.Open(t, s.url+"/signin", browser.Phone, browser.Reader{})
 	browser.Settled(t, p, "Sign in")
 	examine(t, p, "signin")
-	browser.Go(t, p, s.url+"/enter/"+s.link(t, s.house, domain.RoleOwner).Secret, "Sign in to Waybill")
+	browser.Go(t, p, s.url+"/enter/"+s.link(t, s.house, domain.RoleOwner).Secret, "Sign in")
 	examine(t, p, "enter")
 	p.Click(t, "main button")
 	browser.Settled(t, p, "Hello, adom owner")
@@ -108,7 +108,7 @@ func everyPage(w *walk) {
 		"webhook-verify":  {s.url + "/webhooks/verify", "Check a signature"},
 		"remove":          {s.url + "/people/" + string(s.house.people[domain.RoleViewer].ID) + "/remove", "Remove adom viewer"},
 		"audit":           {s.url + "/audit", "Audit log"}, "account": {s.url + "/account", "Account"},
-		"missing": {s.url + "/nothing", "There is nothing here"},
+		"missing": {s.url + "/nothing", "Page not found"},
 		"badlink": {s.url + "/enter/" + strings.Repeat("x", 43), "There is no such link"},
 	} {
 		browser.Go(t, p, page[0], page[1])
@@ -139,7 +139,7 @@ func everyPage(w *walk) {
 	copied(t, p)
 	browser.Go(t, p, s.url+s.house.keysPath(domain.Live), "API keys")
 	p.Click(t, `section[aria-labelledby="create"] button`)
-	browser.Settled(t, p, "Sign in again to go on")
+	browser.Settled(t, p, "Sign in again to continue")
 	examine(t, p, "again")
 	browser.WantQuiet(t, p, s.url)
 }

@@ -192,7 +192,7 @@ func TestASandboxDeliveryIsPlayedByHandAndEachStepIsAudited(t *testing.T) {
 	}
 	form.Set("scenario", "x")
 	if p := r.post(at(id)+"/simulate", form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "Nothing was changed") ||
-		!strings.Contains(p.body, "Choose one of the list.") {
+		!strings.Contains(p.body, "Choose one from the list.") {
 		t.Errorf("a bad scenario for one that has moved: %d\n%s", p.status, p.body)
 	}
 	var got []string

@@ -202,7 +202,7 @@ func (p *Portal) simulateDelivery(c *call) error {
 	plan := domain.Plan{Scenario: domain.Scenario(c.Form.Get("scenario"))}
 	var fields []domain.FieldError
 	if !slices.Contains(domain.Scenarios(), plan.Scenario) {
-		fields = append(fields, domain.FieldError{Field: "scenario", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
+		fields = append(fields, domain.FieldError{Field: "scenario", Code: domain.FieldNotAllowed, Message: "Choose one from the list."})
 	}
 	var err error
 	if plan.StepSeconds, err = strconv.Atoi(strings.TrimSpace(c.Form.Get("step_seconds"))); err != nil || plan.StepSeconds < 1 ||

@@ -21,7 +21,7 @@ func TestASecretEndsWhenTheListSaysAndNeverByAnotherNumber(t *testing.T) {
 	for _, seconds := range []string{"18446744074", "-1", "3601", "604801", "", "0x0", "+0", "9223372036854775807"} {
 		form.Set("overlap_seconds", seconds)
 		if p := r.post(action, form); p.status != http.StatusUnprocessableEntity || p.secret() != "" ||
-			!strings.Contains(p.body, "Choose one of the list.") {
+			!strings.Contains(p.body, "Choose one from the list.") {
 			t.Errorf("%q seconds: %d", seconds, p.status)
 		}
 	}
@@ -154,7 +154,7 @@ func TestALostSessionSaysWhatItDoesNotKeep(t *testing.T) {
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
 	s.wait(domain.SessionIdle)
 	long := places + strings.Repeat("Osu,1 Street,,,,\n", 5_000)
-	const keeps, at = "what you typed will still be here", "/pickup-locations/sandbox/import"
+	const keeps, at = "What you typed is kept", "/pickup-locations/sandbox/import"
 	many := url.Values{}
 	for i := range 101 {
 		many.Set(fmt.Sprint("field", i), "x")

@@ -535,7 +535,7 @@ func TestARoleDoesWhatItIncludesAndNothingElse(t *testing.T) {
 				q.form = r.form(s, h)
 			}
 			p := caller.ask(q)
-			refused := p.status == http.StatusForbidden && strings.Contains(p.body, "Your role does not include this")
+			refused := p.status == http.StatusForbidden && strings.Contains(p.body, "Your role does not allow this")
 			if refused == may || p.status == http.StatusNotFound && role == domain.RoleOwner || p.status >= 500 {
 				t.Errorf("%s, %s: %d, may: %v", role, route, p.status, may)
 			}

@@ -21,7 +21,7 @@ var ofCustomer = func() pages.People {
 	texts := members
 	texts.Lead, texts.Others = "Who may sign in to the portal for this customer, and what they may do there.",
 		"Admins invite people and change roles."
-	texts.Losing = "access to this customer's portal at once. Keys that were made stay, and work on."
+	texts.Losing = "access to this customer's portal at once. Keys that the person created still work."
 	return texts
 }()
 

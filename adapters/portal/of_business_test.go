@@ -40,7 +40,7 @@ func TestAFormOfOneBusinessChangesNothingInAnother(t *testing.T) {
 		if p := r.get("/account"); !strings.Contains(p.body, `aria-label="Show `+s.house.business.Name+`"`) {
 			t.Errorf("the account page does not lead to the first business\n%s", p.body)
 		}
-		if p := r.post(action, form); p.status != http.StatusConflict || !strings.Contains(p.body, "This form is of another business") {
+		if p := r.post(action, form); p.status != http.StatusConflict || !strings.Contains(p.body, "This form belongs to another business") {
 			t.Errorf("%s at %s: %d, want it refused\n%s", c.button, c.page, p.status, p.body)
 		}
 		for _, text := range []string{"Straying", "straying@"} {

@@ -122,7 +122,7 @@ func TestPasskeysAreRenamedRemovedAndAudited(t *testing.T) {
 	}
 	s.wait(11 * time.Minute)
 	action, form = r.get(at+"/remove").form(t, "Remove")
-	if p := r.post(action, form); p.status != http.StatusForbidden || !strings.Contains(p.body, "Sign in again to go on") {
+	if p := r.post(action, form); p.status != http.StatusForbidden || !strings.Contains(p.body, "Sign in again to continue") {
 		t.Errorf("with an old sign-in: %d", p.status)
 	}
 	p := r.post(action, url.Values{"confirm": {"1"}, "password": {password}})
@@ -192,7 +192,7 @@ func passkeysInABrowser(w *walk) {
 	s.wait(11 * time.Minute)
 	browser.Go(t, p, s.url+"/account", "Account")
 	p.Click(t, `a[href="/account/confirm"].button`)
-	browser.Settled(t, p, "Sign in again to go on")
+	browser.Settled(t, p, "Sign in again to continue")
 	examine(t, p, "again-passkey")
 	p.Click(t, `form[data-passkey="/account/confirm/passkey"] button`)
 	browser.Settled(t, p, "Account")

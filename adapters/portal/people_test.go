@@ -62,7 +62,7 @@ func TestAnInvitationToAnAccountAsksForItsOwnSignIn(t *testing.T) {
 			Role: "viewer"})).Secret
 	}
 	link, r := invited(), s.reader(t)
-	if p := r.get(link); p.status != http.StatusOK || !strings.Contains(p.body, "has an account already: sign in to it to accept") {
+	if p := r.get(link); p.status != http.StatusOK || !strings.Contains(p.body, "already has an account. Sign in to it to accept") {
 		t.Errorf("%d\n%s", p.status, p.body)
 	}
 	for what, c := range map[string]struct {
@@ -99,7 +99,7 @@ func TestAnInvitationToAnAccountAsksForItsOwnSignIn(t *testing.T) {
 
 	s.mails(t)
 	action, form = s.reader(t).get(invited()).form(t, "Email me a sign-in link")
-	if p := s.reader(t).post(action, form); p.at != "/signin" || !strings.Contains(p.body, "on its way to the address that was invited") {
+	if p := s.reader(t).post(action, form); p.at != "/signin" || !strings.Contains(p.body, "sign-in link to the address that was invited") {
 		t.Errorf("%d at %s", p.status, p.at)
 	}
 	if got := s.mails(t); len(got) != 1 || got[0] != "sign_in_link "+string(there.ID) {

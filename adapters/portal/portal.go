@@ -80,20 +80,20 @@ type Portal struct {
 }
 
 var words = pages.Words{
-	Name: "developers", To: "the portal for developers", Ask: "an owner of your business",
+	Name: "developers", To: "the developer portal", Ask: "an owner of your business",
 	AskLink: "an owner of your business, or the delivery company,",
-	NewLink: "Ask an owner of your business for a new link: under People they make one beside your name. Nobody there? The delivery " +
-		"company makes one for you.",
+	NewLink: "You have no password? Ask an owner of your business for a new link. They create it in People, next to your name. If there is no " +
+		"owner, ask the delivery company.",
 	Foreign: "belongs to another business, or ", Tell: "the delivery company",
 }
 
 var members = pages.People{
 	Path: "/people", Title: "People", Lead: "Who may sign in for your business, and what they may do.", Act: domain.ActManagePeople,
 	Others: "Owners invite people and change roles.",
-	Losing: "access to your business at once. Keys that were made stay, and work on.",
+	Losing: "access to your business at once. Keys that the person created still work.",
 	Roles: map[domain.Role]string{
 		domain.RoleOwner: "Owner: people, live keys, everything", domain.RoleDeveloper: "Developer: sandbox keys, webhooks, audit log",
-		domain.RoleViewer: "Viewer: reads",
+		domain.RoleViewer: "Viewer: reads only",
 	},
 	First: domain.RoleDeveloper,
 }

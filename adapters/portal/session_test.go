@@ -49,10 +49,10 @@ func TestALinkIsSpentByItsFormAndByNothingElse(t *testing.T) {
 		status int
 		title  string
 	}{
-		at: {http.StatusGone, "This link was used already"}, expired: {http.StatusGone, "This link has expired"},
+		at: {http.StatusGone, "This link was already used"}, expired: {http.StatusGone, "This link has expired"},
 		"/enter/" + strings.Repeat("A", 43): {http.StatusNotFound, "There is no such link"}, "/enter/" + staff.Secret: {http.StatusNotFound,
 			"There is no such link"},
-		replaced: {http.StatusGone, "This link works no more"},
+		replaced: {http.StatusGone, "This link has stopped working"},
 	} {
 		for _, p := range []page{s.reader(t).get(path), s.reader(t).post(path, nil)} {
 			if p.status != want.status || !strings.Contains(p.body, want.title) ||
@@ -86,7 +86,7 @@ func TestASessionOfAPortalLinkShowsOneBusinessAndNoAccount(t *testing.T) {
 			t.Errorf("%d: the account page has %q", account.status, foreign)
 		}
 	}
-	if !strings.Contains(account.body, "Your account is not open here") {
+	if !strings.Contains(account.body, "You cannot change your account here") {
 		t.Errorf("%s", account.body)
 	}
 	for path, form := range map[string]url.Values{
@@ -110,7 +110,7 @@ func TestASessionOfAPortalLinkShowsOneBusinessAndNoAccount(t *testing.T) {
 		for name, values := range invite {
 			with[name] = values
 		}
-		if p := r.post("/people", with); p.status != http.StatusForbidden || !strings.Contains(p.body, "Open the portal again to go on") ||
+		if p := r.post("/people", with); p.status != http.StatusForbidden || !strings.Contains(p.body, "Open the portal again to continue") ||
 			strings.Contains(p.body, `type="password"`) {
 			t.Errorf("%s: %d\n%s", what, p.status, p.body)
 		}
@@ -162,7 +162,7 @@ func TestWhatTakesAFreshSignInAsksForThePasswordAndGoesOn(t *testing.T) {
 	form["scopes"] = []string{"quotes:read", "recipients:read"}
 	s.wait(11 * time.Minute)
 	asked := r.post(action, form)
-	if asked.status != http.StatusForbidden || asked.secret() != "" || !strings.Contains(asked.body, "Sign in again to go on") {
+	if asked.status != http.StatusForbidden || asked.secret() != "" || !strings.Contains(asked.body, "Sign in again to continue") {
 		t.Fatalf("%d\n%s", asked.status, asked.body)
 	}
 	action, form = asked.form(t, "Sign in")

@@ -68,7 +68,7 @@ func everyState(w *walk) {
 	s.wait(domain.SessionIdle)
 	browser.Eval[bool](t, p.Page, "document.querySelector('form[action=\"/people\"]').noValidate = true")
 	p.Page.Click(t, `form[action="/people"] button`)
-	p.want("You are not signed in any more")
+	p.want("You are signed out")
 	examine(t, p.Page, "session-lost")
 	p.signsIn(string(s.house.people[domain.RoleOwner].Email), "People")
 	p.want("What you typed is still here")
@@ -98,6 +98,6 @@ func everyState(w *walk) {
 	starting := httptest.NewServer(portal.NotYet(brand.Brand{}).Handler)
 	t.Cleanup(starting.Close)
 	waiting := w.browser.Open(t, starting.URL+"/people", browser.Desk, browser.Reader{})
-	browser.Settled(t, waiting, "Not yet")
+	browser.Settled(t, waiting, "Starting")
 	examine(t, waiting, "starting")
 }

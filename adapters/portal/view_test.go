@@ -65,7 +65,7 @@ func TestAViewReadsWhatAViewerReadsAndNoFormPasses(t *testing.T) {
 			if p.status != want {
 				t.Errorf("%s: %d, want %d", route, p.status, want)
 			}
-			if p.status == http.StatusForbidden && method == http.MethodPost && !strings.Contains(p.body, "nothing can be changed") {
+			if p.status == http.StatusForbidden && method == http.MethodPost && !strings.Contains(p.body, "cannot change anything") {
 				t.Errorf("%s is refused with %s", route, p.body)
 			}
 			if p.status == http.StatusOK && strings.HasPrefix(p.header.Get("Content-Type"), "text/html") &&

@@ -226,7 +226,7 @@ func (p *Portal) rotateSecret(c *call) error {
 	version, seconds := pages.MomentOf(c.Form.Get("version")), 0
 	seconds, err := strconv.Atoi(c.Form.Get("overlap_seconds"))
 	if !slices.ContainsFunc(overlaps, func(o pages.Option) bool { return o.Value == c.Form.Get("overlap_seconds") }) {
-		err = domain.Invalid(domain.FieldError{Field: "overlap_seconds", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
+		err = domain.Invalid(domain.FieldError{Field: "overlap_seconds", Code: domain.FieldNotAllowed, Message: "Choose one from the list."})
 	}
 	if err == nil && version == nil {
 		version = &time.Time{}

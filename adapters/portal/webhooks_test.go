@@ -62,7 +62,7 @@ func TestAnEndpointIsMadeOnceAndItsSecretIsInOneAnswerAlone(t *testing.T) {
 	action, form = r.get(at+"/rotate").form(t, "Rotate")
 	form.Set("overlap_seconds", "3600")
 	s.wait(domain.FreshFor)
-	if p := r.post(action, form); p.status != http.StatusForbidden || !strings.Contains(p.body, "Sign in again to go on") {
+	if p := r.post(action, form); p.status != http.StatusForbidden || !strings.Contains(p.body, "Sign in again to continue") {
 		t.Errorf("after 10 minutes: %d", p.status)
 	}
 	form.Set("password", password)
@@ -280,11 +280,11 @@ func TestTheBenchNamesTheStepThatFailsAndKeepsNoSecret(t *testing.T) {
 	examine(viewer, "Paste the headers of the webhook", "headers", "")
 	examine(viewer, "Paste the secret, or choose an endpoint", "secret", "")
 	examine(viewer, "off by 12m", "received_at", now.Add(12*time.Minute).UTC().Format("2006-01-02T15:04:05"))
-	examine(viewer, "There is nothing here", "application", string(s.other.app.ID))
-	examine(developer, "There is nothing here", "endpoint", string(s.other.endpoint.ID))
-	examine(viewer, "Your role does not include this", "endpoint", string(e.ID))
+	examine(viewer, "Page not found", "application", string(s.other.app.ID))
+	examine(developer, "Page not found", "endpoint", string(s.other.endpoint.ID))
+	examine(viewer, "Your role does not allow this", "endpoint", string(e.ID))
 	s.wait(domain.SessionIdle)
-	examine(viewer, "You are not signed in any more")
+	examine(viewer, "You are signed out")
 	if stored := string(must[[]byte](t)(os.ReadFile(s.Path))); strings.Contains(stored, secret) {
 		t.Error("the secret is in the database")
 	}

@@ -239,7 +239,7 @@ func (a *Access) maySignIn(ctx context.Context, site domain.Site, person domain.
 
 func signedInTooOften(a ports.Allowance) *domain.Error {
 	return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: a.RetryAfter,
-		Message: "This account signed in 20 times within an hour. Go on in one of its sessions, or wait."}
+		Message: "This account signed in 20 times within an hour. Continue in one of its sessions, or wait."}
 }
 
 // digestOf returns the name of a bucket: the limiter stores no email addresses and no secrets.

@@ -353,7 +353,7 @@ func (a *Access) mailLink(ctx context.Context, b Browser, site domain.Site, pers
 	_, err = a.charge(ctx, counted)
 	var limited *domain.Error
 	if errors.As(err, &limited) && limited.Code == domain.CodeTooManySignIns {
-		limited.Message = "Too many links were asked for. Wait a few minutes, and look for those that were sent: spam folders take some."
+		limited.Message = "Too many sign-in links were requested. Wait a few minutes. Check your spam folder for links that were already sent."
 	}
 	if err != nil {
 		return err

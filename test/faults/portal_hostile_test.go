@@ -62,7 +62,7 @@ func TestHostileFormsAndAddressesAreNoFaultOfOurs(t *testing.T) {
 	for _, id := range []string{"%00", "%ff", "%2e%2e%2f", "app_%00", "%27", "%E2%80%AE", strings.Repeat("a", 2_000), "%5c", "a;b", "a%20b"} {
 		for _, path := range []string{"/apps/" + id, "/apps/" + id + "/live/keys", keys + "/" + id + "/rotate", "/people/" + id + "/remove",
 			"/assets/" + id, "/nothing/" + id} {
-			sane(path, ama.get(path).is(t, http.StatusNotFound, "There is nothing here"))
+			sane(path, ama.get(path).is(t, http.StatusNotFound, "Page not found"))
 		}
 		for _, query := range []string{"done", "action", "before", "next", "q", "cursor"} {
 			sane(query, ama.get("/audit?"+query+"="+id))

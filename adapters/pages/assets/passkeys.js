@@ -7,9 +7,9 @@
   const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
   const troubles = {
-    NotAllowedError: "No passkey was used. Try again, or take another way.",
+    NotAllowedError: "No passkey was used. Try again, or sign in another way.",
     InvalidStateError: "This device has a passkey here already.",
-    NotSupportedError: "This device cannot make a passkey that would do here.",
+    NotSupportedError: "This device cannot create a passkey for this site.",
   };
 
   // answer has the browser answer options as JSON: with a user in them a passkey is made.
@@ -40,7 +40,7 @@
     form.hidden = false;
     if (!window.PublicKeyCredential || location.origin !== form.dataset.origin) {
       button.hidden = true;
-      tell(location.origin === form.dataset.origin ? "This browser has no passkeys." : `Passkeys work at ${form.dataset.origin}: open this page there.`);
+      tell(location.origin === form.dataset.origin ? "This browser has no passkeys." : `Passkeys work at ${form.dataset.origin}. Open this page there.`);
       continue;
     }
     button.addEventListener("click", async () => {

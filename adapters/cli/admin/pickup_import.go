@@ -61,7 +61,7 @@ func (p *Commands) pickupImport() *cobra.Command {
 			"that location, and an empty cell leaves what is there.\n\n" +
 			"The file is read as Excel, LibreOffice and Google Sheets save it: UTF-8, windows-1252, or UTF-16 with\n" +
 			"a byte order mark; cells separated by commas, semicolons or tabs, or as a line sep=; before the first\n" +
-			"line says. Numbers may have a decimal comma where semicolons or tabs separate the cells.\n" +
+			"line says. Coordinates may have a decimal comma, in quotes where commas separate the cells.\n" +
 			"With - for the file the table is read from standard input.",
 		Example: `  waybill pickup-location import --business biz_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live branches.csv --dry-run`,
 		Args:    term.Takes("FILE.csv"),

@@ -53,11 +53,11 @@ func (e Errors) Count() string {
 
 // Read reads a table as spreadsheets write it: in the character sets of Text, with commas,
 // semicolons or tabs between cells, quotes as in RFC 4180, and any line breaks but those of old
-// Macintosh computers. The first line names the columns. A line sep=; before it names the
+// Macintosh computers. The first line with text names the columns. A line sep=; before it names the
 // separator. Only name and address are required. A row may be shorter than the first line: its
-// missing cells are empty. Columns without any text are ignored, whatever their name. Numbers may
-// have a decimal comma where semicolons or tabs separate the cells. Read skips a row without any
-// text. The error is Errors, with all that is wrong.
+// missing cells are empty. Columns without any text are ignored, whatever their name. Coordinates may
+// have a decimal comma. Read skips a row without any text. The error is Errors, with all that is
+// wrong.
 func Read(content []byte, n ports.Normalizer) ([]domain.PickupLocationRow, error) {
 	t, unread := read(content, n)
 	if wrong := append(t.wrong, unread...); len(wrong) > 0 {
@@ -101,10 +101,11 @@ func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
 	if unread != nil {
 		return t, unread
 	}
-	r := csv.NewReader(bytes.NewReader(rows))
-	r.Comma = comma
-	r.FieldsPerRecord = -1 // shorter rows are fine, and a longer one is reported with its line
+	r := reader(rows, comma)
 	header, err := r.Read()
+	for err == nil && len(filled(header)) == 0 {
+		header, err = r.Read()
+	}
 	if errors.Is(err, io.EOF) {
 		return t, whole(1, domain.FieldRequired, "the file is empty; its first line names the columns: "+strings.Join(Columns(), ","))
 	}
@@ -154,23 +155,65 @@ func filled(cells []string) []string {
 }
 
 // separator returns the character between cells. A first line such as sep=; names it, else the
-// first line with text shows it. In rows, the line sep=; is empty, so that lines keep their numbers.
+// first line with text shows it. Another one counts in its place if it finds more known columns in
+// that line. In rows, the line sep=; is empty, so that lines keep their numbers.
 func separator(content []byte) (comma rune, rows []byte, wrong Errors) {
-	first, _, _ := bytes.Cut(content, []byte("\n"))
-	line := strings.Trim(strings.TrimSuffix(string(first), "\r"), `"`)
-	if len(line) >= 4 && strings.EqualFold(line[:4], "sep=") {
-		if named := line[4:]; len(named) == 1 && strings.Contains(separators, named) {
-			return rune(named[0]), content[len(first):], nil
+	before, first := firstLine(content)
+	rows = content
+	if line := strings.TrimLeft(string(first), `"`); len(line) >= 4 && strings.EqualFold(line[:4], "sep=") {
+		named, padding := line[4:min(5, len(line))], line[min(5, len(line)):] // spreadsheets pad the line like a row
+		if named == "" || !strings.Contains(separators, named) || strings.Trim(padding, blanks+`"`) != "" {
+			return 0, nil, whole(1+bytes.Count(before, []byte("\n")), domain.FieldNotAllowed,
+				"the line names no separator that is supported: a comma, a semicolon or a tab"+itIs(strings.TrimRight(line, "\r")))
 		}
-		return 0, nil, whole(1, domain.FieldNotAllowed, "the line names no separator that is supported: a comma, a semicolon or a tab"+itIs(line))
+		comma = rune(named[0])
+		rows = slices.Concat(before, content[len(before)+len(first):])
+		before, first = firstLine(rows)
+	} else if i := strings.IndexFunc(separators, func(r rune) bool { return bytes.ContainsRune(first, r) }); i >= 0 {
+		comma = rune(separators[i])
+	} else {
+		comma = ','
 	}
-	first, _, _ = bytes.Cut(bytes.TrimLeft(content, "\r\n"), []byte("\n"))
-	for _, comma = range separators {
-		if bytes.ContainsRune(first, comma) {
-			return comma, content, nil
+	most := knownColumns(rows[len(before):], comma)
+	for _, other := range separators {
+		if n := knownColumns(rows[len(before):], other); n > most {
+			comma, most = other, n
 		}
 	}
-	return ',', content, nil
+	return comma, rows, nil
+}
+
+// blanks lists what a line without text may have.
+const blanks = separators + " \r"
+
+// firstLine returns the first line with text, without its line feed, and all that is before it.
+func firstLine(content []byte) (before, first []byte) {
+	at := 0
+	for {
+		first, _, more := bytes.Cut(content[at:], []byte("\n"))
+		if !more || len(bytes.Trim(first, blanks)) > 0 {
+			return content[:at], first
+		}
+		at += len(first) + 1
+	}
+}
+
+// knownColumns counts the columns that the first row names.
+func knownColumns(rows []byte, comma rune) (n int) {
+	header, _ := reader(rows, comma).Read() // nil: none
+	for _, heading := range header {
+		if _, known := column(heading); known {
+			n++
+		}
+	}
+	return n
+}
+
+func reader(rows []byte, comma rune) *csv.Reader {
+	r := csv.NewReader(bytes.NewReader(rows))
+	r.Comma = comma
+	r.FieldsPerRecord = -1 // shorter rows are fine, and a longer one is reported with its line
+	return r
 }
 
 // Unbroken reports that a table has no line feed, like files of old Macintosh computers.
@@ -338,7 +381,7 @@ func (t *table) add(line int, cells []string) {
 		case !there:
 			return ""
 		case name == "latitude" || name == "longitude":
-			return t.decimal(cell(i))
+			return decimal(cell(i))
 		}
 		return cell(i)
 	}, t.numbers, reject)
@@ -378,9 +421,9 @@ func Row(cell func(column string) string, n ports.Normalizer, reject func(field,
 	return row
 }
 
-// decimal returns a number with a decimal point, when the table may use a comma.
-func (t *table) decimal(typed string) string {
-	if t.comma != ',' && strings.Count(typed, ",") == 1 && !strings.Contains(typed, ".") {
+// decimal returns a number with a decimal point in place of a comma.
+func decimal(typed string) string {
+	if strings.Count(typed, ",") == 1 && !strings.Contains(typed, ".") {
 		return strings.Replace(typed, ",", ".", 1)
 	}
 	return typed

@@ -51,6 +51,7 @@ type boardView struct {
 // boardLine is a row of numbers.
 type boardLine struct {
 	Name, Href, ID string
+	Tone           string // colour of the status; empty: none
 	Cells          []boardCell
 }
 
@@ -58,6 +59,7 @@ type boardLine struct {
 type boardCell struct {
 	Key, Label, Href string
 	N                int64
+	Late             int // shade: 1 is half an hour, 5 is three days; 0: none
 	filter           domain.WorkFilter
 }
 
@@ -143,7 +145,7 @@ func draw(w *reports.Work, l looked) *drawn {
 	}
 	together := w.Tallies.Together(l.business) // once, because each cell goes through all tallies
 	for _, status := range append(boardStatuses(), "") {
-		line := boardLine{Name: cmp.Or(pages.Spaced(string(status)), "All open")}
+		line := boardLine{Name: cmp.Or(pages.Spaced(string(status)), "all open"), Tone: pages.StatusTones[status]}
 		if status == domain.Failed {
 			line.Name = "failed, last " + span(domain.FailedWindow)
 		}
@@ -153,7 +155,12 @@ func draw(w *reports.Work, l looked) *drawn {
 				line.Cells = append(line.Cells, boardCell{}) // these deliveries are no longer work
 				continue
 			}
-			line.Cells = append(line.Cells, cell(cellKey(status, i), line.Name+", "+ageName(age), together.Count(f), f))
+			one := cell(cellKey(status, i), line.Name+", "+ageName(age), together.Count(f), f)
+			one.Late = max(0, i-1) // the first two columns are not late
+			if age == (domain.Age{}) {
+				one.Late = 0
+			}
+			line.Cells = append(line.Cells, one)
 		}
 		d.rows = append(d.rows, line)
 	}
@@ -258,7 +265,7 @@ func (p *Console) showBoard(c *call) error {
 
 func staleBoard(at time.Time) *pages.Notice {
 	return &pages.Notice{Tone: "warn", Title: "These numbers are old",
-		Lines: []string{"They are of " + at.UTC().Format("15:04:05 UTC") + ": the database does not answer at the moment."}}
+		Lines: []string{"They are from " + at.UTC().Format("15:04:05 UTC") + ". The database does not answer at the moment."}}
 }
 
 // streamBoard streams the numbers of a board as they change.

@@ -85,11 +85,8 @@ func liveAttention(w *walk) {
 	p.to("/?unassigned=5m", "Good to see you")
 	w.elsewhere("assigned", "")
 	w.elsewhere("failed", "other")
-	p.want("Deliveries have changed since.")
-	p.click(`p.lead a`, "Good to see you")
-	if p.shows("Deliveries have changed since.") || !p.has(`tr[data-id="`+w.ids[":delivery"]+`"]`) {
-		w.Error("counted again, the queue lacks the failure")
-	}
+	p.Eventually(w.T, "the failure is in its queue without a reload",
+		`document.querySelector('tr[data-id="`+w.ids[":delivery"]+`"] [data-label="Why"]') !== null`)
 }
 
 // events reads a stream of the board until it ends, and sends what it says.

@@ -23,8 +23,9 @@ type homeView struct {
 	Notice    *pages.Notice
 	Name      string
 	At        time.Time
-	Fields    []pages.Field
-	Queues    []queueView
+	Filters   *pages.Filters
+	Queues    []queueView // with deliveries, the most urgent first
+	None      []queueView // without any
 	Down      []string
 	Endpoints []endpointView
 	More      bool   // there are more endpoints than shown
@@ -37,10 +38,10 @@ type homeView struct {
 
 // queueView is one kind of deliveries that need attention, oldest first.
 type queueView struct {
-	ID, Title, Href, Tone string
-	N                     int64
-	Cells                 string // keys of board cells whose sum is N; empty: no columns do
-	Deliveries            []deliveryRow
+	ID, Title, Href string
+	N               int64
+	Cells           string // keys of board cells whose sum is N; empty: no columns do
+	Deliveries      []deliveryRow
 }
 
 type endpointView struct {
@@ -87,9 +88,10 @@ func (p *Console) home(c *call) error {
 	}
 	v := homeView{Notice: c.Told(), Name: c.Principal.Person.Name, At: w.At, Quiet: true,
 		Stream: c.At(boardAt+"/events") + "?" + looked{environment: domain.Live}.query(),
-		Again:  c.At("/") + "?" + with(c.Request.URL.Query(), "done", ""), Fields: []pages.Field{
+		Again:  c.At("/") + "?" + with(c.Request.URL.Query(), "done", ""),
+		Filters: pages.NewFilters(c.At("/"), without(c.Request.URL.Query(), "done"), nil, []pages.Field{
 			edges("unassigned", "Booked and not assigned for", unassigned), edges("quiet", "Outsourced without news for", quiet),
-		}}
+		})}
 	if err != nil {
 		v.Notice = staleBoard(w.At)
 	}
@@ -106,11 +108,13 @@ func (p *Console) home(c *call) error {
 		q.f.Environment = domain.Live
 		shown := queueView{ID: q.id, Title: q.title, Href: c.At(workPath(q.f, w.At)), N: int64(w.Count(q.f)),
 			Cells: strings.Join(cellsSince(q.f.Status, q.f.Age.From), " ")}
-		if shown.N > 0 {
-			v.Quiet, shown.Tone = false, "bad"
-			if shown.Deliveries, err = p.firstOf(c, q.f, w.At); err != nil {
-				return err
-			}
+		if shown.N == 0 {
+			v.None = append(v.None, shown)
+			continue
+		}
+		v.Quiet = false
+		if shown.Deliveries, err = p.firstOf(c, q.f, w.At); err != nil {
+			return err
 		}
 		v.Queues = append(v.Queues, shown)
 	}
@@ -163,12 +167,12 @@ func (p *Console) alarms(c *call, v *homeView) {
 	for _, e := range a.Endpoints {
 		shown := endpointView{ID: string(e.ID), URL: pages.ShownURL(e.URL), Business: a.Names[e.Tenant.BusinessID],
 			BusinessID:  string(e.Tenant.BusinessID),
-			Environment: string(e.Tenant.Environment), Since: e.UpdatedAt, Why: "disabled: it failed for days"}
+			Environment: string(e.Tenant.Environment), Since: e.UpdatedAt, Why: "disabled: failed for days"}
 		switch {
 		case e.Enabled:
 			shown.Why, shown.Since = "failing: "+strconv.Itoa(e.Health.Failures)+" attempts in a row", *e.Health.FailingSince
 		case e.Disabled == domain.DisabledGone:
-			shown.Why = "disabled: it answered 410"
+			shown.Why = "disabled: answered 410 Gone"
 		}
 		v.Endpoints = append(v.Endpoints, shown)
 	}

@@ -154,7 +154,7 @@ func TestWhatStandsInTheWayNeedsAttention(t *testing.T) {
 	s := newScene(t)
 	quiet := func(r *reader) (body string, nothing bool) {
 		body = r.get("/").body
-		return body, strings.Contains(body, "Nothing waits for you")
+		return body, strings.Contains(body, "Nothing needs attention")
 	}
 	r := s.signedIn(t, domain.RoleViewer)
 	if body, nothing := quiet(r); nothing || !strings.Contains(body, "failing: 3 attempts in a row") {

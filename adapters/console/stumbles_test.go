@@ -217,7 +217,7 @@ func TestAttentionIsCountedAgainByALinkThatKeepsItsTimes(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	r := s.signedIn(t, domain.RoleDispatcher)
-	r.get("/?unassigned=5m&quiet=1h").has(t, `href="/console/?quiet=1h&amp;unassigned=5m">Count again`)
+	r.get("/?unassigned=5m&quiet=1h").has(t, `href="/console/?quiet=1h&amp;unassigned=5m">Refresh`)
 }
 
 func TestWhoHasNoWayBackIsToldToMakeOne(t *testing.T) {

@@ -1,6 +1,5 @@
-// Keeps the numbers of the board as they are, and tells on the page of attention when its own
-// are not those of now: its lists are read by a person and stay. Without it both are complete,
-// and reloaded by hand.
+// Keeps the numbers of the board and the lists of the attention page up to date. Without it both
+// are complete, and reloaded by hand.
 (() => {
   "use strict";
 
@@ -9,7 +8,7 @@
 
   const at = document.querySelector("[data-at] time");
   const live = document.querySelector("[data-live]");
-  const queues = board.querySelectorAll("[data-cells]");
+  const queues = () => [...board.querySelectorAll("[data-queue]")];
   const again = 15000; // after a refusal, in milliseconds
   const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const count = new Intl.NumberFormat("en-GB");
@@ -30,10 +29,12 @@
     at.dateTime = time;
     at.title = time;
     at.textContent = clock.format(new Date(time));
-    for (const cell of board.querySelectorAll('[data-cell][href*="at="]')) {
-      const to = new URL(cell.href);
+    for (const cell of board.querySelectorAll("[data-cell], [data-queue]")) {
+      const to = new URL(cell.getAttribute("href") || cell.dataset.href, window.location.href);
+      if (!to.searchParams.has("at")) continue;
       to.searchParams.set("at", time);
-      cell.href = to.pathname + to.search;
+      if (cell.hasAttribute("href")) cell.href = to.pathname + to.search;
+      else cell.dataset.href = to.pathname + to.search;
     }
   }
 
@@ -41,11 +42,21 @@
     const text = count.format(n);
     if (cell.textContent === text) return;
     cell.textContent = text;
-    cell.className = n ? "" : "over";
-    cell.setAttribute("aria-label", cell.getAttribute("aria-label").replace(/[^ ]*$/, text));
+    if (n && !cell.hasAttribute("href")) cell.href = cell.dataset.href;
+    if (n) {
+      const label = cell.dataset.label || cell.getAttribute("aria-label").replace(/: [^ ]*$/, "");
+      cell.setAttribute("aria-label", `${label}: ${text}`);
+      return;
+    }
+    if (cell.hasAttribute("href")) { // a zero is no link
+      cell.dataset.href = cell.getAttribute("href");
+      cell.dataset.label = cell.getAttribute("aria-label").replace(/: [^ ]*$/, "");
+      cell.removeAttribute("href");
+      cell.removeAttribute("aria-label");
+    }
   }
 
-  // Rows of customers come and go: the page is fetched once more for those.
+  // Rows come and go: the page is fetched once more for those. What has the focus keeps it.
   let fetching = false;
   async function redraw() {
     if (fetching) return;
@@ -54,10 +65,12 @@
       const answer = await fetch(window.location.href);
       const fresh = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-board]");
       if (fresh) {
-        const focused = board.contains(document.activeElement) && document.activeElement.dataset.cell;
+        const focused = board.contains(document.activeElement) && document.activeElement;
+        const name = (link) => link.dataset.cell || link.dataset.queue || link.pathname;
         board.replaceChildren(...document.adoptNode(fresh).childNodes);
-        const same = focused && board.querySelector(`[data-cell="${CSS.escape(focused)}"]`);
+        const same = focused && [...board.querySelectorAll("a")].find((link) => name(link) === name(focused));
         if (same) same.focus({ preventScroll: true });
+        document.dispatchEvent(new Event("redrawn"));
       }
     } catch { /* the next numbers bring it */ }
     fetching = false;
@@ -65,11 +78,12 @@
 
   function take(event) {
     const { at: time, numbers } = JSON.parse(event.data);
-    if (queues.length) {
-      const same = (q) => q.dataset.cells.split(" ").reduce((sum, key) => sum + (numbers[key] || 0), 0) === Number(q.dataset.sum);
-      const changed = ![...queues].every(same);
-      live.className = changed ? "tag me" : "";
-      say(changed ? "Deliveries have changed since." : "");
+    if (queues().length) { // a queue without cells may have changed
+      const same = (q) => q.dataset.cells &&
+        q.dataset.cells.split(" ").reduce((sum, key) => sum + (numbers[key] || 0), 0) === Number(q.dataset.sum);
+      if (!queues().every(same)) redraw();
+      asOf(time);
+      say("Live");
       return;
     }
     const known = new Set();
@@ -96,7 +110,6 @@
     source = new EventSource(board.dataset.board);
     source.addEventListener("board", take);
     source.addEventListener("same", (event) => {
-      if (queues.length) return;
       asOf(event.data);
       say("Live");
     });

@@ -9,13 +9,16 @@
   const exact = format({ second: "2-digit" });
 
   // Times in the reader's zone; the one in UTC stays as the title.
-  for (const time of document.querySelectorAll("time[datetime]")) {
-    const at = new Date(time.dateTime);
-    if (Number.isNaN(at.getTime())) continue;
-    if (time.dataset.ago !== undefined) continue;
-    const sameYear = at.getFullYear() === new Date().getFullYear();
-    time.textContent = (!sameYear ? anyYear : time.dataset.seconds === undefined ? thisYear : exact).format(at);
-  }
+  const showTimes = () => {
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      if (time.dataset.ago !== undefined) continue;
+      const sameYear = at.getFullYear() === new Date().getFullYear();
+      time.textContent = (!sameYear ? anyYear : time.dataset.seconds === undefined ? thisYear : exact).format(at);
+    }
+  };
+  showTimes();
 
   // Ages: "12 min ago". The exact time stays as the title.
   const units = [[60, "s"], [60, "min"], [24, "h"], [7, "d"], [52, "w"]];
@@ -35,6 +38,10 @@
   };
   showAges();
   setInterval(showAges, 30000);
+  document.addEventListener("redrawn", () => { // by a script that updates a part of the page
+    showTimes();
+    showAges();
+  });
 
   // The errors of a refused form have the focus.
   document.getElementById("errors")?.focus();

@@ -104,7 +104,6 @@ func (p *Pages) newRouter() *gin.Engine {
 			p.send(c, http.StatusOK, ask)
 			return
 		}
-		// A path of more than one segment is no reference either.
 		p.look(c, at)
 	})
 	return router
@@ -157,12 +156,18 @@ func (p *Pages) lead(c *gin.Context, to string) {
 	c.Status(http.StatusFound)
 }
 
-// linked reads a reference at the end of a link. Punctuation behind it belongs to the message that
-// has the link: phones often take it along.
+// linked reads a reference, or the one that a link ends with before its query. Punctuation and
+// invisible characters around it belong to the message that has the link: phones and chats often take
+// them along.
 func linked(text string) (domain.Reference, bool) {
-	return domain.FoldReference(strings.TrimRightFunc(text, func(r rune) bool {
-		return unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.IsSpace(r)
-	}))
+	foreign := func(r rune) bool {
+		return unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)
+	}
+	text = strings.TrimFunc(text, foreign)
+	if query := strings.IndexAny(text, "?#"); query >= 0 {
+		text = strings.TrimRightFunc(text[:query], foreign)
+	}
+	return domain.FoldReference(strings.TrimFunc(text[strings.LastIndex(text, "/")+1:], foreign))
 }
 
 // page shows a delivery. A reference in another notation, or with punctuation behind it, is

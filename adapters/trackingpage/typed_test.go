@@ -44,7 +44,9 @@ func TestAReferenceThatWasWrittenDownLeadsToItsPageWhetherOrNotThereIsOne(t *tes
 			want := s.url + "/" + string(r)
 			for _, from := range []string{
 				"/" + url.PathEscape(typed), "/?reference=" + url.QueryEscape(typed), "/a/b/?reference=" + url.QueryEscape(typed),
-				"/?reference=" + url.QueryEscape(" "+string(r)),
+				"/?reference=" + url.QueryEscape(" "+string(r)), "/?reference=" + url.QueryEscape("\u2068"+typed+"\u2069\ufeff"),
+				"/%E2%80%8B" + url.PathEscape(typed) + "%C2%AD", "/?reference=" + url.QueryEscape("<"+s.url+"/"+string(r)+"/?lang=fr#top>"),
+				"/?reference=" + url.QueryEscape("track.example/"+string(r)+".\u200b\n"),
 			} {
 				if status, to, header := led(t, s.url+from); status != http.StatusFound || to != want || header.Get("Cache-Control") != "no-store" ||
 					header.Get("Referrer-Policy") != "no-referrer" {
@@ -56,7 +58,7 @@ func TestAReferenceThatWasWrittenDownLeadsToItsPageWhetherOrNotThereIsOne(t *tes
 	if n := s.pagesCounted(t)["missing"]; n != 0 {
 		t.Errorf("%v misses were counted for redirects", n)
 	}
-	for _, from := range []string{"/7K3M-QX8P-2VT", "/7K3M-QX8P-2VT.", "/?reference=nothing", "/?reference=" + strings.Repeat("7", 500)} {
+	for _, from := range []string{"/7K3M-QX8P-2VT", "/7K3M-QX8P-2VT.", "/?reference=https%3A%2F%2Ftrack.example%2F", "/?reference=nothing", "/?reference=" + strings.Repeat("7", 500)} {
 		if status, to, _ := led(t, s.url+from); status != http.StatusNotFound || to != "" {
 			t.Errorf("%s: %d to %s", from, status, to)
 		}

@@ -1,36 +1,35 @@
-// Package mail writes the mails that people get, and sends them.
+// Package mail writes the emails that people get, and sends them.
 //
-// # Letters
+// # Texts
 //
-// Renderer makes the text of mails: for each kind what is said, in content.go,
-// and one layout for all of them, as plain text and as HTML. A mail loads nothing from
-// anywhere, and no address in it identifies the reader but the link for signing in.
+// Renderer renders emails: content.go has the text of each kind, and mail.txt and mail.html are the
+// layout, as plain text and as HTML. A subject begins with what happened. An email loads nothing,
+// not even the logo of the company, and its only personal address is the sign-in link.
 //
 // # Without a mail server
 //
-// LogMailer writes mails to the log, where no mail server is set. In development
-// their subject is there and the link that lets in, ready to be opened; elsewhere a log is
-// no place for these, and links come from screens and commands.
+// LogMailer writes emails to the log where no mail server is set. In development the line has the
+// subject and the sign-in link. Elsewhere a log is no place for these, and links come from pages
+// and commands.
 //
 // # SMTP
 //
-// SMTPMailer sends mails through an SMTP server.
+// SMTPMailer sends emails through an SMTP server.
 //
-// smtps:// is TLS from the first byte; smtp:// is STARTTLS, without which nothing is
-// sent: mails carry links that let people in. Two exceptions: a server on this machine,
-// and one whose address ends in ?starttls=optional, such as a relay in a private
-// network. A password goes to neither of them in the clear unless the server is on this
-// machine. Certificates are checked against those of the system.
+// smtps:// means TLS from the first byte. smtp:// means STARTTLS, and nothing is sent without it:
+// emails have links that sign people in. There are two exceptions: a server on this machine, and
+// one whose address ends in ?starttls=optional, such as a relay in a private network. A password is
+// sent unencrypted only to a server on this machine. Certificates are checked against those of the
+// system.
 //
-// Each mail has a connection of its own: there are few, and a connection that died
-// without a word in the meantime would cost more than a handshake. Every step has a
-// deadline and all of them together have one too, so that neither a server that says
-// nothing nor one that says a byte at a time holds a sender.
+// Each email has its own connection. There are few emails, and a connection that broke unnoticed
+// would cost more than a handshake. Each step has a deadline, and so have all steps together, so no
+// slow server holds a sender.
 //
-// Under TLS the password goes by PLAIN or LOGIN where the server offers them: servers offer
-// NTLM, GSSAPI or SCRAM to accounts that cannot use them, and refuse them then.
+// Under TLS the password is sent by PLAIN or LOGIN where the server offers them. Servers offer
+// NTLM, GSSAPI or SCRAM to accounts that cannot use them, and then refuse them.
 //
-// A sender in a domain of other letters is written in its ASCII form (xn--...), in EHLO, in
-// MAIL FROM and in the header: many servers take nothing else. SMTPUTF8 is never used.
-// Recipients are ASCII already, see domain.ParseEmail.
+// A sender in an international domain is written in its ASCII form (xn--...) in EHLO, MAIL FROM and
+// the header, because many servers accept nothing else. SMTPUTF8 is never used. Recipients are
+// always ASCII, see domain.ParseEmail.
 package mail

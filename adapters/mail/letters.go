@@ -23,7 +23,7 @@ var (
 
 var _ ports.MailRenderer = Renderer{}
 
-// Renderer is ports.MailRenderer.
+// Renderer implements ports.MailRenderer.
 type Renderer struct{ Brand brand.Brand }
 
 // Render returns the text of a mail.
@@ -32,7 +32,7 @@ func (r Renderer) Render(l ports.Letter) (m ports.MailMessage, err error) {
 	if !there {
 		return m, fmt.Errorf("there is no text for a mail of the kind %q", l.Kind)
 	}
-	// People type these, so that they may hold an advertisement, or a link.
+	// People type these, so they may contain an advertisement or a link.
 	for _, name := range []*string{&l.Name, &l.By, &l.Business, &l.App, &l.Passkey, &l.Device} {
 		*name = named(*name)
 	}
@@ -62,7 +62,7 @@ type content struct {
 
 type fact struct{ Name, Value string }
 
-// action is the one thing to open.
+// action is the page to open.
 type action struct{ Text, URL string }
 
 func open(text, url string) *action {
@@ -72,10 +72,10 @@ func open(text, url string) *action {
 	return &action{text, url}
 }
 
-// when is a moment, for people anywhere.
+// when formats a time for people anywhere.
 func when(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") + " UTC" }
 
-// span is the hour that a summary joins.
+// span returns the hour that a summary covers.
 func span(l input) string {
 	if l.Since == nil {
 		return "the hour before " + when(l.At)
@@ -83,13 +83,13 @@ func span(l input) string {
 	return l.Since.UTC().Format("2 January 2006, 15:04") + " to " + l.At.UTC().Format("15:04") + " UTC"
 }
 
-// mostName is how much of a name a mail shows, in characters.
+// mostName limits the characters of a name that an email shows.
 const mostName = 48
 
-// joint finds a dot before another character: mail programs make a link of a text with one.
+// joint finds a dot before another character, which email programs turn into a link.
 var joint = regexp.MustCompile(`([.。．｡])([^\s.。．｡])`)
 
-// named returns a name as a mail shows it: not too long, and no link in any mail program.
+// named returns a name as an email shows it: short, and no link in any email program.
 func named(name string) string {
 	name = joint.ReplaceAllString(strings.ReplaceAll(strings.TrimSpace(name), "://", ":// "), "$1 $2")
 	if runes := []rune(name); len(runes) > mostName {
@@ -98,7 +98,7 @@ func named(name string) string {
 	return name
 }
 
-// lasting is a duration in words.
+// lasting returns a duration in words.
 func lasting(d time.Duration) string {
 	if d >= 48*time.Hour {
 		return fmt.Sprintf("%d days", int(d.Hours()/24))

@@ -10,16 +10,16 @@ import (
 
 var _ ports.Mailer = (*LogMailer)(nil)
 
-// LogMailer is ports.LogMailer.
+// LogMailer is a ports.Mailer that writes emails to the log.
 type LogMailer struct {
 	log   *slog.Logger
 	shown bool
 }
 
-// NewLogMailer makes a mailer; a shown mail is there with its recipient, subject and link.
+// NewLogMailer returns a mailer. shown adds recipient, subject and link to each line.
 func NewLogMailer(log *slog.Logger, shown bool) *LogMailer { return &LogMailer{log: log, shown: shown} }
 
-// Send writes a line.
+// Send writes one line.
 func (m *LogMailer) Send(ctx context.Context, message ports.MailMessage) error {
 	fields := []any{"mail", message.ID, "kind", message.Kind}
 	if m.shown {
@@ -32,7 +32,7 @@ func (m *LogMailer) Send(ctx context.Context, message ports.MailMessage) error {
 	return nil
 }
 
-// linkIn is the link of a mail, which has a line of its own; empty: there is none.
+// linkIn returns the link of an email, which has its own line. It is empty if there is none.
 func linkIn(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://") {
@@ -42,5 +42,5 @@ func linkIn(text string) string {
 	return ""
 }
 
-// Check is nil.
+// Check always succeeds.
 func (m *LogMailer) Check(context.Context) error { return nil }

@@ -79,6 +79,7 @@ func everyStatus(t *testing.T, b *browser.Browser) {
 func aCompany(t *testing.T, b *browser.Browser) {
 	s := newSceneOf(t, kofi)
 	d := s.book(t, domain.Live)
+	s.showCash(t, d, true)
 	s.move(t, d, "", ways[domain.InTransit]...)
 	p := b.Open(t, s.url+"/"+string(d.Reference)+"?lang=fr", browser.Phone, browser.Reader{})
 	p.Eventually(t, "times are French", "document.querySelector('time').textContent.includes('mars')")

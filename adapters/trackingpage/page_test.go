@@ -274,6 +274,19 @@ func TestThePageShowsTheCompanyAndItsContact(t *testing.T) {
 	}
 }
 
+// showCash says whether the business of a delivery lets its tracking pages show the cash.
+func (s *scene) showCash(t *testing.T, d *domain.Delivery, shown bool) {
+	t.Helper()
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		b, err := tx.Tenancy.LockBusiness(ctx, d.Tenant.BusinessID)
+		if err != nil {
+			return err
+		}
+		b.TrackingCash = shown
+		return tx.Tenancy.UpdateBusiness(ctx, b)
+	})
+}
+
 func TestTheCashToHaveReadyIsShownIfTheBusinessAllowsIt(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -294,14 +307,7 @@ func TestTheCashToHaveReadyIsShownIfTheBusinessAllowsIt(t *testing.T) {
 				c.with(b)
 			}
 		})
-		s.Write(t, func(ctx context.Context, tx ports.Stores) error {
-			b, err := tx.Tenancy.LockBusiness(ctx, d.Tenant.BusinessID)
-			if err != nil {
-				return err
-			}
-			b.TrackingCash = c.allowed
-			return tx.Tenancy.UpdateBusiness(ctx, b)
-		})
+		s.showCash(t, d, c.allowed)
 		s.move(t, d, domain.ReasonRecipientUnreachable, ways[c.status]...)
 		if body := s.get(t, d.Reference).body; !strings.Contains(body, c.want) || c.want == "" && strings.Contains(body, "GHS") {
 			t.Errorf("%+v:\n%s", c, body)

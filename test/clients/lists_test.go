@@ -179,7 +179,8 @@ func TestTheClientInGoTakesNoOtherAnswerForASuccess(t *testing.T) {
 			_, cancelled := c.CancelDelivery(t.Context(), "dlv_1")
 			_, changed := c.UpdatePickupLocation(t.Context(), "pkp_1", waybillapi.PickupLocationChange{Active: new(false)})
 			for _, err := range []error{listed, cancelled, changed} {
-				if failure := asError(err); failure == nil || failure.StatusCode != foreign[i].status || failure.Code != "" {
+				if failure := asError(err); failure == nil || failure.StatusCode != foreign[i].status || failure.Code != "" ||
+					!strings.Contains(failure.Message, foreign[i].location) {
 					t.Errorf("%+v came as %v", foreign[i], err)
 				}
 			}

@@ -78,6 +78,9 @@ func failure(made call, res *http.Response, text []byte) *Error {
 		return e
 	}
 	e.Message = notOurs(res.StatusCode, text)
+	if to := res.Header.Get("Location"); to != "" {
+		e.Message = http.StatusText(res.StatusCode) + ", a redirect to " + to + ", which is not followed; use the base URL of the API itself"
+	}
 	return e
 }
 

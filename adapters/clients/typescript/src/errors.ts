@@ -17,7 +17,10 @@ export class WaybillError extends Error {
 
   constructor(operation: string, response: Response, text: string) {
     const body = response.ok ? undefined : failure(text);
-    const foreign = `, and not in the form of the API: ${JSON.stringify(text.slice(0, 200))}`;
+    const location = response.headers.get("location");
+    const foreign = location
+      ? `, a redirect to ${location}, which is not followed; use the base URL of the API itself`
+      : `, and not in the form of the API: ${JSON.stringify(text.slice(0, 200))}`;
     super(`${operation}: ${response.status}${body ? ` ${body.error.code}: ${body.message}` : foreign}`);
     this.operation = operation;
     this.statusCode = response.status;

@@ -213,13 +213,3 @@ func (p *tab) want(text string) {
 	p.Eventually(p.T, "the page shows "+text, "document.readyState === 'complete' && document.body.textContent.includes("+
 		browser.Quoted(text)+")")
 }
-
-func (p *tab) shows(text string) bool {
-	p.Helper()
-	return browser.Eval[bool](p.T, p.Page, "document.body.textContent.includes("+browser.Quoted(text)+")")
-}
-
-func (p *tab) has(selector string) bool {
-	p.Helper()
-	return browser.Eval[bool](p.T, p.Page, "document.querySelector("+browser.Quoted(selector)+") !== null")
-}

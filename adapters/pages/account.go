@@ -107,7 +107,7 @@ func (s *Site) setPassword(c *Call) error {
 	switch {
 	case domain.HasCode(err, domain.CodeSignInTooOld):
 		if c.Principal.Person.PasswordHash != "" {
-			c.Faults = map[string]string{"current_password": "Enter your current password too, because you signed in more than 10 minutes ago."}
+			c.Faults = map[string]string{"current_password": "Enter your current password too, because you signed in more than 10 minutes ago."} //nolint:gosec // a message
 		}
 		return s.accountPage(c, http.StatusForbidden, nil)
 	case c.Wrong(err):

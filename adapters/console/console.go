@@ -118,7 +118,7 @@ func NotYet(b brand.Brand) http.Handler { return pages.NotYet(Prefix, words, b) 
 
 // frame returns the menu and banners of every page.
 func (p *Console) frame(c *call) (pages.Page, error) {
-	page := pages.Page{Place: "delivery company", Warn: p.pausedBanners(c)}
+	page := pages.Page{Place: "delivery company", Warn: p.pausedBanners(c), Find: searchBox(c)}
 	for _, group := range menu {
 		shown := pages.MenuGroup{Name: group.name}
 		for _, e := range group.entries {

@@ -15,6 +15,7 @@ func init() {
 	states = append(states, []state{
 		{name: "attention", role: domain.RoleDispatcher, path: "/", heading: "Kofi dispatcher", before: busy},
 		{name: "board", role: domain.RoleDispatcher, path: "/board", heading: "Board", before: busy},
+		{name: "search", role: domain.RoleDispatcher, path: "/search?q=adom", heading: "Search"},
 		{name: "board-empty", role: domain.RoleViewer, path: "/board?environment=sandbox", heading: "Board"},
 		{name: "deliveries", role: domain.RoleSupport, path: "/deliveries?status=open&age=1h-&order=oldest", heading: "Deliveries", before: busy},
 		{name: "delivery", role: domain.RoleDispatcher, path: "/deliveries/:delivery", heading: "-"},

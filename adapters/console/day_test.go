@@ -35,6 +35,7 @@ func init() {
 		s.records = append(s.records, string(s.delivery.Recipient.PhoneNumber))
 	})
 	add(map[string]row{
+		"GET /search":                     {may: everybody},
 		"GET /board":                      {may: everybody},
 		"GET /board/events":               {may: everybody},
 		"GET /deliveries":                 {may: everybody},
@@ -128,6 +129,32 @@ func TestEachNumberOfTheBoardLeadsToExactlyTheListItCounts(t *testing.T) {
 	if lists < 50 || sum < 200 {
 		t.Errorf("only %d lists with %d deliveries", lists, sum)
 	}
+}
+
+func TestTheSearchOfTheFrameFindsEachKindOfRecord(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	fails(t, s)
+	r := s.signedIn(t, domain.RoleSupport)
+	delivery, business := "/deliveries/"+string(s.delivery.ID), "/businesses/"+string(s.business.ID)
+	for typed, want := range map[string]string{
+		string(s.delivery.Reference):             delivery,
+		s.delivery.ExternalID:                    delivery,
+		string(s.delivery.Recipient.PhoneNumber): delivery,
+		s.business.Name[:4] + " ":                business,
+		string(s.app.ID):                         business,
+		s.ids[":request"]:                        "/requests/" + s.ids[":request"],
+		s.ids[":endpoint"]:                       "/webhooks/" + s.ids[":endpoint"],
+		"hooks.adom":                             "/webhooks/" + s.ids[":endpoint"],
+	} {
+		if p := r.get("/search?q=" + url.QueryEscape(typed)); p.at != want && !strings.Contains(p.body, `href="/console`+want+`"`) {
+			t.Errorf("%q leads to %s (%d)", typed, p.at, p.status)
+		}
+	}
+	r.get("/search?q=%3Cb%3E").has(t, "Nothing found for “&lt;b&gt;”")
+	r.get("/businesses/"+string(s.business.ID)+"/apps").has(t, `action="/console/search"`)
+	viewer := s.signedIn(t, domain.RoleViewer)
+	viewer.get("/search?q="+url.QueryEscape(string(s.delivery.Recipient.PhoneNumber))).has(t, "cannot search by phone number")
 }
 
 func TestAZeroOfTheBoardIsNoLinkAndALateNumberIsShaded(t *testing.T) {

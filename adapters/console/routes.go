@@ -80,6 +80,7 @@ func (p *Console) routes() []pages.Route {
 	read, repair := pages.Always(domain.ActReadEverything), pages.Always(domain.ActRepairQueues)
 	return append(p.bulkRoutes(), []pages.Route{
 		{Method: get, Path: "/", Act: read, Handle: p.home},
+		{Method: get, Path: searchAt, Act: read, Handle: p.search},
 		{Method: get, Path: "/businesses", Act: read, Handle: p.listBusinesses},
 		{Method: get, Path: "/businesses/new", Act: pages.Always(domain.ActManageBusinesses), Handle: p.askCreateBusiness},
 		{Method: post, Path: "/businesses", Act: pages.Always(domain.ActManageBusinesses), Handle: p.createBusiness},

@@ -23,7 +23,7 @@ func (s *Site) Show(c *Call, status int, name, title string, body any) error {
 	}
 	page.Wide = page.Wide || c.wide
 	if page.Find != nil {
-		page.Find.Action = c.At(page.Find.Action)
+		page.Find.Action = s.o.Prefix + page.Find.Action // never a mounted page
 	}
 	if err := c.mountOver(&page); err != nil {
 		return err

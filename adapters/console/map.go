@@ -36,6 +36,7 @@ const (
 type mapAsk struct {
 	narrowing
 	Status, Layer pages.Field
+	Filters       *pages.Filters
 	zoom          int
 	x, y          float64 // the middle, in units at that zoom
 }
@@ -88,15 +89,13 @@ type markView struct {
 type mapView struct {
 	mapAsk
 	drawing
-	Action            string
-	Shown, All        int64
-	More              bool
-	At                time.Time
-	Pickups           bool
-	Points            string
-	Lat, Lon, ZoomNow string
-	Streets           string // the street map; empty: there is none
-	StreetsGone       string // why the requested streets are missing
+	Shown, All  int64
+	More        bool
+	At          time.Time
+	Pickups     bool
+	Points      string
+	Streets     string // the street map; empty: there is none
+	StreetsGone string // why the requested streets are missing
 }
 
 // drawing holds the map itself, with links that move it.
@@ -120,6 +119,11 @@ func (p *Console) askMap(c *call) (a mapAsk, err error) {
 	a.parameter(c, withoutStreets)
 	a.Layer = a.choice(c, "show", "Show", []pages.Option{{Value: layerDropoffs, Text: "Dropoffs"}, {Value: layerPickups, Text: "Pickups"}})
 	return a, nil
+}
+
+// filters returns the line of filters above the map at a path.
+func (a *mapAsk) filters(c *call, path string) *pages.Filters {
+	return pages.NewFilters(c.At(path), a.values, nil, []pages.Field{a.Environment, a.Customer, a.Status, a.Layer}, withoutStreets)
 }
 
 // selected returns the deliveries that match the filters, and their snapshot.
@@ -220,20 +224,15 @@ func (a *mapAsk) marks(open []domain.OpenDelivery, now time.Time) (marks []markV
 		if m.Count > 1 {
 			m.ID = m.cell.String()
 		}
-		most := 0
-		for place, n := range m.places {
-			if place != "" && (n > most || n == most && place < m.Place) {
-				m.Place, most = place, n
-			}
-		}
+		m.Place = mainPlace(m.places)
 		m.Where = fmt.Sprintf("%.3f, %.3f", m.at.Latitude, m.at.Longitude)
 		switch {
 		case a.pickups():
 			m.Place = "Pickup"
 		case m.Place == "":
-			m.Place = "Without municipality"
+			m.Place = "No municipality"
 		case len(m.places) > 1:
-			m.Place += " and near by"
+			m.Place = "Around " + m.Place
 		}
 		marks = append(marks, *m)
 	}
@@ -241,6 +240,17 @@ func (a *mapAsk) marks(open []domain.OpenDelivery, now time.Time) (marks []markV
 		return cmp.Or(marks[j].Count-marks[i].Count, cmp.Compare(marks[i].ID, marks[j].ID)) < 0
 	})
 	return marks, shown
+}
+
+// mainPlace returns the municipality with the most deliveries; empty: none has one.
+func mainPlace(places map[string]int) (main string) {
+	most := 0
+	for place, n := range places {
+		if place != "" && (n > most || n == most && place < main) {
+			main, most = place, n
+		}
+	}
+	return main
 }
 
 // draw places a mark's circle near its middle but inside its square. Marks never overlap, and a
@@ -280,7 +290,7 @@ func (p *Console) showMapWithout(c *call, streetsGone string) error {
 	}
 	a.look(c, open, p.Map.Area())
 	v := mapView{
-		mapAsk: a, Action: c.At("/map"), All: int64(len(open)), More: snapshot.More, At: snapshot.At,
+		mapAsk: a, All: int64(len(open)), More: snapshot.More, At: snapshot.At,
 		Pickups: a.pickups(), Points: a.address(c, "/map/points"),
 	}
 	if v.StreetsGone = streetsGone; p.options.Streets != nil {
@@ -288,7 +298,9 @@ func (p *Console) showMapWithout(c *call, streetsGone string) error {
 	}
 	v.drawing, v.Shown = p.draw(c, &a, open)
 	middle := unproject(a.x, a.y, a.zoom)
-	v.Lat, v.Lon, v.ZoomNow = degrees(middle.Latitude), degrees(middle.Longitude), strconv.Itoa(a.zoom)
+	v.Filters = a.filters(c, "/map")
+	v.Filters.Kept = append(v.Filters.Kept, pages.Kept{Name: "lat", Value: degrees(middle.Latitude)},
+		pages.Kept{Name: "lon", Value: degrees(middle.Longitude)}, pages.Kept{Name: "zoom", Value: strconv.Itoa(a.zoom)})
 	return p.Show(c, http.StatusOK, "map", "Map", v)
 }
 
@@ -357,11 +369,12 @@ func (a *mapAsk) moves(c *call) (links []pages.Link) {
 func degrees(f float64) string { return strconv.FormatFloat(f, 'f', 5, 64) }
 
 type mapListView struct {
-	Place, Back, Nearer, Next string
-	Rows                      []mapRowView
-	All                       int64
-	First, Last               int
-	At                        time.Time
+	Title, Place       string
+	Back, Nearer, Next string
+	Rows               []mapRowView
+	All                int64
+	First, Last        int
+	At                 time.Time
 }
 
 type mapRowView struct {
@@ -387,6 +400,12 @@ func (p *Console) showMark(c *call) error {
 		return err
 	}
 	open = slices.DeleteFunc(open, func(d domain.OpenDelivery) bool { return cellOf(a.where(&d), k.zoom) != k })
+	places := map[string]int{}
+	for i := range open {
+		if !a.pickups() { // the municipality is the dropoff's
+			places[open[i].Municipality]++
+		}
+	}
 	sort.SliceStable(open, func(i, j int) bool { return open[i].Since.Before(open[j].Since) })
 	middle := unproject((float64(k.x)+.5)*cellSize, (float64(k.y)+.5)*cellSize, k.zoom)
 	for _, name := range []string{"lat", "lon", "zoom", "page"} {
@@ -401,16 +420,20 @@ func (p *Console) showMark(c *call) error {
 		Back: p.plainMap(c, &a.narrowing),
 		Nearer: a.address(c, "/map", "lat", degrees(middle.Latitude), "lon", degrees(middle.Longitude),
 			"zoom", strconv.Itoa(min(maxZoom, k.zoom+2))),
-		Place: fmt.Sprintf("%.4f, %.4f", middle.Latitude, middle.Longitude),
+		Place: cmp.Or(mainPlace(places), fmt.Sprintf("%.3f, %.3f", middle.Latitude, middle.Longitude)),
+	}
+	v.Title = "1 delivery around " + v.Place
+	if v.All != 1 {
+		v.Title = pages.Count(v.All) + " deliveries around " + v.Place
 	}
 	if v.Last < len(open) {
 		v.Next = a.address(c, "/map/deliveries", "cell", k.String(), "page", strconv.Itoa(page+1))
 	}
 	for _, d := range open[min(len(open), v.First-1):v.Last] {
 		v.Rows = append(v.Rows, mapRowView{
-			ID: string(d.ID), Reference: string(d.Reference), Href: c.At("/deliveries/" + string(d.ID)), Status: capital(string(d.Status)),
+			ID: string(d.ID), Reference: string(d.Reference), Href: c.At("/deliveries/" + string(d.ID)), Status: capital(string(d.Status)), Tone: pages.StatusTones[d.Status],
 			Customer: cmp.Or(a.names[d.BusinessID], string(d.BusinessID)), Municipality: d.Municipality, Since: d.Since,
 		})
 	}
-	return p.Show(c, http.StatusOK, "map_list", "Deliveries on the map", v)
+	return p.Show(c, http.StatusOK, "map_list", v.Title, v)
 }

@@ -50,7 +50,7 @@ func (p *Console) narrow(c *call) (n narrowing, err error) {
 		offered = append(offered, pages.Option{Value: string(b.ID), Text: b.Name})
 	}
 	if n.ByID = len(customers) > customersOffered; n.ByID {
-		n.Customer = n.text(c, "customer", "Customer", "The ID, which begins with biz_.")
+		n.Customer = n.text(c, "customer", "Customer", "ID (biz_...)")
 	} else {
 		n.Customer = n.choice(c, "customer", "Customer", offered)
 	}
@@ -114,7 +114,8 @@ type reportAsk struct {
 
 type reportView struct {
 	reportAsk
-	Action, CSV   string
+	Filters       *pages.Filters
+	CSV           string
 	Quick         []pages.Link
 	Days          int64
 	Total         reportLineView
@@ -155,7 +156,7 @@ func (p *Console) askReport(c *call) (a reportAsk, err error) {
 		if err != nil {
 			at = otherwise
 			if f.Value != "" {
-				f.Error = "Write the day as year, month and day, such as " + otherwise.Format(time.DateOnly) + "."
+				f.Error = "Enter a day like " + otherwise.Format(time.DateOnly) + "."
 			}
 		}
 		f.Value = at.Format(time.DateOnly)
@@ -173,7 +174,7 @@ func (p *Console) askReport(c *call) (a reportAsk, err error) {
 		vehicles = append(vehicles, pages.Option{Value: string(v), Text: capital(string(v))})
 	}
 	a.Vehicle = a.choice(c, "vehicle", "Vehicle", vehicles)
-	a.Municipal = a.text(c, "municipality", "Municipality", "As it is written in the address.")
+	a.Municipal = a.text(c, "municipality", "Municipality", "As in the addresses")
 	a.query = domain.ReportQuery{
 		Environment: domain.Environment(a.Environment.Value), From: from, Until: until.AddDate(0, 0, 1), BusinessID: domain.ID(a.Customer.Value),
 		Vehicle: domain.VehicleType(a.Vehicle.Value), Municipality: a.Municipal.Value, Each: domain.ReportGroup(a.Each.Value),
@@ -202,7 +203,8 @@ func (p *Console) showReport(c *call) error {
 	}
 	days := int64(a.query.Until.Sub(a.query.From) / (24 * time.Hour))
 	v := reportView{
-		reportAsk: a, Action: c.At("/reports"), CSV: a.address(c, "/reports.csv"), Days: days, Since: r.Progress.Since,
+		reportAsk: a, Filters: pages.NewFilters(c.At("/reports"), a.values, nil,
+			[]pages.Field{a.From, a.To, a.Environment, a.Customer, a.Vehicle, a.Municipal, a.Each}), CSV: a.address(c, "/reports.csv"), Days: days, Since: r.Progress.Since,
 		Before: r.Progress.Before, Kept: reports.MaxDays, Error: 100 * domain.DurationsError,
 		Total: lineOf(domain.ReportLine{Figures: r.Total}, 0), About: capital(string(a.query.Each)),
 	}

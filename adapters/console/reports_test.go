@@ -37,7 +37,7 @@ func init() {
 		{name: "reports-empty", role: domain.RoleViewer, path: "/reports?environment=sandbox", heading: "Reports"},
 		{name: "map", role: domain.RoleDispatcher, path: "/map?streets=no", heading: "Map", before: busyDay},
 		{name: "map-empty", role: domain.RoleViewer, path: "/map?environment=sandbox", heading: "Map"},
-		{name: "map-list", role: domain.RoleViewer, path: "/map/deliveries?cell=0-1-1", heading: "Deliveries near", before: busyDay},
+		{name: "map-list", role: domain.RoleViewer, path: "/map/deliveries?cell=0-1-1", heading: "deliveries around", before: busyDay},
 	}...)
 }
 
@@ -126,7 +126,7 @@ func TestAReportShowsWhatHappenedAndLeadsOn(t *testing.T) {
 	busyDay(t, s)
 	r := s.signedIn(t, domain.RoleViewer)
 	all := r.get("/reports")
-	for _, want := range []string{"Recipient unreachable", "95 of 100 within", "/console/reports.csv", `each=customer&amp;from=`} {
+	for _, want := range []string{"Recipient unreachable", "95 % within", "/console/reports.csv", `each=customer&amp;from=`} {
 		if all.status != http.StatusOK || !strings.Contains(all.body, want) {
 			t.Errorf("%d: the report lacks %q", all.status, want)
 		}
@@ -156,10 +156,10 @@ func TestAReportShowsWhatHappenedAndLeadsOn(t *testing.T) {
 		t.Errorf("30 days are %d lines", len(got)-1)
 	}
 	for path, want := range map[string]string{
-		"/reports?from=2026-13-40":                   "Write the day as year, month and day",
+		"/reports?from=2026-13-40":                   "Enter a day like",
 		"/reports?from=2020-01-01":                   "400 days at most",
-		"/reports?environment=sandbox":               "Nothing happened in this time",
-		"/reports?customer=biz_1&each=nonsense":      "Nothing happened in this time",
+		"/reports?environment=sandbox":               "No deliveries in this time",
+		"/reports?customer=biz_1&each=nonsense":      "No deliveries in this time",
 		"/reports?municipality=%3Cscript%3Ealert(1)": "&lt;script&gt;",
 	} {
 		if got := r.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {

@@ -18,16 +18,16 @@ var failedLately = []struct {
 }{{"1h", "Last hour", time.Hour}, {"24h", "Last 24 hours", 24 * time.Hour}}
 
 type errorsView struct {
-	Fields []pages.Field
-	From   time.Time
-	Until  time.Time
-	Cut    bool // more requests failed than are counted
-	Most   int64
-	Kinds  []errorLine
-	More   bool // there are more kinds than shown
-	Failed int64
-	All    string // the list of all of them
-	Kept   pages.KeepingView
+	Filters *pages.Filters
+	From    time.Time
+	Until   time.Time
+	Cut     bool // more requests failed than are counted
+	Most    int64
+	Kinds   []errorLine
+	More    bool // there are more kinds than shown
+	Failed  int64
+	All     string // the list of all of them
+	Kept    pages.KeepingView
 }
 
 type errorLine struct {
@@ -67,7 +67,8 @@ func (p *Console) listErrors(c *call) error {
 	environment.ID, environment.Value = environment.Name, a.Values.Get("environment")
 	a.Values.Set("created_after", domain.FormatTime(t.From))
 	a.Values.Set("created_before", domain.FormatTime(t.Until))
-	v := errorsView{Fields: []pages.Field{pages.WithChosen(period), pages.WithChosen(environment), business}, From: t.From, Until: t.Until,
+	v := errorsView{Filters: pages.NewFilters(c.At("/errors"), c.Request.URL.Query(), nil,
+		[]pages.Field{pages.WithChosen(period), pages.WithChosen(environment), business}), From: t.From, Until: t.Until,
 		Cut: t.Cut, Most: monitoring.MostFailures, More: t.More, All: c.At(a.With("", "")), Kept: p.options.API.RequestLog.Kept()}
 	var ids []domain.ID
 	for _, sum := range t.Sums {
@@ -96,5 +97,6 @@ func (p *Console) listErrors(c *call) error {
 		v.Failed += sum.Calls
 		v.Kinds = append(v.Kinds, line)
 	}
+	c.Widen()
 	return p.Show(c, http.StatusOK, "errors", "Errors", v)
 }

@@ -36,7 +36,7 @@ const (
 type streetView struct {
 	mapAsk
 	drawing              // for browsers that cannot draw streets
-	Action, Plain string // the map without streets
+	Plain         string // the map without streets
 	Points, Tiles string
 	Map           ports.StreetMap
 	Layers        string
@@ -71,6 +71,7 @@ func (p *Console) showStreet(c *call) error {
 	if err != nil {
 		return err
 	}
+	a.Filters = a.filters(c, streetAt)
 	a.look(c, open, p.Map.Area())
 	sort.SliceStable(open, func(i, j int) bool { return open[i].Since.Before(open[j].Since) })
 	page, err := strconv.Atoi(c.Query("page"))
@@ -78,7 +79,7 @@ func (p *Console) showStreet(c *call) error {
 		page = 1
 	}
 	v := streetView{
-		mapAsk: a, Action: c.At(streetAt), Plain: p.plainMap(c, &a.narrowing), Points: a.address(c, "/map/points"),
+		mapAsk: a, Plain: p.plainMap(c, &a.narrowing), Points: a.address(c, "/map/points"),
 		Tiles: c.At("/map/tiles/{z}/{x}/{y}?v=" + m.Version), Map: m, Layers: strings.Join(m.Layers, " "), Attribution: credits(m.Attribution),
 		All: int64(len(open)), First: (page-1)*mostBeside + 1, Last: min(len(open), page*mostBeside), More: snapshot.More, At: snapshot.At,
 	}
@@ -92,7 +93,7 @@ func (p *Console) showStreet(c *call) error {
 	}
 	for _, d := range open[min(len(open), v.First-1):v.Last] {
 		v.Rows = append(v.Rows, mapRowView{
-			ID: string(d.ID), Reference: string(d.Reference), Href: c.At("/deliveries/" + string(d.ID)), Status: capital(string(d.Status)),
+			ID: string(d.ID), Reference: string(d.Reference), Href: c.At("/deliveries/" + string(d.ID)), Status: capital(string(d.Status)), Tone: pages.StatusTones[d.Status],
 			Customer: cmp.Or(a.names[d.BusinessID], string(d.BusinessID)), Municipality: d.Municipality, Since: d.Since,
 		})
 	}

@@ -80,7 +80,7 @@ func TestWithoutItsFileTheStreetMapIsTheOtherOneWithASentence(t *testing.T) {
 	if p := r.get("/map"); p.at != "/map/street" || !strings.Contains(p.body, `id="street"`) {
 		t.Fatalf("%d at %s: %s", p.status, p.at, p.body)
 	}
-	if p := r.get("/map?streets=no"); !strings.Contains(p.body, "Show it on streets") {
+	if p := r.get("/map?streets=no"); !strings.Contains(p.body, "Show streets") {
 		t.Fatalf("%d %s", p.status, p.body)
 	}
 	file := must[[]byte](t)(os.ReadFile(s.mapFile))
@@ -92,7 +92,7 @@ func TestWithoutItsFileTheStreetMapIsTheOtherOneWithASentence(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := r.get("/map/street?status=booked")
-		if p.status != http.StatusOK || !strings.Contains(p.body, "There is no street map now") || !strings.Contains(p.body, "<svg viewBox") ||
+		if p.status != http.StatusOK || !strings.Contains(p.body, "The street map is not available") || !strings.Contains(p.body, "<svg viewBox") ||
 			strings.Contains(p.body, "maplibre") || strings.Contains(p.body, s.mapFile) {
 			t.Errorf("%s: %d %s", name, p.status, p.body)
 		}

@@ -65,6 +65,7 @@ type APIKey struct {
 	Digest        [32]byte // HMAC-SHA256 of the secret under one of the server's peppers
 	Pepper        [32]byte // mark of that pepper; zero: the oldest one
 	LastFour      string
+	Name          string // what people call it; empty: it has none
 	Scopes        []Scope
 	CreatedAt     time.Time
 	ExpiresAt     *time.Time

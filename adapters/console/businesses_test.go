@@ -62,7 +62,7 @@ func init() {
 		"GET " + at("/pickup-locations/:env/import/template.csv"): {may: admins},
 	})
 	page("", "/rename", "/limits", "/tracking", "/enable", "/apps", "/apps/:app", "/apps/:app/rename", "/apps/:app/enable", "/apps/:app/:env/keys",
-		"/apps/:app/:env/keys/:key/rotate", "/apps/:app/:env/keys/:key/revoke", "/people", "/people/:person/role", "/people/:person/link",
+		"/apps/:app/:env/keys/:key/rotate", "/apps/:app/:env/keys/:key/revoke", "/apps/new", "/apps/:app/:env/keys/new", "/pickup-locations/:env/new", "/people/new", "/people", "/people/:person/role", "/people/:person/link",
 		"/people/:person/sessions", "/people/:person/enable", "/pickup-locations", "/pickup-locations/:env", "/pickup-locations/:env/:location", "/webhooks",
 		"/webhooks/:endpoint", "/webhooks/:endpoint/sent/:sent", "/usage", "/usage.csv")
 	form("/rename", sent("name", "Adom Kitchens"))
@@ -245,7 +245,7 @@ func TestACustomerIsCreatedOnceFoundAndGivenToItsOwner(t *testing.T) {
 			t.Errorf("%s finds it: %v, want %v", q, !want, want)
 		}
 	}
-	to, form = admin.get(made.at+"/people").form(t, "Invite person")
+	to, form = admin.get(made.at+"/people/new").form(t, "Invite person")
 	form.Set("email", "ama@kofi.example")
 	form.Set("name", "Ama")
 	form.Set("role", "owner")

@@ -53,6 +53,7 @@ var matrix = map[string]row{
 
 	"GET /":                       {may: everybody},
 	"GET /staff":                  {may: everybody},
+	"GET /staff/new":              {may: everybody},
 	"POST /staff":                 {may: admins, form: sent("email", "efua@waybill.example", "name", "Efua", "role", "viewer")},
 	"GET /staff/:person/role":     {may: everybody},
 	"POST /staff/:person/role":    {may: admins, form: sent("role", "support")},

@@ -22,14 +22,14 @@ func init() {
 		{name: "staff", role: domain.RoleAdmin, path: "/staff", heading: "Staff"},
 		{name: "staff-remove", role: domain.RoleAdmin, path: "/staff/:person/remove", heading: "Remove Kofi dispatcher"},
 		{name: "staff-refused", role: domain.RoleSupport, path: "/staff/:person/remove", heading: "Your role does not allow this"},
-		{name: "staff-error", role: domain.RoleAdmin, path: "/staff", heading: "Staff", then: func(p *tab) {
+		{name: "staff-error", role: domain.RoleAdmin, path: "/staff/new", heading: "Invite a person", then: func(p *tab) {
 			browser.Eval[bool](p.T, p.Page, `document.querySelector('form[action="/console/staff"]').noValidate = true`)
 			p.fill("#name", "Efua")
 			p.fill("#email", "nobody@nowhere..")
 			p.Page.Click(p.T, `form[action="/console/staff"] button`)
 			p.Eventually(p.T, "the error", "document.querySelector('#email-error') !== null && document.readyState === 'complete'")
 		}},
-		{name: "again", alone: true, role: domain.RoleAdmin, path: "/staff", heading: "Staff", then: func(p *tab) {
+		{name: "again", alone: true, role: domain.RoleAdmin, path: "/staff/new", heading: "Invite a person", then: func(p *tab) {
 			p.wait(domain.FreshFor)
 			p.inviteEfua("Sign in again to continue")
 		}},

@@ -26,6 +26,7 @@ func (s *Site) people(read func(*Call) domain.Act, texts People) []Route {
 	routes := []Route{
 		{Method: get, Path: at, Act: read, Handle: s.listPeople},
 		{Method: post, Path: at, Act: manage, Handle: s.invite},
+		{Method: get, Path: at + "/new", Act: read, Handle: s.askInvite},
 		{Method: get, Path: at + "/:person/role", Act: read, Handle: s.listPeopleAround},
 		{Method: post, Path: at + "/:person/role", Act: manage, Handle: s.setRole},
 		{Method: get, Path: at + "/:person/link", Act: read, Handle: s.listPeopleAround},
@@ -96,6 +97,9 @@ func (s *Site) showMember(m domain.Member, me domain.ID) memberView {
 }
 
 func (s *Site) listPeople(c *Call) error {
+	if c.resumed && c.Form.Has("email") {
+		return s.askInvite(c) // what was typed belongs there
+	}
 	return s.peoplePage(c, http.StatusOK, peopleView{Notice: c.Told()})
 }
 
@@ -112,11 +116,22 @@ func (s *Site) peoplePage(c *Call, status int, v peopleView) error {
 	if err != nil {
 		return err
 	}
-	texts, of := c.people()
+	texts, _ := c.people()
 	v.Texts, v.May, v.Everywhere = texts, c.May(texts.Act), s.o.Site == domain.Console
 	for _, m := range members {
 		v.People = append(v.People, s.showMember(m, c.Principal.Person.ID))
 	}
+	return s.Show(c, status, "people", texts.Title, v)
+}
+
+func (s *Site) askInvite(c *Call) error {
+	return s.invitePage(c, http.StatusOK, peopleView{Notice: c.WelcomeBack()})
+}
+
+// invitePage shows the form for an invitation.
+func (s *Site) invitePage(c *Call, status int, v peopleView) error {
+	texts, of := c.people()
+	v.Texts, v.May = texts, c.May(texts.Act)
 	v.Name = c.Field(Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
 	v.Email = c.Field(Field{Name: "email", Label: "Email address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
 		Autocomplete: "off"})
@@ -125,7 +140,7 @@ func (s *Site) peoplePage(c *Call, status int, v peopleView) error {
 		role.Options = append(role.Options, Option{Value: string(r), Text: texts.Roles[r], Chosen: r == texts.First})
 	}
 	v.Role = c.Field(role)
-	return s.Show(c, status, "people", texts.Title, v)
+	return s.Show(c, status, "person_new", "Invite a person", v)
 }
 
 func (s *Site) invite(c *Call) error {
@@ -136,6 +151,9 @@ func (s *Site) invite(c *Call) error {
 func (s *Site) sendInvitation(c *Call, i people.Invitation) error {
 	i.BusinessID = c.Business()
 	issued, err := s.o.Directory.Invite(c.Ctx(), c.Actor(), i)
+	if c.Wrong(err) {
+		return s.invitePage(c, http.StatusUnprocessableEntity, peopleView{})
+	}
 	if err != nil {
 		return s.peopleConflict(c, err)
 	}

@@ -86,14 +86,34 @@ type appsView struct {
 	More   string // the next page; empty: there is none
 	Later  bool   // not the first page
 	May    bool
-	Name   pages.Field
+}
+
+// newAppView holds the form for an application.
+type newAppView struct {
+	Notice *pages.Notice
 	Once   string // ID of the application that the form will create
+	Name   pages.Field
+	May    bool
+}
+
+func (p *Portal) askNewApp(c *call) error { return p.newAppPage(c, http.StatusOK, c.WelcomeBack()) }
+
+func (p *Portal) newAppPage(c *call, status int, n *pages.Notice) error {
+	return p.Show(c, status, "app_new", "Create an application", newAppView{
+		Notice: n, May: c.May(domain.ActManageApplications), Once: p.OnceShown(c, domain.PrefixApplication, status),
+		Name: c.Field(pages.Field{Name: "name", Label: "Name", Hint: "Such as Web shop.", Required: true, MaxLength: domain.NameRule.Most}),
+	})
 }
 
 // appsPerPage sets the page size of the application list.
 const appsPerPage = 25
 
-func (p *Portal) listApps(c *call) error { return p.appsPage(c, http.StatusOK, c.Told()) }
+func (p *Portal) listApps(c *call) error {
+	if c.WelcomeBack() != nil {
+		return p.askNewApp(c) // what was typed belongs there
+	}
+	return p.appsPage(c, http.StatusOK, c.Told())
+}
 
 func (p *Portal) appsPage(c *call, status int, n *pages.Notice) error {
 	after := domain.ID(c.Query("after"))
@@ -110,29 +130,26 @@ func (p *Portal) appsPage(c *call, status int, n *pages.Notice) error {
 	}
 	return p.Show(c, status, "apps", "Applications", appsView{
 		Notice: n, Apps: apps, More: next, Later: after != "", May: c.May(domain.ActManageApplications),
-		Once: p.OnceShown(c, domain.PrefixApplication, status),
-		Name: c.Field(pages.Field{Name: "name", Label: "Name", Hint: "What people will know it by, such as Web shop.", Required: true,
-			MaxLength: domain.NameRule.Most}),
 	})
 }
 
 func (p *Portal) createApp(c *call) error {
 	app, err := p.Tenants.CreateApplicationOnce(c.Ctx(), c.Actor(), p.OnceSent(c, domain.PrefixApplication), c.Business(), c.Form.Get("name"))
 	if c.Wrong(err) {
-		return p.appsPage(c, http.StatusUnprocessableEntity, nil)
+		return p.newAppPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	title := ""
 	switch {
 	case err == nil:
 		return c.Lead("/apps/" + string(app.ID) + "?done=app-created") // which chooses it
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
-		title = "No second application was made"
+		title = "No second application was created"
 	case domain.HasCode(err, domain.CodeApplicationLimit):
-		title = "No further application was made"
+		title = "No application was created"
 	default:
 		return err
 	}
-	return p.appsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: title, Lines: []string{pages.MessageOf(err)}})
+	return p.newAppPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: title, Lines: []string{pages.MessageOf(err)}})
 }
 
 // app returns the application in the address.
@@ -159,9 +176,11 @@ func (p *Portal) appPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	ready, err := p.readiness(c, a)
-	if err != nil {
-		return err
+	var ready *readyView
+	if ownPages(c) {
+		if ready, err = p.readiness(c, a); err != nil {
+			return err
+		}
 	}
 	return p.Show(c, status, "app", a.Name, oneAppView{
 		Notice: n, App: app, Ready: ready, May: c.May(domain.ActManageApplications),

@@ -82,10 +82,11 @@ func everyPage(w *walk) {
 	list, app := s.url+s.house.keysPath(domain.Sandbox), s.url+"/apps/"+string(s.house.app.ID)
 	for name, page := range map[string][2]string{
 		"apps": {s.url + "/apps", "Applications"}, "app": {app, "Adom Foods shop"}, "disable": {app + "/disable", "Disable Adom"},
-		"keys":     {list, "API keys"},
-		"revoke":   {list + "/" + string(s.house.key[domain.Sandbox].ID) + "/revoke", "Revoke the sandbox key"},
-		"people":   {s.url + "/people", "People"},
-		"requests": {s.url + "/requests", "Requests"}, "requests-failed": {s.url + "/requests?failed=true&status=422&delivery=" +
+		"keys": {list, "API keys"}, "key-new": {list + "/new", "Create a sandbox key"}, "pickup-new": {s.url + "/pickup-locations/live/new", "Add a pickup"},
+		"webhook-new": {s.url + "/webhooks/new", "Create a"},
+		"revoke":      {list + "/" + string(s.house.key[domain.Sandbox].ID) + "/revoke", "Revoke the sandbox key"},
+		"people":      {s.url + "/people", "People"},
+		"requests":    {s.url + "/requests", "Requests"}, "requests-failed": {s.url + "/requests?failed=true&status=422&delivery=" +
 			string(s.house.delivery), "Requests"},
 		"requests-none": {s.url + "/requests?q=order-404", "Requests"}, "requests-wrong": {s.url + "/requests?status=never", "Requests"},
 		"request": {s.url + "/requests/" + string(s.house.request), "POST /v1/deliveries"},
@@ -124,7 +125,7 @@ func everyPage(w *walk) {
 		examine(t, p, name)
 	}
 	s.storage.breakLog(nil)
-	browser.Go(t, p, s.url+"/people", "People")
+	browser.Go(t, p, s.url+"/people/new", "Invite a person")
 	browser.Fill(t, p, "#email", "nobody@nowhere..")
 	browser.Fill(t, p, "#name", "Efua")
 	browser.Eval[bool](t, p, "document.querySelector('form[action=\"/people\"]').noValidate = true")

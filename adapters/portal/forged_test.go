@@ -66,7 +66,7 @@ func TestAFormThatIsSentFiveTimesMakesOneThing(t *testing.T) {
 		return n
 	}
 	for at, count := range map[string]func() int{"/apps": apps, "/pickup-locations/sandbox": places} {
-		action, form := r.get(at).form(t, "Create")
+		action, form := r.get(at+"/new").form(t, "Create")
 		form.Set("name", "Twice")
 		form.Set("address", "1 Ring Road")
 		var statuses []int
@@ -76,7 +76,7 @@ func TestAFormThatIsSentFiveTimesMakesOneThing(t *testing.T) {
 			if p.status == http.StatusConflict && !strings.Contains(p.body, "No second ") {
 				t.Errorf("%s:\n%s", at, p.body)
 			}
-			if _, next := r.get(at).form(t, "Create"); next.Get("once") == form.Get("once") {
+			if _, next := r.get(at+"/new").form(t, "Create"); next.Get("once") == form.Get("once") {
 				t.Errorf("%s: the next form has the ID of the last one", at)
 			}
 		}

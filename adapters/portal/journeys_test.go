@@ -82,12 +82,12 @@ func copied(t *testing.T, p *browser.Page) {
 
 func (p *tab) copied() { copied(p.T, p.Page) }
 
-const createKey = `section[aria-labelledby="create"] button`
+const createKey = `main form[method="post"] button`
 
 // makeKey makes a key and tells it; the browser stays on its page.
 func (p *tab) makeKey(e domain.Environment) string {
 	p.Helper()
-	p.to(p.house.keysPath(e), "API keys")
+	p.to(p.house.keysPath(e)+"/new", "Create a "+string(e)+" key")
 	browser.Eval[bool](p.T, p.Page, "document.querySelectorAll('input[name=scopes]').forEach(box => { box.checked = true; }) === undefined")
 	p.click(createKey, "Your new "+string(e)+" key")
 	return p.secret()
@@ -96,6 +96,7 @@ func (p *tab) makeKey(e domain.Environment) string {
 func firstKey(w *walk) {
 	p := w.in(domain.RoleOwner)
 	p.click(`article a[href$="/live/keys"]`, "API keys")
+	p.click(`.listhead a`, "Create a live key")
 	browser.Eval[bool](w.T, p.Page, "document.querySelectorAll('input[name=scopes]').forEach((box, i) => { box.checked = i < 2; }) === "+
 		"undefined")
 	p.click(createKey, "Your new live key")
@@ -111,7 +112,7 @@ func firstKey(w *walk) {
 	if p.shows(key) || !p.shows("…"+key[len(key)-4:]) {
 		w.Error("the list has the key, or not its end")
 	}
-	local := browser.Eval[string](w.T, p.Page, "document.querySelector('td[data-label=\"Made by\"] time').textContent")
+	local := browser.Eval[string](w.T, p.Page, "document.querySelector('td[data-label=\"Created by\"] time').textContent")
 	if !strings.Contains(local, "17:30") { // noon, in Kolkata
 		w.Errorf("the time is %q", local)
 	}
@@ -205,12 +206,15 @@ func byKeyboard(w *walk) {
 	p.tabTo("Sandbox: 1 key")
 	p.Press(w.T, kb.Enter)
 	browser.Settled(w.T, p.Page, "API keys")
+	p.tabTo("Create sandbox key")
+	p.Press(w.T, kb.Enter)
+	browser.Settled(w.T, p.Page, "Create a sandbox key")
 	p.tabTo("scopes")
 	p.Press(w.T, " ")
 	p.tabTo("Create key")
 	p.Press(w.T, kb.Enter)
 	browser.Settled(w.T, p.Page, "Your new sandbox key")
-	if !p.shows("recipients:read") || p.shows("quotes:read") {
+	if !p.shows("deliveries:read") || p.shows("quotes:read") {
 		w.Error("the space key does not choose scopes")
 	}
 	p.copied()

@@ -38,11 +38,39 @@ type keysView struct {
 	PastMost    int       // limits how many of these are shown
 	Unread      string    // why the page has no calls; empty: it has them
 	May         bool
-	Once        string // ID of the key that the form will create
-	Scopes      pages.Field
-	ExpiresIn   pages.Field
 	BaseURL     string
-	Told        string // who gets an email about a change; empty: nobody
+	NewKey      string // the page with the form for a key
+}
+
+// newKeyPage holds the form for a key.
+type newKeyPage struct {
+	Notice                  *pages.Notice
+	App                     domain.Application
+	Environment, List       string
+	Once                    string // ID of the key that the form will create
+	Name, Scopes, ExpiresIn pages.Field
+	Told                    string // who gets an email about a change; empty: nobody
+	May                     bool
+}
+
+func (p *Portal) askNewKey(c *call) error { return p.showNewKeyForm(c, http.StatusOK, c.WelcomeBack()) }
+
+func (p *Portal) showNewKeyForm(c *call, status int, n *pages.Notice) error {
+	e, err := environment(c)
+	if err != nil {
+		return err
+	}
+	app, err := p.app(c)
+	if err != nil {
+		return err
+	}
+	return p.Show(c, status, "key_new", "Create a "+string(e)+" key", newKeyPage{
+		Notice: n, App: app, Environment: string(e), List: "/apps/" + string(app.ID) + "/" + string(e) + "/keys",
+		Once: p.OnceShown(c, domain.PrefixAPIKey, status), Told: p.toldOfKeys(), May: c.May(keyAct(c)),
+		Name: c.Field(pages.Field{Name: "name", Label: "Name", Value: app.Name, MaxLength: domain.NameRule.Most,
+			Hint: "Where the key is used, such as Web shop server."}),
+		Scopes: scopesField(c), ExpiresIn: expiresField(c),
+	})
 }
 
 // toldOfKeys says who gets emails about changes of keys, and when.
@@ -56,6 +84,7 @@ func (p *Portal) toldOfKeys() string {
 
 type keyView struct {
 	ID, LastFour, Prefix, At string
+	Name                     string // what people call it; empty: it has no name
 	Scopes                   []string
 	All                      bool
 	MadeBy                   string
@@ -107,7 +136,12 @@ func environment(c *call) (domain.Environment, error) {
 
 func (p *Portal) drawKeyID() string { return string(p.options.Identifiers.ID(domain.PrefixAPIKey)) }
 
-func (p *Portal) listKeys(c *call) error { return p.keysPage(c, http.StatusOK, c.Told()) }
+func (p *Portal) listKeys(c *call) error {
+	if c.WelcomeBack() != nil {
+		return p.askNewKey(c) // what was typed belongs there
+	}
+	return p.keysPage(c, http.StatusOK, c.Told())
+}
 
 func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 	e, err := environment(c)
@@ -127,9 +161,9 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	v := keysView{
-		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), Once: p.OnceShown(c, domain.PrefixAPIKey, status), Told: p.toldOfKeys(), PastMost: domain.MaxPastKeysListed,
+		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), PastMost: domain.MaxPastKeysListed,
+		NewKey:  "/apps/" + string(app.ID) + "/" + string(e) + "/keys/new",
 		BaseURL: map[domain.Environment]string{domain.Live: p.options.LiveBaseURL, domain.Sandbox: p.options.SandboxBaseURL}[e],
-		Scopes:  scopesField(c), ExpiresIn: expiresField(c),
 	}
 	if v.Switch, err = p.switchForStaff(c); err != nil {
 		return err
@@ -156,7 +190,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 // showKey returns the view of a key. It looks for the successor in all.
 func showKey(k domain.APIKey, now time.Time, past keyHistory, all []domain.APIKey) keyView {
 	v := keyView{
-		ID: string(k.ID), LastFour: k.LastFour, Prefix: domain.KeyPrefix(k.Environment), At: "/apps/" + string(k.ApplicationID) + "/" +
+		ID: string(k.ID), Name: k.Name, LastFour: k.LastFour, Prefix: domain.KeyPrefix(k.Environment), At: "/apps/" + string(k.ApplicationID) + "/" +
 			string(k.Environment) + "/keys/" + string(k.ID),
 		All: len(k.Scopes) == len(domain.AllScopes()), MadeBy: past.makers[k.ID], CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
 		Soon: k.ExpiresAt != nil && k.ExpiresAt.Sub(now) < 7*24*time.Hour, Revoked: k.RevokedAt != nil,
@@ -210,11 +244,14 @@ func actorName(a domain.AuditActor) string {
 	return domain.CompanyName
 }
 
-// scopesField preselects nothing for live, so that people choose only what a program needs.
+// presetScopes are those that a program needs to book deliveries and follow them, in both
+// environments.
+var presetScopes = []domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesRead, domain.ScopeDeliveriesWrite}
+
 func scopesField(c *call) pages.Field {
-	f := pages.Field{Name: "scopes", Label: "Scopes", Hint: "What programs with this key may do. Tick what yours needs: fewer is safer."}
+	f := pages.Field{Name: "scopes", Label: "Scopes", Hint: "What a program with this key may do. Choose only what your program needs."}
 	for _, s := range domain.AllScopes() {
-		f.Options = append(f.Options, pages.Option{Value: string(s), Text: scopeTexts[s], Chosen: c.Param("env") == string(domain.Sandbox)})
+		f.Options = append(f.Options, pages.Option{Value: string(s), Text: scopeTexts[s], Chosen: slices.Contains(presetScopes, s)})
 	}
 	if _, sent := c.Form["once"]; sent && len(c.Form["scopes"]) == 0 {
 		for i := range f.Options {
@@ -225,7 +262,7 @@ func scopesField(c *call) pages.Field {
 }
 
 func expiresField(c *call) pages.Field {
-	f := pages.Field{ID: "expires_in", Name: "expires_in", Label: "Expires", Hint: "A key that expires has to be rotated before that day.",
+	f := pages.Field{ID: "expires_in", Name: "expires_in", Label: "Expires", Hint: "Rotate a key before it expires.",
 		Options: []pages.Option{
 			{Value: "", Text: "Never"}, {Value: "30d", Text: "In 30 days"}, {Value: "90d", Text: "In 90 days"}, {Value: "365d", Text: "In a year"},
 		}}
@@ -264,39 +301,40 @@ func (p *Portal) createKey(c *call) error {
 	}
 	once, whole := p.WholeOnce(c, domain.PrefixAPIKey)
 	if !whole {
-		return p.incompleteKeyForm(c)
+		return p.showNewKeyForm(c, http.StatusUnprocessableEntity, incompleteKeyForm())
 	}
 	scopes, lifetime, err := newKeyForm(c)
+	var key access.IssuedKey
+	if err == nil {
+		key, err = p.Tenants.IssueKeyOnce(c.Ctx(), c.Actor(), once, app.ID, e, strings.TrimSpace(c.Form.Get("name")), scopes, lifetime)
+	}
 	if c.Wrong(err) {
-		return p.keysPage(c, http.StatusUnprocessableEntity, nil)
+		return p.showNewKeyForm(c, http.StatusUnprocessableEntity, nil)
+	}
+	if n := keyConflict(err); n != nil {
+		return p.showNewKeyForm(c, http.StatusConflict, n)
 	}
 	if err != nil {
 		return err
-	}
-	key, err := p.Tenants.IssueKeyOnce(c.Ctx(), c.Actor(), once, app.ID, e, scopes, lifetime)
-	if err != nil {
-		return p.keyConflict(c, err)
 	}
 	return p.showNewKey(c, app, key, nil)
 }
 
-// incompleteKeyForm shows the list with a complete form.
-func (p *Portal) incompleteKeyForm(c *call) error {
-	return p.keysPage(c, http.StatusUnprocessableEntity, &pages.Notice{Tone: "bad", Title: "No key was made",
-		Lines: []string{"The form was incomplete: a part that its page puts in did not arrive. Send it once more from here."}})
+func incompleteKeyForm() *pages.Notice {
+	return &pages.Notice{Tone: "bad", Title: "No key was created", Lines: []string{"The form was incomplete. Send it again from here."}}
 }
 
-// keyConflict shows the list with the reason why no key was created.
-func (p *Portal) keyConflict(c *call, err error) error {
+// keyConflict returns a notice that says why no key was created; nil: err is no conflict.
+func keyConflict(err error) *pages.Notice {
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Kind != domain.KindConflict {
-		return err
+		return nil
 	}
-	title := "No key was made"
+	title := "No key was created"
 	if e.Code == domain.CodeFormAlreadySent {
-		title = "No second key was made"
+		title = "No second key was created"
 	}
-	return p.keysPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: title, Lines: []string{e.Message}})
+	return &pages.Notice{Tone: "bad", Title: title, Lines: []string{e.Message}}
 }
 
 type newKeyView struct {
@@ -317,9 +355,9 @@ func (p *Portal) showNewKey(c *call, app domain.Application, k access.IssuedKey,
 	if k.Environment == domain.Live {
 		base = p.options.LiveBaseURL
 	}
-	note := "It is shown this once. Keep it where your program reads its secrets, never in its source."
+	note := "It is shown only now. Keep it where your program reads its secrets, never in its source code."
 	if !ownPages(c) {
-		note = "It is shown this once. Hand it to the customer in a way that nobody else reads, and keep no copy."
+		note = "It is shown only now. Give it to the customer in a way that nobody else can read, and keep no copy."
 	}
 	v := newKeyView{
 		App: app, Key: showKey(k.APIKey, p.options.Clock.Now(), keyHistory{}, nil), Old: old, List: at, Env: string(k.Environment),
@@ -398,11 +436,14 @@ func (p *Portal) rotateKey(c *call) error {
 	}
 	once, whole := p.WholeOnce(c, domain.PrefixAPIKey)
 	if !whole {
-		return p.incompleteKeyForm(c)
+		return p.keysPage(c, http.StatusUnprocessableEntity, incompleteKeyForm())
 	}
 	key, err := p.Tenants.RotateKeyOnce(c.Ctx(), c.Actor(), domain.ID(v.Key.ID), once)
+	if n := keyConflict(err); n != nil {
+		return p.keysPage(c, http.StatusConflict, n)
+	}
 	if err != nil {
-		return p.keyConflict(c, err)
+		return err
 	}
 	return p.showNewKey(c, v.App, key, &v.Key)
 }

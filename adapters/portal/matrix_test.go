@@ -43,6 +43,7 @@ var matrix = map[string]row{
 	"GET /":                   {may: members},
 	"GET /apps":               {may: members},
 	"POST /apps":              {may: owners, form: sent("name", "Another shop")},
+	"GET /apps/new":           {may: members},
 	"GET /apps/:app":          {may: members},
 	"GET /apps/:app/rename":   {may: members},
 	"POST /apps/:app/rename":  {may: owners, form: sent("name", "Renamed shop")},
@@ -52,6 +53,8 @@ var matrix = map[string]row{
 	"POST /apps/:app/enable":  {may: owners},
 
 	"GET /apps/:app/live/keys":                 {may: members},
+	"GET /apps/:app/live/keys/new":             {may: members},
+	"GET /apps/:app/sandbox/keys/new":          {may: members},
 	"POST /apps/:app/live/keys":                {may: owners, form: newKey},
 	"GET /apps/:app/live/keys/:key/rotate":     {may: members},
 	"POST /apps/:app/live/keys/:key/rotate":    {may: owners, form: newKey},
@@ -85,6 +88,8 @@ var matrix = map[string]row{
 	"GET /pickup-locations":                             {may: members},
 	"GET /pickup-locations/live":                        {may: members},
 	"POST /pickup-locations/live":                       {may: owners, form: sent("name", "Ridge", "address", "1 Ring Road")},
+	"GET /pickup-locations/live/new":                    {may: members},
+	"GET /pickup-locations/sandbox/new":                 {may: members},
 	"GET /pickup-locations/live/import":                 {may: owners},
 	"POST /pickup-locations/live/import":                {may: owners, form: table},
 	"GET /pickup-locations/live/import/rows":            {may: owners},
@@ -111,6 +116,7 @@ var matrix = map[string]row{
 
 	"GET /people":                  {may: members},
 	"POST /people":                 {may: owners, form: sent("email", "efua@new.example", "name", "Efua", "role", "viewer")},
+	"GET /people/new":              {may: members},
 	"GET /people/:person/role":     {may: members},
 	"POST /people/:person/role":    {may: owners, form: sent("role", "developer")},
 	"GET /people/:person/link":     {may: members},

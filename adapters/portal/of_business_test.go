@@ -26,9 +26,9 @@ func TestAFormOfOneBusinessChangesNothingInAnother(t *testing.T) {
 		page, button string
 		typed        url.Values
 	}{
-		{"/apps", "Create application", url.Values{"name": {"Straying shop"}}},
-		{"/people", "Invite", url.Values{"name": {"Efua"}, "email": {"straying@adom.example"}, "role": {"viewer"}}},
-		{"/pickup-locations/live", "Create pickup location", url.Values{"name": {"Straying branch"}, "address": {"7 Ring Road, Accra"},
+		{"/apps/new", "Create application", url.Values{"name": {"Straying shop"}}},
+		{"/people/new", "Invite", url.Values{"name": {"Efua"}, "email": {"straying@adom.example"}, "role": {"viewer"}}},
+		{"/pickup-locations/live/new", "Create pickup location", url.Values{"name": {"Straying branch"}, "address": {"7 Ring Road, Accra"},
 			"latitude": {"5.6037"}, "longitude": {"-0.187"}}},
 	} {
 		show(s.house)

@@ -77,7 +77,7 @@ func TestAFormSurvivesAPasskeyInPlace(t *testing.T) {
 	s.addPasskey(t, r, d)
 	s.wait(11 * time.Minute)
 	list := s.house.keysPath(domain.Live)
-	action, form := r.get(list).form(t, "Create")
+	action, form := r.get(list+"/new").form(t, "Create")
 	form["scopes"] = []string{"quotes:read"}
 	stale := r.post(action, form)
 	if stale.status != http.StatusForbidden || !strings.Contains(stale.body, `data-passkey="/account/confirm/passkey"`) ||

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -56,15 +57,36 @@ type pickupsView struct {
 	Environment string
 	At          string        // the list of this environment
 	Switch      *pages.Switch // for staff, whose frame has none
-	Query       pages.Field
-	Active      pages.Field
+	Filters     *pages.Filters
 	Filtered    bool
 	Locations   []pickupRow
 	Newest      string
 	Older       string
 	May         bool
-	Form        []pages.Field
-	Once        string // ID of the location that the form will create
+}
+
+// newPickupView holds the form for a pickup location.
+type newPickupView struct {
+	Notice          *pages.Notice
+	Environment, At string
+	Form            []pages.Field
+	Once            string // ID of the location that the form will create
+	May             bool
+}
+
+func (p *Portal) askNewPickup(c *call) error {
+	return p.newPickupPage(c, http.StatusOK, c.WelcomeBack())
+}
+
+func (p *Portal) newPickupPage(c *call, status int, n *pages.Notice) error {
+	t, err := p.pickupTenant(c)
+	if err != nil {
+		return err
+	}
+	return p.Show(c, status, "pickup_new", "Add a pickup location", newPickupView{
+		Notice: n, Environment: string(t.Environment), At: pickupsAt + "/" + string(t.Environment), Form: pickupFields(c, &pickupRow{}),
+		Once: p.OnceShown(c, domain.PrefixPickupLocation, status), May: c.May(locationActOf(t.Environment)),
+	})
 }
 
 // pickupTenant returns the business and the environment in the address, or the chosen one.
@@ -83,6 +105,9 @@ func (p *Portal) pickupTenant(c *call) (domain.Tenant, error) {
 }
 
 func (p *Portal) listPickups(c *call) error {
+	if c.WelcomeBack() != nil && c.Param("env") != "" {
+		return p.askNewPickup(c) // what was typed belongs there
+	}
 	n := c.Told()
 	if rows := p.Flashed(c, "pickups-imported", 2); rows != nil {
 		n = &pages.Notice{Tone: "good", Title: "The table was imported: " + pages.Count(rows[0]) + " created, " + pages.Count(rows[1]) +
@@ -97,17 +122,14 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	v := pickupsView{
-		Notice: n, Environment: string(t.Environment), At: pickupsAt + "/" + string(t.Environment), Form: pickupFields(c, &pickupRow{}),
-		Query: pages.Field{ID: "q", Name: "q", Type: "search", Label: "Name or address", Value: strings.TrimSpace(c.Query("q"))},
-		Active: pages.WithChosen(pages.Field{ID: "active", Name: "active", Label: "State", Value: c.Query("active"), Options: []pages.Option{
-			{Value: "", Text: "Any"}, {Value: "true", Text: "In use"}, {Value: "false", Text: "Archived"},
-		}}),
-		May: c.May(locationActOf(t.Environment)), Once: p.OnceShown(c, domain.PrefixPickupLocation, status),
+		Notice: n, Environment: string(t.Environment), At: pickupsAt + "/" + string(t.Environment),
+		May: c.May(locationActOf(t.Environment)),
 	}
 	if v.Switch, err = p.switchForStaff(c); err != nil {
 		return err
 	}
-	f := domain.PickupLocationFilter{Search: v.Query.Value}
+	search := &pages.Field{ID: "q", Name: "q", Label: "Name or address", Value: strings.TrimSpace(c.Query("q"))}
+	f := domain.PickupLocationFilter{Search: search.Value}
 	if utf8.RuneCountInString(f.Search) > domain.MaxSearch {
 		return domain.ErrNotFound
 	}
@@ -122,6 +144,11 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 		}
 	}
 	v.Filtered = len(filters) > 0
+	v.Filters = pages.NewFilters(c.At(v.At), maps.Clone(filters), search, []pages.Field{pages.WithChosen(pages.Field{ID: "active", Name: "active",
+		Label: "State", Value: c.Query("active"), Options: []pages.Option{
+			{Value: "", Text: "Any"}, {Value: "true", Text: "In use"}, {Value: "false", Text: "Archived"},
+		}})})
+	c.Widen()
 	if cursor, err := domain.ParseID(domain.PrefixPickupLocation, c.Query("cursor")); err == nil {
 		last, err := p.PickupLocations.Get(c.Ctx(), t, cursor)
 		if err != nil {
@@ -187,17 +214,17 @@ func (p *Portal) createPickup(c *call) error {
 	}
 	row, err := p.typedPickup(c)
 	if c.Wrong(err) {
-		return p.pickupsPage(c, http.StatusUnprocessableEntity, nil)
+		return p.newPickupPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	made, err := p.PickupLocations.AddOnce(c.Ctx(), c.Actor(), p.OnceSent(c, domain.PrefixPickupLocation), t, directory.PickupLocationForm{
 		Name: row.Name, Contact: row.Contact, Address: row.Address, Coordinates: row.Coordinates, Active: row.Active == nil || *row.Active,
 	})
 	if domain.HasCode(err, domain.CodePickupLocationLimit) {
-		return p.pickupsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No pickup location was made",
+		return p.newPickupPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No pickup location was created",
 			Lines: []string{pages.MessageOf(err)}})
 	}
 	if domain.HasCode(err, domain.CodeFormAlreadySent) {
-		return p.pickupsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second pickup location was made",
+		return p.newPickupPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second pickup location was created",
 			Lines: []string{pages.MessageOf(err)}})
 	}
 	if err != nil {

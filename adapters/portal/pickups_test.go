@@ -215,7 +215,7 @@ func TestAPickupLocationIsCreatedEditedArchivedAndFound(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
-	action, form := r.get("/pickup-locations").form(t, "Create")
+	action, form := r.get("/pickup-locations/sandbox/new").form(t, "Create")
 	form.Set("name", "Airport branch")
 	form.Set("latitude", "5.5")
 	form.Set("contact", "0302")

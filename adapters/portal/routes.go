@@ -38,6 +38,7 @@ func (p *Portal) routes() []pages.Route {
 		{Method: get, Path: "/", Act: read, Handle: p.home},
 		{Method: get, Path: "/apps", Act: read, Handle: p.listApps},
 		{Method: post, Path: "/apps", Act: apps, Handle: p.createApp},
+		{Method: get, Path: "/apps/new", Act: read, Handle: p.askNewApp},
 		{Method: get, Path: "/apps/:app", Act: read, Handle: p.showApp},
 		{Method: get, Path: "/apps/:app/rename", Act: read, Handle: p.showApp},
 		{Method: post, Path: "/apps/:app/rename", Act: apps, Handle: p.renameApp},
@@ -48,6 +49,7 @@ func (p *Portal) routes() []pages.Route {
 
 		{Method: get, Path: "/apps/:app/:env/keys", Act: read, Handle: p.listKeys},
 		{Method: post, Path: "/apps/:app/:env/keys", Act: keyAct, Handle: p.createKey},
+		{Method: get, Path: "/apps/:app/:env/keys/new", Act: read, Handle: p.askNewKey},
 		{Method: get, Path: "/apps/:app/:env/keys/:key/rotate", Act: read, Handle: p.askRotate},
 		{Method: post, Path: "/apps/:app/:env/keys/:key/rotate", Act: keyAct, Handle: p.rotateKey},
 		{Method: get, Path: "/apps/:app/:env/keys/:key/revoke", Act: read, Handle: p.askRevoke},
@@ -74,6 +76,7 @@ func (p *Portal) routes() []pages.Route {
 		{Method: get, Path: pickupsAt, Act: read, Handle: p.listPickups},
 		{Method: get, Path: pickupsAt + "/:env", Act: read, Handle: p.listPickups},
 		{Method: post, Path: pickupsAt + "/:env", Act: locationAct, Handle: p.createPickup},
+		{Method: get, Path: pickupsAt + "/:env/new", Act: read, Handle: p.askNewPickup},
 		{Method: get, Path: pickupsAt + "/:env/import", Act: locationAct, Handle: p.askImport},
 		{Method: post, Path: pickupsAt + "/:env/import", Act: locationAct, Handle: p.previewImport, MaxForm: maxImportForm, TooLarge: tooLargeTable},
 		{Method: get, Path: pickupsAt + "/:env/import/template.csv", Act: locationAct, Handle: p.downloadTemplate},

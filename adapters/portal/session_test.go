@@ -158,7 +158,7 @@ func TestWhatTakesAFreshSignInAsksForThePasswordAndGoesOn(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleOwner)
 	list := s.house.keysPath(domain.Live)
-	action, form := r.get(list).form(t, "Create")
+	action, form := r.get(list+"/new").form(t, "Create")
 	form["scopes"] = []string{"quotes:read", "recipients:read"}
 	s.wait(11 * time.Minute)
 	asked := r.post(action, form)
@@ -181,7 +181,7 @@ func TestWhatTakesAFreshSignInAsksForThePasswordAndGoesOn(t *testing.T) {
 	}
 	// The sandbox takes no recent sign-in.
 	s.wait(11 * time.Minute)
-	action, form = r.get(s.house.keysPath(domain.Sandbox)).form(t, "Create")
+	action, form = r.get(s.house.keysPath(domain.Sandbox)+"/new").form(t, "Create")
 	if p := r.post(action, form); p.secret() == "" {
 		t.Errorf("a sandbox key with an older sign-in: %d", p.status)
 	}
@@ -306,7 +306,7 @@ func TestPeopleAreInvitedAndGetTheirRoles(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	owner := s.signedIn(t, s.house, domain.RoleOwner)
-	action, form := owner.get("/people").form(t, "Invite")
+	action, form := owner.get("/people/new").form(t, "Invite")
 	form.Set("email", "efua@adom.example")
 	form.Set("name", "Efua")
 	form.Set("role", "developer")

@@ -21,23 +21,30 @@ type IssuedKey struct {
 // key, which would not work. Beyond the limit it returns API_KEY_LIMIT.
 func (t *Tenants) IssueKey(ctx context.Context, by domain.AuditActor, applicationID domain.ID, e domain.Environment, scopes []domain.Scope,
 	lifetime *time.Duration) (IssuedKey, error) {
-	return t.issue(ctx, by, "", applicationID, e, scopes, lifetime)
+	return t.issue(ctx, by, "", applicationID, e, "", scopes, lifetime)
 }
 
 // IssueKeyOnce issues a key as IssueKey does, with an ID that came with the form. However often the
-// form is sent, one key is made: all other calls return FORM_ALREADY_SENT.
+// form is sent, one key is made: all other calls return FORM_ALREADY_SENT. The name is what people
+// call the key; it may be empty.
 func (t *Tenants) IssueKeyOnce(ctx context.Context, by domain.AuditActor, id, applicationID domain.ID, e domain.Environment,
-	scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
+	name string, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
 	if _, err := domain.ParseID(domain.PrefixAPIKey, string(id)); err != nil {
 		return IssuedKey{}, formAlreadySent()
 	}
-	return t.issue(ctx, by, id, applicationID, e, scopes, lifetime)
+	if name != "" {
+		if code, message := domain.NameRule.Judge(name); code != "" {
+			return IssuedKey{}, domain.Invalid(domain.FieldError{Field: "name", Code: code, Message: message})
+		}
+	}
+	return t.issue(ctx, by, id, applicationID, e, name, scopes, lifetime)
 }
 
 // issue makes a key. For an empty ID it makes one.
 func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applicationID domain.ID, e domain.Environment,
-	scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
+	name string, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
 	key := t.mint(once, applicationID, e, scopes)
+	key.Name = name
 	if lifetime != nil {
 		if *lifetime <= 0 {
 			return IssuedKey{}, domain.Invalid(domain.FieldError{Field: "expires_in", Code: domain.FieldOutOfRange,
@@ -103,6 +110,7 @@ func (t *Tenants) rotate(ctx context.Context, by domain.AuditActor, id, once dom
 			return domain.AuditRecord{}, err
 		}
 		successor = t.mint(once, old.ApplicationID, old.Environment, old.Scopes)
+		successor.Name = old.Name
 		if old.ExpiresAt != nil {
 			expires := successor.CreatedAt.Add(old.ExpiresAt.Sub(old.CreatedAt))
 			successor.ExpiresAt = &expires

@@ -29,7 +29,7 @@ func TestAPersonOfABusinessReachesNothingOfAnother(t *testing.T) {
 			return o.IssueKey(t.Context(), ama, theirs.ApplicationID, domain.Live, domain.AllScopes(), nil)
 		},
 		"issue a key once": func() (any, error) {
-			return o.IssueKeyOnce(t.Context(), ama, once, theirs.ApplicationID, domain.Live, domain.AllScopes(), nil)
+			return o.IssueKeyOnce(t.Context(), ama, once, theirs.ApplicationID, domain.Live, "", domain.AllScopes(), nil)
 		},
 		"rotate a key":        func() (any, error) { return o.RotateKey(t.Context(), ama, theirs.ID) },
 		"rotate a key once":   func() (any, error) { return o.RotateKeyOnce(t.Context(), ama, theirs.ID, once) },
@@ -78,7 +78,7 @@ func TestAFormMakesOneKeyHoweverOftenItIsSent(t *testing.T) {
 	}
 	for name, send := range map[string]func() error{
 		"create": func() error {
-			_, err := o.IssueKeyOnce(t.Context(), ama, create, app.ID, domain.Sandbox, domain.AllScopes(), nil)
+			_, err := o.IssueKeyOnce(t.Context(), ama, create, app.ID, domain.Sandbox, "", domain.AllScopes(), nil)
 			return err
 		},
 		"rotate": func() error { _, err := o.RotateKeyOnce(t.Context(), ama, first.ID, rotate); return err },
@@ -107,7 +107,7 @@ func TestAFormMakesOneKeyHoweverOftenItIsSent(t *testing.T) {
 		t.Errorf("%d keys, want 3: %v", len(keys), err)
 	}
 	for _, id := range []domain.ID{"", "key_1", app.ID} {
-		if _, err := o.IssueKeyOnce(t.Context(), ama, id, app.ID, domain.Sandbox, domain.AllScopes(), nil); !domain.HasCode(err,
+		if _, err := o.IssueKeyOnce(t.Context(), ama, id, app.ID, domain.Sandbox, "", domain.AllScopes(), nil); !domain.HasCode(err,
 			domain.CodeFormAlreadySent) {
 			t.Errorf("a form with the ID %q: %v", id, err)
 		}

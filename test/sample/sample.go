@@ -92,6 +92,7 @@ func APIKey(application domain.ID, with ...func(*domain.APIKey)) domain.APIKey {
 		Digest:        sha256.Sum256([]byte(id)),
 		Pepper:        sha256.Sum256([]byte("a pepper")),
 		LastFour:      "x7Qz",
+		Name:          "Web shop server",
 		Scopes:        []domain.Scope{domain.ScopeDeliveriesRead, domain.ScopeQuotesRead},
 		CreatedAt:     Now.Add(2 * time.Second),
 		ExpiresAt:     &expires,

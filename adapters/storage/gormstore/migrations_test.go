@@ -53,7 +53,7 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 				t.Fatalf("%+v, %v", status, err)
 			}
 			after := status.Steps
-			want := map[int64]string{1: "schema", 2: "usable keys", 3: "listed keys", 4: "tracking cash"}
+			want := map[int64]string{1: "schema", 2: "usable keys", 3: "listed keys", 4: "tracking cash", 5: "key names"}
 			for i := range before {
 				if b := before[i]; b.Name != want[b.Version] || b.AppliedAt != nil {
 					t.Errorf("before: %+v, want %q, pending", b, want[b.Version])

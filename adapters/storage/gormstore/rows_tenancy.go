@@ -67,6 +67,7 @@ type apiKeyRow struct {
 	Digest        []byte
 	Pepper        []byte // null: the oldest
 	LastFour      string
+	Name          string
 	Scopes        string // comma-separated
 	CreatedAt     instant
 	ExpiresAt     *instant
@@ -83,7 +84,7 @@ func newAPIKeyRow(k domain.APIKey) apiKeyRow {
 	}
 	return apiKeyRow{
 		ID: rowIDOf(k.ID), ApplicationID: rowIDOf(k.ApplicationID), Environment: string(k.Environment),
-		Digest: k.Digest[:], Pepper: optionalMark(k.Pepper), LastFour: k.LastFour, Scopes: strings.Join(scopes, ","),
+		Digest: k.Digest[:], Pepper: optionalMark(k.Pepper), LastFour: k.LastFour, Name: k.Name, Scopes: strings.Join(scopes, ","),
 		CreatedAt: instantOf(k.CreatedAt), ExpiresAt: optionalInstant(k.ExpiresAt), RevokedAt: optionalInstant(k.RevokedAt),
 		LastUsedAt: optionalInstant(k.LastUsedAt),
 	}
@@ -92,7 +93,7 @@ func newAPIKeyRow(k domain.APIKey) apiKeyRow {
 func (r *apiKeyRow) domain() domain.APIKey {
 	k := domain.APIKey{
 		ID: r.ID.as(domain.PrefixAPIKey), ApplicationID: r.ApplicationID.as(domain.PrefixApplication),
-		Environment: domain.Environment(r.Environment), Digest: [32]byte(r.Digest), Pepper: markOf(r.Pepper), LastFour: r.LastFour,
+		Environment: domain.Environment(r.Environment), Digest: [32]byte(r.Digest), Pepper: markOf(r.Pepper), LastFour: r.LastFour, Name: r.Name,
 		CreatedAt: r.CreatedAt.time, ExpiresAt: optionalTime(r.ExpiresAt), RevokedAt: optionalTime(r.RevokedAt),
 		LastUsedAt: optionalTime(r.LastUsedAt),
 	}

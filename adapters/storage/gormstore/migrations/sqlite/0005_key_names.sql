@@ -1,0 +1,3 @@
+-- What people call an API key. Keys that programs and commands create have no name.
+-- +goose Up
+ALTER TABLE api_keys ADD COLUMN name TEXT NOT NULL DEFAULT '';

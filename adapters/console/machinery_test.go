@@ -202,7 +202,7 @@ func TestQueuesTellOfARedisThatIsGoneOrHangs(t *testing.T) {
 			*s.queue = of.redis
 			r := s.signedIn(t, domain.RoleViewer)
 			p := r.get("/queues")
-			if p.status != http.StatusOK || !strings.Contains(p.body, "Redis is not known now") ||
+			if p.status != http.StatusOK || !strings.Contains(p.body, "Redis cannot be read at the moment") ||
 				!strings.Contains(p.body, "550 no such mailbox") {
 				t.Errorf("%d\n%s", p.status, p.body)
 			}

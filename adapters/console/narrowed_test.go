@@ -158,7 +158,7 @@ func TestQueuesTellWhatWaitsWhatIsDueAndWhatIsLate(t *testing.T) {
 	if now == nil || now[1] != now[2] || now[2] == "0" || !strings.Contains(page, `<span class="tag bad">2 min`) {
 		t.Errorf("what was booked 2 minutes ago is due and late: %q", now)
 	}
-	if !strings.Contains(page, "it may forget notifications") {
+	if !strings.Contains(page, "Redis may delete notifications") {
 		t.Error("nothing says that Redis forgets")
 	}
 	s.wait(-time.Hour) // it is due in an hour

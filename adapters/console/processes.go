@@ -28,12 +28,12 @@ type poolRow struct {
 func processRows(all []domain.Process, now time.Time) (rows []processRow) {
 	for _, p := range all {
 		row := processRow{ID: string(p.ID), Role: p.Role, Where: p.Host + ", PID " + strconv.Itoa(p.PID), Version: p.Version,
-			StartedAt: p.StartedAt, SeenAt: p.SeenAt, State: "runs", Tone: "good", Jobs: p.Jobs}
+			StartedAt: p.StartedAt, SeenAt: p.SeenAt, State: "Running", Tone: "good", Jobs: p.Jobs}
 		switch {
 		case p.Ended:
-			row.State, row.Tone = "was ended", ""
+			row.State, row.Tone = "Stopped", ""
 		case now.Sub(p.SeenAt) > domain.ProcessSilent:
-			row.State, row.Tone = "is silent", "bad"
+			row.State, row.Tone = "Not responding", "bad"
 		}
 		for _, s := range p.Services {
 			if s.GoneSince != nil {
@@ -49,7 +49,7 @@ func processRows(all []domain.Process, now time.Time) (rows []processRow) {
 			// A pool of one connection, as for SQLite writes, is in use during every write.
 			row.Pools = append(row.Pools, poolRow{Name: pool.Name, Busy: pool.Most > 1 && pool.InUse >= pool.Most,
 				Use: pages.Count(int64(pool.InUse)) + " in use, " + pages.Count(int64(pool.Open)) + " open, " +
-					pages.Count(int64(pool.Most)) + " at most",
+					pages.Count(int64(pool.Most)) + " maximum",
 				Waited: pool.Waited.Round(time.Millisecond).String()})
 		}
 		rows = append(rows, row)

@@ -50,10 +50,10 @@ func TestQueuesShowWhatEachProcessTellsOfItself(t *testing.T) {
 		t.Fatalf("%d, with %d rows\n%s", p.status, len(rows)-1, processes)
 	}
 	for i, want := range [][]string{
-		{"serve 1.4.0", "accra-1, PID 7", ">runs<", "pricing is gone", "<small>live, since", "cleaning failed", "the disk is full",
-			"connections of live", "resealing, every 1h0m0s: no run has ended yet", "0 in use, 2 open, 8 at most", "waited for one 1.5s"},
-		{"accra-2", ">is silent<", "last heard"},
-		{"accra-3", ">was ended<", "last heard"},
+		{"serve 1.4.0", "accra-1, PID 7", ">Running<", "pricing does not answer", "<small>live, since", "cleaning failed", "the disk is full",
+			"connections of live", "resealing, every 1h0m0s: no run yet", "0 in use, 2 open, 8 maximum", "total wait 1.5s"},
+		{"accra-2", ">Not responding<", "last seen"},
+		{"accra-3", ">Stopped<", "last seen"},
 	} {
 		for _, text := range want {
 			if !strings.Contains(rows[i+1], text) {
@@ -61,7 +61,7 @@ func TestQueuesShowWhatEachProcessTellsOfItself(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(processes, "<small>sandbox, since") || strings.Contains(rows[1], "last heard") {
+	if strings.Contains(processes, "<small>sandbox, since") || strings.Contains(rows[1], "last seen") {
 		t.Error("what is well is shown as if it were not")
 	}
 }

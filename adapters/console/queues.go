@@ -46,7 +46,7 @@ type mailRow struct {
 }
 
 var workTexts = map[domain.WorkKind]string{
-	domain.WorkWebhooks: "Webhooks", domain.WorkMails: "Mails", domain.WorkSteps: "Steps of simulations",
+	domain.WorkWebhooks: "Webhooks", domain.WorkMails: "Emails", domain.WorkSteps: "Simulation steps",
 }
 
 // lateAfter sets how long work may be due before it is marked.
@@ -57,12 +57,12 @@ func (p *Console) showQueues(c *call) error {
 	v := queuesView{Notice: c.Told(), At: o.At, May: c.May(domain.ActRepairQueues), Queue: o.Queue.Value, Dead: o.Dead.Value,
 		Database: o.Database.Value, FeedLag: o.FeedLag.Value.Round(time.Millisecond),
 		Took: pages.Took(o.Database.Value.Took)}
-	v.WorkGone, v.MailsGone = p.gone(c, "What is to be done", o.Work.Err), p.gone(c, "The mails that were given up", o.Mails.Err)
-	v.QueueGone, v.DeadGone = p.gone(c, "Redis", o.Queue.Err), p.gone(c, "What Redis gave up", o.Dead.Err)
+	v.WorkGone, v.MailsGone = p.gone(c, "Background work", o.Work.Err), p.gone(c, "The list of failed emails", o.Mails.Err)
+	v.QueueGone, v.DeadGone = p.gone(c, "Redis", o.Queue.Err), p.gone(c, "The list of failed notifications", o.Dead.Err)
 	if v.DataGone = p.gone(c, "The database", o.Database.Err); v.DataGone == nil {
-		v.DataGone = p.gone(c, "The lag of the feed", o.FeedLag.Err)
+		v.DataGone = p.gone(c, "The delay of the event feed", o.FeedLag.Err)
 	}
-	v.Processes, v.ProcessesGone = processRows(o.Processes.Value, o.At), p.gone(c, "What processes tell of themselves", o.Processes.Err)
+	v.Processes, v.ProcessesGone = processRows(o.Processes.Value, o.At), p.gone(c, "The list of processes", o.Processes.Err)
 	v.Evicts = v.Queue != nil && v.Queue.Eviction != "noeviction"
 	for _, w := range o.Work.Value {
 		row := workRow{What: workTexts[w.Kind], Environment: string(w.Environment), Waiting: counted(w.Waiting), Due: counted(w.Due),
@@ -101,12 +101,12 @@ func (p *Console) gone(c *call, what string, err error) *pages.Notice {
 	if err == nil {
 		return nil
 	}
-	why := "It did not answer within 3 seconds, or is gone."
+	why := "There was no answer within 3 seconds. Reload this page in a moment."
 	if !ports.StorageUnavailable(err) {
-		why = "It answered with an error; the log of this process has it."
+		why = "There was an error. The log of this process has the details."
 		p.options.Log.ErrorContext(c.Ctx(), "a part of a page is not known", "request_id", c.RequestID(), "part", what, "error", err)
 	}
-	return &pages.Notice{Tone: "bad", Title: what + " is not known now", Lines: []string{why}}
+	return &pages.Notice{Tone: "bad", Title: what + " cannot be read at the moment", Lines: []string{why}}
 }
 
 func (p *Console) retryMail(c *call) error {

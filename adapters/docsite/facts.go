@@ -6,12 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"waybill/adapters/brand"
 	"waybill/application/access"
 	"waybill/domain"
 )
 
 // facts holds all that pages say about the program, read from the program itself.
 type facts struct {
+	Brand                     brand.Brand
 	Root, Sandbox, Live       string
 	Host, Site                string // public URL of the host, without and with Prefix
 	Portal                    string // empty: there is none
@@ -75,7 +77,8 @@ type waitRow struct {
 func newFacts(o Options, d *description, root string) *facts {
 	host := strings.TrimSuffix(o.SandboxBaseURL, "/v1")
 	return &facts{
-		Root: root, Sandbox: o.SandboxBaseURL, Live: o.LiveBaseURL, Host: host, Site: host + Prefix,
+		Brand: o.Brand,
+		Root:  root, Sandbox: o.SandboxBaseURL, Live: o.LiveBaseURL, Host: host, Site: host + Prefix,
 		Portal: o.PortalURL,
 		Codes:  codePages(d), Scenarios: scenarioRows(), Moves: moveRows(), Events: eventRows(), Scopes: scopeRows(d),
 		Limits: limitRows(o, d), LiveWaits: waitRows(o.Schedules[domain.Live]), SandboxWaits: waitRows(o.Schedules[domain.Sandbox]),

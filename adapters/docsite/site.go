@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"waybill/adapters/brand"
 	"waybill/domain"
 )
 
@@ -20,6 +21,7 @@ const Prefix = "/docs"
 
 // Options holds what the pages depend on.
 type Options struct {
+	Brand brand.Brand // of the company
 	// Description returns the description of the API in JSON, with the addresses that callers use.
 	// It is called once.
 	Description     func() []byte
@@ -35,6 +37,7 @@ type Options struct {
 
 // Site serves the documentation.
 type Site struct {
+	brand  brand.Brand
 	pages  func() map[string]*answer // by path
 	assets func() map[string]*answer
 }
@@ -61,6 +64,7 @@ func NewForOperators(o Options) *Site { return newSite(o, Prefix, "operators", o
 // newSite returns a site. It makes the pages at the first request of one.
 func newSite(o Options, root, folder string, files order) *Site {
 	return &Site{
+		brand: o.Brand,
 		pages: sync.OnceValue(func() map[string]*answer {
 			pages, err := build(o, root, folder, files)
 			if err != nil {
@@ -118,6 +122,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Allow", "GET, HEAD")
 		header.Set("Content-Security-Policy", strictPolicy)
 		http.Error(w, "The documentation is only read: send GET.", http.StatusMethodNotAllowed)
+		return
+	}
+	if name, ofBrand := strings.CutPrefix(r.URL.Path, Prefix+"/brand/"); ofBrand && s.brand.Serve(w, r, name) {
 		return
 	}
 	found := s.find(r.URL.Path)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/brand"
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
 	"waybill/domain"
@@ -341,5 +342,20 @@ func TestTheReferenceIsDrawnByTheFileThatWasExamined(t *testing.T) {
 	licence, err := os.ReadFile("assets/" + strings.TrimSuffix(docsite.ScalarFile, ".js.gz") + ".LICENSE.txt")
 	if err != nil || !bytes.Contains(licence, []byte("Copyright (c) 2023-present Scalar")) {
 		t.Errorf("its licence does not stand beside it: %v", err)
+	}
+}
+
+func TestTheSiteShowsTheCompany(t *testing.T) {
+	t.Parallel()
+	b := brand.New(brand.Options{Name: "Kwik & Co", SupportEmail: "help@kwik.example", Logo: []byte("<svg/>"), Accent: "#aa2211"})
+	s := newSite(func(o *docsite.Options) { o.Brand = b })
+	page := get(t, s, "/docs/support").Body.String()
+	for _, want := range []string{"Kwik &amp; Co", "mailto:help@kwik.example", "/docs/brand/" + b.Logo.Name, "/docs/brand/" + b.Style.Name} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if w := get(t, s, "/docs/brand/"+b.Logo.Name); w.Code != http.StatusOK || w.Body.String() != "<svg/>" {
+		t.Errorf("the logo: %d", w.Code)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+	"waybill/adapters/brand"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
@@ -112,7 +113,7 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger,
+func newAPIs(p products, c *configs.Config, b brand.Brand, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger,
 	m *httpapi.Metrics, f *tracing, watch *server.ProxyWatch, d connectionBounds, r prometheus.Registerer) apis {
 	httpapi.RegisterRecorder(domain.Live, p.live.Recorder, r)
 	httpapi.RegisterRecorder(domain.Sandbox, p.sandbox.Recorder, r)
@@ -126,13 +127,13 @@ func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys curso
 	}
 	return apis{
 		live:    api(p.live, domain.Live, urls.Live, urls.Sandbox, d.live),
-		sandbox: api(p.sandbox, domain.Sandbox, urls.Sandbox, urls.Live, d.sandbox, newDocs(c, urls)...),
+		sandbox: api(p.sandbox, domain.Sandbox, urls.Sandbox, urls.Live, d.sandbox, newDocs(c, b, urls)...),
 	}
 }
 
 func newOps(store ports.Database, open []ports.Database, clock *clock.Database, client *redis.Client, queue queueRedis,
 	beside dependencies, m *opsapi.Management, staff *console.Console, urls settings.PublicURLs, r *prometheus.Registry,
-	c *configs.Config, watch *server.ProxyWatch, d connectionBounds, log *slog.Logger) *opsapi.API {
+	c *configs.Config, b brand.Brand, watch *server.ProxyWatch, d connectionBounds, log *slog.Logger) *opsapi.API {
 	telemetry.RegisterPools(open, r)
 	telemetry.RegisterSimulations(store, r, log)
 	telemetry.RegisterWebhooks(store.Outbox(), clock, r, log)
@@ -170,7 +171,7 @@ func newOps(store ports.Database, open []ports.Database, clock *clock.Database, 
 			return nil
 		}
 	}
-	sites := []opsapi.Site{newOperatorsDocs(c, urls)}
+	sites := []opsapi.Site{newOperatorsDocs(c, b, urls)}
 	if staff != nil {
 		sites = append(sites, opsapi.Site{Prefix: console.Prefix, Handler: web.StrictTransport(staff.Handler(), urls.Console), End: staff.EndStreams})
 	}

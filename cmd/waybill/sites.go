@@ -47,19 +47,20 @@ func newTrackingSites(pages *trackingpage.Pages, urls settings.PublicURLs) track
 
 // newDocs returns the documentation, served next to the sandbox API: it needs no key, and its
 // reference calls the API of its own origin only.
-func newDocs(c *configs.Config, urls settings.PublicURLs) []httpapi.Site {
-	site := docsite.New(docsOptions(c, urls))
+func newDocs(c *configs.Config, b brand.Brand, urls settings.PublicURLs) []httpapi.Site {
+	site := docsite.New(docsOptions(c, b, urls))
 	return []httpapi.Site{{Prefix: docsite.Prefix, Handler: site, Home: true}, {Prefix: docsite.IndexPath, Handler: site}}
 }
 
 // newOperatorsDocs returns the guides for those who run the service, for the operations listener.
-func newOperatorsDocs(c *configs.Config, urls settings.PublicURLs) opsapi.Site {
-	return opsapi.Site{Prefix: docsite.Prefix, Handler: docsite.NewForOperators(docsOptions(c, urls))}
+func newOperatorsDocs(c *configs.Config, b brand.Brand, urls settings.PublicURLs) opsapi.Site {
+	return opsapi.Site{Prefix: docsite.Prefix, Handler: docsite.NewForOperators(docsOptions(c, b, urls))}
 }
 
-func docsOptions(c *configs.Config, urls settings.PublicURLs) docsite.Options {
+func docsOptions(c *configs.Config, b brand.Brand, urls settings.PublicURLs) docsite.Options {
 	limits := newLimits(c)
 	return docsite.Options{
+		Brand:          b,
 		Description:    func() []byte { return httpapi.Described(httpapi.OpenAPI.JSON(), urls.Live, urls.Sandbox) },
 		SandboxBaseURL: urls.Sandbox, LiveBaseURL: urls.Live, TrackingBaseURL: urls.Tracking, PortalURL: settings.PortalFor(c, urls),
 		PerKey: limits.PerKey, PerBusiness: limits.PerBusiness, PerAddress: limits.PerAddress,

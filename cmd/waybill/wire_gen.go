@@ -158,6 +158,16 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		AllowPrivate:   allowPrivate,
 	}
 	mainProducts := newProducts(mainDatabases, mainParts)
+	brand, err := newBrand(c)
+	if err != nil {
+		cleanup6()
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
 	mainCursorKeys, err := newCursorKeys(c)
 	if err != nil {
 		cleanup6()
@@ -171,23 +181,13 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	portsStorage := storageIn(database)
 	tracking := deliveries.NewTracking(portsStorage, rateLimiter)
 	watches := deliveries.NewWatches(portsStorage, log)
-	brand, err := newBrand(c)
-	if err != nil {
-		cleanup6()
-		cleanup5()
-		cleanup4()
-		cleanup3()
-		cleanup2()
-		cleanup()
-		return nil, nil, err
-	}
 	metrics := trackingpage.NewMetrics(registry)
 	trackingpagePages := newTrackingPages(tracking, watches, c, brand, log, metrics)
 	mainTrackingSites := newTrackingSites(trackingpagePages, urls)
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	proxyWatch := newProxyWatch(c, registry, log)
 	mainConnectionBounds := newConnectionBounds(c, registry)
-	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainTracing, proxyWatch, mainConnectionBounds, registry)
+	mainApis := newAPIs(mainProducts, c, brand, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainTracing, proxyWatch, mainConnectionBounds, registry)
 	v := allOf(mainDatabases)
 	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
@@ -283,7 +283,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	api := newOps(database, v, clockDatabase, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
+	api := newOps(database, v, clockDatabase, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, brand, proxyWatch, mainConnectionBounds, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clockDatabase, log)
 	lateness := newLateness(registry)
 	simulator := sandbox.NewSimulator(portsStorage, clockDatabase, identifiers, eventRenderer, log, lateness)
@@ -487,7 +487,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	consoleConsole := _wireConsoleValue
 	proxyWatch := newProxyWatch(c, registry, log)
 	mainConnectionBounds := newConnectionBounds(c, registry)
-	api := newOps(database, v, clockDatabase, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
+	api := newOps(database, v, clockDatabase, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, brand, proxyWatch, mainConnectionBounds, log)
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,

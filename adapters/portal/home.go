@@ -138,7 +138,8 @@ func (p *Portal) homeApps(c *call, apps []domain.Application, v *homeView) (live
 // today returns how live is doing.
 func (p *Portal) today(c *call, apps []domain.Application, logged bool) (*todayView, error) {
 	now := p.options.Clock.Now()
-	counts, more, err := p.Handling.CountSince(c.Ctx(), c.Business(), domain.Live, now.UTC().Truncate(24*time.Hour))
+	count, err := p.Handling.CountBooked(c.Ctx(), domain.Tenant{BusinessID: c.Business(), Environment: domain.Live},
+		now.UTC().Truncate(24*time.Hour))
 	if err != nil {
 		return nil, err
 	}
@@ -152,16 +153,11 @@ func (p *Portal) today(c *call, apps []domain.Application, logged bool) (*todayV
 	booked := func(s domain.Status) string {
 		return at("/deliveries", "created_after", now.UTC().Format(time.DateOnly), "status", string(s))
 	}
-	v, total := &todayView{}, 0
-	for _, s := range domain.Statuses() {
-		if n := counts[s]; n > 0 {
-			total += n
-			v.Statuses = append(v.Statuses, statusFigure{Name: pages.Spaced(string(s)), Tone: pages.StatusTones[s], Count: pages.Count(int64(n)),
-				Href: booked(s)})
-		}
-	}
+	v, counts := &todayView{}, count.ByStatus
+	statuses, total := statusFigures(counts, booked)
+	v.Statuses = statuses
 	v.Booked = figureView{Text: pages.Count(int64(total)), Href: booked("")}
-	if more {
+	if count.More {
 		v.Booked.Note = "or more"
 	}
 	v.Failed = figureView{Text: strconv.Itoa(counts[domain.Failed]), Href: booked(domain.Failed)}
@@ -195,6 +191,18 @@ func (p *Portal) today(c *call, apps []domain.Application, logged bool) (*todayV
 	v.Limit = &figureView{Text: share(most*int64(limit.Window)/int64(time.Minute), int64(limit.Limit)), Note: "in the busiest minute of the last hour",
 		Href: at("/usage", "period", "1h")}
 	return v, nil
+}
+
+// statusFigures returns the statuses that any delivery has, and how many deliveries there are.
+func statusFigures(counts map[domain.Status]int, href func(domain.Status) string) (figures []statusFigure, total int) {
+	for _, s := range domain.Statuses() {
+		if n := counts[s]; n > 0 {
+			total += n
+			figures = append(figures, statusFigure{Name: pages.Spaced(string(s)), Tone: pages.StatusTones[s], Count: pages.Count(int64(n)),
+				Href: href(s)})
+		}
+	}
+	return figures, total
 }
 
 // endpointsToday sums up the health of the live endpoints.

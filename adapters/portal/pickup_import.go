@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,6 +51,11 @@ type fateView struct {
 	Fate, Tone    string
 	Lines         []string
 	Since         bool // the outcome differs from the previous preview
+}
+
+// fateTexts says what the import will do with a row.
+var fateTexts = map[directory.Outcome]string{
+	directory.RowCreated: "will create", directory.RowUpdated: "will update", directory.RowUnchanged: "unchanged",
 }
 
 // fateTones maps outcomes of rows to colours.
@@ -217,7 +222,7 @@ func (p *Portal) importPickups(c *call) error {
 	if errors.Is(err, directory.ErrPreviewOutdated) {
 		return p.importPage(c, http.StatusConflict, previewOf(text, done.Fates, refused, marks), "", &pages.Notice{Tone: "warn",
 			Title: "Nothing was imported: the pickup locations have changed since the preview",
-			Lines: []string{"This is what the table would come to now. Rows with another fate than before are marked."}})
+			Lines: []string{"This is the result for the table now. Rows with another result than before are marked."}})
 	}
 	if err != nil {
 		return err
@@ -234,13 +239,13 @@ func previewOf(text string, fates []directory.Fate, refused pickupcsv.Errors, be
 	for i := range fates {
 		f := &fates[i]
 		marks[i] = f.Mark
-		row := fateView{Line: f.Line, Name: f.Location.Name, Address: f.Location.Address, Fate: string(f.Outcome), Tone: fateTones[f.Outcome],
+		row := fateView{Line: f.Line, Name: f.Location.Name, Address: f.Location.Address, Fate: fateTexts[f.Outcome], Tone: fateTones[f.Outcome],
 			Since: before != nil && (i >= len(before) || before[i] != f.Mark)}
 		if len(f.Changed) > 0 {
 			row.Lines = append(row.Lines, "changes "+strings.Join(f.Changed, ", "))
 		}
 		if missing := f.Location.Missing(); len(missing) > 0 {
-			row.Lines = append(row.Lines, "cannot be used yet: no "+strings.Join(missing, ", "))
+			row.Lines = append(row.Lines, "orders cannot use it yet: no "+strings.Join(missing, ", "))
 		}
 		switch f.Outcome {
 		case directory.RowCreated:
@@ -264,7 +269,15 @@ func previewOf(text string, fates []directory.Fate, refused pickupcsv.Errors, be
 		v.Refused++
 		v.Rows = append(v.Rows, fateView{Line: w.Line, Name: w.Name, Fate: "refused", Tone: "bad", Lines: []string{why}})
 	}
-	sort.SliceStable(v.Rows, func(i, j int) bool { return v.Rows[i].Line < v.Rows[j].Line })
+	refusedFirst := func(row fateView) int {
+		if row.Fate == "refused" {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(v.Rows, func(a, b fateView) int {
+		return cmp.Or(cmp.Compare(refusedFirst(a), refusedFirst(b)), cmp.Compare(a.Line, b.Line))
+	})
 	v.Marks, v.Changes = strings.Join(marks, ","), v.Created+v.Updated
 	return v
 }

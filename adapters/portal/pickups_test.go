@@ -101,11 +101,11 @@ func TestAnImportDoesWhatItsPreviewToldAndLeavesRefusedRowsOut(t *testing.T) {
 	r := s.signedIn(t, s.house, domain.RoleOwner)
 	before := s.state(t, s.house)
 	preview := r.importing(t, domain.Live, places)
-	if got := preview.fates(); got != "2 updated, 3 created, 5 refused, 6 created, 7 unchanged" {
+	if got := preview.fates(); got != "5 refused, 2 will update, 3 will create, 6 will create, 7 unchanged" {
 		t.Fatalf("the preview (%d) tells %s\n%s", preview.status, got, preview.body)
 	}
 	for _, text := range []string{"changes contact", "contact: no valid phone number", "latitude: -90 to 90 degrees", "active: true or false",
-		"cannot be used yet: no contact, latitude, longitude", "Import 3 rows into live", "<span>Tema branch", "Refused rows are left out"} {
+		"orders cannot use it yet: no contact, latitude, longitude", "Import 3 rows into live", "<span>Tema branch", "Refused rows are listed first"} {
 		if !strings.Contains(html.UnescapeString(preview.body), text) {
 			t.Errorf("the preview lacks %q", text)
 		}
@@ -125,7 +125,7 @@ func TestAnImportDoesWhatItsPreviewToldAndLeavesRefusedRowsOut(t *testing.T) {
 	}
 	// The same form once more finds that everything is as the table has it.
 	if p := r.confirmed(t, preview); p.status != http.StatusConflict ||
-		p.fates() != "2 unchanged!, 3 unchanged!, 5 refused, 6 unchanged!, 7 unchanged" {
+		p.fates() != "5 refused, 2 unchanged!, 3 unchanged!, 6 unchanged!, 7 unchanged" {
 		t.Errorf("the same form again: %d, %s", p.status, p.fates())
 	}
 	entries := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), s.house.business.ID,
@@ -140,7 +140,7 @@ func TestAnImportAfterRowsHaveChangedWritesNothingAndSaysWhich(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
 	preview := r.importing(t, domain.Sandbox, places)
-	if got := preview.fates(); got != "2 updated, 3 created, 5 refused, 6 created, 7 created" {
+	if got := preview.fates(); got != "5 refused, 2 will update, 3 will create, 6 will create, 7 will create" {
 		t.Fatalf("the preview tells %s", got)
 	}
 	s.wait(time.Second)
@@ -150,7 +150,7 @@ func TestAnImportAfterRowsHaveChangedWritesNothingAndSaysWhich(t *testing.T) {
 	s.placed(t, s.house, domain.Sandbox, "Kaneshie depot")
 	before := s.state(t, s.house)
 	again := r.confirmed(t, preview)
-	if again.status != http.StatusConflict || again.fates() != "2 updated!, 3 created, 5 refused, 6 created, 7 unchanged!" ||
+	if again.status != http.StatusConflict || again.fates() != "5 refused, 2 will update!, 3 will create, 6 will create, 7 unchanged!" ||
 		!strings.Contains(again.body, "Nothing was imported: the pickup locations have changed since the preview") {
 		t.Errorf("after a change: %d, %s", again.status, again.fates())
 	}
@@ -197,7 +197,7 @@ func TestATableThatCannotBeReadIsRefusedAtItsField(t *testing.T) {
 		!strings.Contains(p.body, "has more than 256 kB") {
 		t.Errorf("2 MiB: %d\n%s", p.status, p.body)
 	}
-	if p := r.post("/pickup-locations/sandbox/import", url.Values{"csv": {"name,address\nOsu,1 Street\n"}}); p.fates() != "2 created" {
+	if p := r.post("/pickup-locations/sandbox/import", url.Values{"csv": {"name,address\nOsu,1 Street\n"}}); p.fates() != "2 will create" {
 		t.Errorf("rows that were pasted: %d, %s", p.status, p.fates())
 	}
 	preview := r.importing(t, domain.Sandbox, "name;street\nCaf\xe9;1 Street\n") // in windows-1252

@@ -303,7 +303,7 @@ func TestUsageIsExactAndItsFileHasNoFormula(t *testing.T) {
 	reader := s.signedIn(t, s.house, domain.RoleViewer)
 	p := reader.get("/usage?environment=live&application=")
 	for _, text := range []string{">349</a>", ">9</a> <small>2.6 %</small>", "600 requests in a minute", "1,200 requests in a minute", "50 %",
-		`class="bar-bad"`} {
+		"Deliveries booked in this time", "<dt>Fees</dt>"} {
 		if !strings.Contains(p.body, text) {
 			t.Errorf("the page does not have %s", text)
 		}
@@ -432,5 +432,21 @@ func TestACallOfAPathThatTheAPIDoesNotHaveIsToldInWords(t *testing.T) {
 		if p := r.get(path + "?environment=live"); !strings.Contains(p.body, "(unknown path)") {
 			t.Errorf("%s has\n%s", path, p.body)
 		}
+	}
+}
+
+func TestUsageHasDeliveriesByStatusFeesAndTheDelayOfWebhooks(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.followed(t)
+	s.fails(t, s.house, domain.Sandbox)
+	p := s.signedIn(t, s.house, domain.RoleViewer).get("/usage")
+	for _, text := range []string{">booked</span> 2", ">failed</span> 1", " GHS</dd>", "median of the last 1 delivered"} {
+		if !strings.Contains(p.body, text) {
+			t.Errorf("usage lacks %q\n%s", text, p.body)
+		}
+	}
+	if strings.Contains(p.body, `class="chart"`) || !strings.Contains(s.signedIn(t, s.house, domain.RoleViewer).get("/usage?period=7d").body, `class="chart"`) {
+		t.Error("a day has a chart, or a week has none")
 	}
 }

@@ -53,7 +53,7 @@ func everyState(w *walk) {
 	p = w.in(domain.RoleOwner)
 	p.to("/pickup-locations/live/import", "Import pickup locations")
 	p.fill("#csv", places)
-	p.click("main form button", "What the import would do")
+	p.click("main form button", "Preview of the import")
 	examine(t, p.Page, "import-preview")
 	must[domain.APIKey](t)(s.tenants.RevokeKey(t.Context(), operator, s.house.key[domain.Live].ID))
 	p.show("revoked", live+"/"+string(s.house.key[domain.Live].ID)+"/revoke", "was revoked")

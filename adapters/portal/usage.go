@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"sort"
 	"strconv"
@@ -39,7 +40,12 @@ type usageView struct {
 	figures
 	Calls, Errors, Replayed int64
 	Share, Mean             string
-	Chart                   pages.Chart
+	Chart                   *pages.Chart   // nil: the time is too short for one
+	Statuses                []statusFigure // of the deliveries that were booked in the time
+	Booked                  figureView
+	Fees                    []string
+	Delay                   string // of webhooks; empty: none was delivered
+	DelayOf                 int
 	Routes, Keys            []sumView
 	MoreRoutes, MoreKeys    int // that are not listed
 	Near                    []nearView
@@ -74,6 +80,10 @@ func (p *Portal) showUsage(c *call) error {
 	if err != nil {
 		return err
 	}
+	choice, err := p.shown(c)
+	if err != nil {
+		return err
+	}
 	v := usageView{figures: f, Keeping: p.keeping(), CSV: f.same("/usage.csv"), ErrorsHref: f.same("/errors"),
 		List: f.requests(f.from, f.until)}
 	bars := make([]pages.Bar, f.steps)
@@ -99,8 +109,14 @@ func (p *Portal) showUsage(c *call) error {
 		}
 	}
 	v.Calls, v.Errors, v.Replayed, v.Share, v.Mean = total.calls, total.errors, total.replayed, share(total.errors, total.calls), total.mean()
-	v.Chart = pages.NewChart("Requests", f.by, "Requests", bars)
-	v.Chart.BadUnit = "of them failed"
+	if f.step == domain.UsageByDay {
+		chart := pages.NewChart("Requests", f.by, "Requests", bars)
+		chart.BadUnit = "of them failed"
+		v.Chart = &chart
+	}
+	if err := p.addDeliveries(c, &v, choice); err != nil {
+		return err
+	}
 	for route, sum := range routes {
 		one := sum.view(route, pages.RouteText(route))
 		one.Href = f.requests(f.from, f.until, pages.Kept{Name: "route", Value: route})
@@ -129,6 +145,48 @@ func (p *Portal) showUsage(c *call) error {
 		return err
 	}
 	return p.Show(c, http.StatusOK, "usage", "Usage", v)
+}
+
+// addDeliveries adds the deliveries that were booked in the time, their fees, and how long webhooks
+// took.
+func (p *Portal) addDeliveries(c *call, v *usageView, choice shown) error {
+	if len(choice.apps) == 0 {
+		return nil
+	}
+	t := domain.Tenant{BusinessID: c.Business(), ApplicationID: v.query.ApplicationID, Environment: choice.Environment}
+	if t.ApplicationID != "" && choice.name(t.ApplicationID) == "" {
+		return nil // of others there is nothing
+	}
+	count, err := p.Handling.CountBooked(c.Ctx(), t, v.from)
+	if err != nil {
+		return err
+	}
+	booked := func(s domain.Status) string {
+		return filled("/deliveries", url.Values{"environment": {string(t.Environment)}, "application": {string(t.ApplicationID)}, "status": {string(s)},
+			"created_after": {v.from.UTC().Format(time.DateOnly)}})
+	}
+	statuses, total := statusFigures(count.ByStatus, booked)
+	v.Statuses, v.Booked = statuses, figureView{Text: pages.Count(int64(total)), Href: booked("")}
+	if count.More {
+		v.Booked.Note = "the newest; the figures below are of these"
+	}
+	for _, fee := range count.Fees {
+		v.Fees = append(v.Fees, pages.AmountOf(fee))
+	}
+	for _, app := range choice.apps[:min(len(choice.apps), appsOnHome)] {
+		if t.ApplicationID != "" && app.ID != t.ApplicationID || v.DelayOf > 0 {
+			continue
+		}
+		delay, of, err := p.Endpoints.Delay(c.Ctx(), domain.Tenant{BusinessID: t.BusinessID, ApplicationID: app.ID, Environment: t.Environment},
+			v.from)
+		if err != nil {
+			return err
+		}
+		if of > 0 {
+			v.Delay, v.DelayOf = pages.Took(delay), of
+		}
+	}
+	return nil
 }
 
 // mostListed limits the routes and keys on the page. The file has all of them.

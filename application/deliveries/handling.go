@@ -2,6 +2,7 @@ package deliveries
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"waybill/application/audit"
@@ -49,20 +50,35 @@ func (h *Handling) ListAny(
 		NewestFirst: f.NewestFirst}, p)
 }
 
-// mostCounted limits how many deliveries CountSince reads.
-const mostCounted = 500
+// mostCounted limits how many deliveries a Count reads.
+const mostCounted = 1000
 
-// CountSince counts the deliveries that a business booked in an environment since a time, by their
-// status now. It counts the last 500; more reports that there are more.
-func (h *Handling) CountSince(ctx context.Context, business domain.ID, e domain.Environment, since time.Time) (
-	counts map[domain.Status]int, more bool, err error) {
-	found, err := h.ListAny(ctx, domain.Tenant{BusinessID: business, Environment: e}, domain.DeliveryFilter{CreatedAfter: &since,
-		NewestFirst: true}, domain.PageRequest{Limit: mostCounted})
-	counts = map[domain.Status]int{}
+// Count sums up deliveries that were booked since a time.
+type Count struct {
+	ByStatus map[domain.Status]int // their status now
+	Fees     []domain.Money        // the sum of each currency
+	More     bool                  // there are more than the newest 1,000, which are counted
+}
+
+// CountBooked counts the deliveries that a tenant booked since a time, or all applications of its
+// business where the tenant has none.
+func (h *Handling) CountBooked(ctx context.Context, t domain.Tenant, since time.Time) (Count, error) {
+	found, err := h.ListAny(ctx, t, domain.DeliveryFilter{CreatedAfter: &since, NewestFirst: true},
+		domain.PageRequest{Limit: mostCounted})
+	c := Count{ByStatus: map[domain.Status]int{}, More: len(found) > mostCounted}
 	for _, d := range found[:min(len(found), mostCounted)] {
-		counts[d.Status()]++
+		c.ByStatus[d.Status()]++
+		if d.Quote.Fee == nil {
+			continue
+		}
+		i := slices.IndexFunc(c.Fees, func(m domain.Money) bool { return m.Currency == d.Quote.Fee.Currency })
+		if i < 0 {
+			c.Fees = append(c.Fees, domain.Money{Currency: d.Quote.Fee.Currency})
+			i = len(c.Fees) - 1
+		}
+		c.Fees[i].Minor += d.Quote.Fee.Minor
 	}
-	return counts, len(found) > mostCounted, err
+	return c, err
 }
 
 // owns returns domain.ErrNotFound unless the tenant's application belongs to its business.

@@ -91,6 +91,43 @@ func (e *Endpoints) Unhealthy(ctx context.Context, business domain.ID) ([]domain
 	return e.storage.Read().Webhooks.Unhealthy(ctx, business, e.clock.Now().Add(-domain.WarnAfter), "", mostUnhealthy)
 }
 
+// delayOf limits how many webhooks Delay looks at.
+const delayOf = 20
+
+// Delay returns the median time from an event to the success of its webhook, of the last ones that
+// an application of the business got, and how many these are.
+func (e *Endpoints) Delay(ctx context.Context, t domain.Tenant, since time.Time) (median time.Duration, of int, err error) {
+	all, err := e.List(ctx, t)
+	if err != nil {
+		return 0, 0, err
+	}
+	var delays []time.Duration
+	for _, one := range all {
+		found, err := e.webhooks.Deliveries(ctx, t, one.ID, domain.WebhookDeliveryFilter{Status: domain.WebhookSucceeded, CreatedAfter: &since},
+			domain.PageRequest{Limit: delayOf - len(delays)})
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, d := range found[:min(len(found), delayOf-len(delays))] {
+			attempts, err := e.storage.Read().Webhooks.Attempts(ctx, t, d.ID)
+			if err != nil {
+				return 0, 0, err
+			}
+			if n := len(attempts); n > 0 {
+				delays = append(delays, attempts[n-1].Result.StartedAt.Add(attempts[n-1].Result.Duration).Sub(d.CreatedAt))
+			}
+		}
+		if len(delays) >= delayOf {
+			break
+		}
+	}
+	if len(delays) == 0 {
+		return 0, 0, nil
+	}
+	slices.Sort(delays)
+	return delays[len(delays)/2], len(delays), nil
+}
+
 // Deliveries lists the webhooks of an endpoint of the business, as Webhooks.Deliveries does.
 func (e *Endpoints) Deliveries(ctx context.Context, business, id domain.ID, f domain.WebhookDeliveryFilter,
 	p domain.PageRequest) ([]domain.WebhookDelivery, error) {

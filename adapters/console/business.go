@@ -44,7 +44,7 @@ type businessView struct {
 	Most         int    // counts stop here
 	Limit        string // the present limit
 	NoOwner      bool   // nobody is an owner, or invited as one
-	People       string // the page of its people
+	People       string // the form that invites a person
 	May, MayView bool
 	Name         pages.Field
 	Number, Per  pages.Field // the fields of an own limit
@@ -69,7 +69,7 @@ func (p *Console) businessPage(c *call, status int, n *pages.Notice) error {
 	v := businessView{
 		Notice: n, Business: b, Most: domain.MaxFootprint, May: c.May(domain.ActManageBusinesses),
 		MayView: c.May(domain.ActViewAsCustomer) && !b.Disabled,
-		At:      c.At("/businesses/" + string(b.ID)), People: c.At("/people"),
+		At:      c.At("/businesses/" + string(b.ID)), People: c.At("/people/new"),
 		Name: c.Field(pages.Field{Name: "name", Label: "Name", Value: b.Name, Required: true, MaxLength: domain.NameRule.Most}),
 		Reason: c.Field(pages.Field{Name: "reason", Label: "Reason", Required: true, MinLength: domain.ViewReasonRule.Least,
 			MaxLength: domain.ViewReasonRule.Most, Hint: "10 to 500 characters. The customer sees it in its audit log."}),

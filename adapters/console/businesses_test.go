@@ -301,7 +301,10 @@ func TestACustomerIsAddedWithItsOwnerInOneForm(t *testing.T) {
 	must[domain.Person](t)(s.directory.SetDisabled(t.Context(), operator, s.owner.ID, true))
 	disabled := add("Kofi", string(s.owner.Email))
 	disabled.has(t, "its owner was not invited", noOwner, "Invite its owner")
-	add("", "").has(t, noOwner, "Invite its owner")
+	made = add("", "")
+	made.has(t, noOwner, "Invite its owner")
+	admin.get(made.at+"/people/new").has(t, `<option value="owner" selected>`)
+	admin.get(s.customerAt("/people/new")).has(t, `<option value="developer" selected>`)
 	admin.get("/businesses").has(t, noOwner)
 }
 

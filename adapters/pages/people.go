@@ -3,6 +3,7 @@ package pages
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"waybill/application/people"
@@ -132,12 +133,22 @@ func (s *Site) askInvite(c *Call) error {
 func (s *Site) invitePage(c *Call, status int, v peopleView) error {
 	texts, of := c.people()
 	v.Texts, v.May = texts, c.May(texts.Act)
+	first := texts.First
+	if c.mount != nil { // staff invite the first owner of a customer
+		members, err := s.o.Directory.Members(c.Ctx(), c.Business())
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(members, func(m domain.Member) bool { return m.Membership.Role == domain.RoleOwner }) {
+			first = domain.RoleOwner
+		}
+	}
 	v.Name = c.Field(Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
 	v.Email = c.Field(Field{Name: "email", Label: "Email address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
 		Autocomplete: "off"})
 	role := Field{Name: "role", Label: "Role"}
 	for _, r := range domain.Roles(of) {
-		role.Options = append(role.Options, Option{Value: string(r), Text: texts.Roles[r], Chosen: r == texts.First})
+		role.Options = append(role.Options, Option{Value: string(r), Text: texts.Roles[r], Chosen: r == first})
 	}
 	v.Role = c.Field(role)
 	return s.Show(c, status, "person_new", "Invite a person", v)

@@ -92,7 +92,7 @@ type mapView struct {
 	Shown, All  int64
 	More        bool
 	At          time.Time
-	Pickups     bool
+	OfPickups   bool
 	Points      string
 	Streets     string // the street map; empty: there is none
 	StreetsGone string // why the requested streets are missing
@@ -102,9 +102,32 @@ type mapView struct {
 type drawing struct {
 	Width, Height int
 	Area          []string // points of polygons
+	Pickups       []spot   // where the deliveries in view are picked up; none on the map of pickups
 	Marks         []markView
 	Moves         []pages.Link
 	Elsewhere     string // link that fits the map to all deliveries
+}
+
+// spot is the corner of a small square on the map.
+type spot struct{ X, Y string }
+
+// spotSize sets the side of the squares of pickups. Pickups closer together share one.
+const spotSize = 8
+
+// spots returns the pickups in view, each once.
+func (a *mapAsk) spots(open []domain.OpenDelivery) (all []spot) {
+	seen := map[spot]bool{}
+	for i := range open {
+		x, y := project(open[i].Pickup, a.zoom)
+		column, row := math.Floor((x-a.x+mapWidth/2)/spotSize), math.Floor((y-a.y+mapHeight/2)/spotSize)
+		at := spot{units(column * spotSize), units(row * spotSize)}
+		if column < 0 || row < 0 || column >= mapWidth/spotSize || row >= mapHeight/spotSize || seen[at] {
+			continue
+		}
+		seen[at] = true
+		all = append(all, at)
+	}
+	return all
 }
 
 func (p *Console) askMap(c *call) (a mapAsk, err error) {
@@ -291,7 +314,7 @@ func (p *Console) showMapWithout(c *call, streetsGone string) error {
 	a.look(c, open, p.Map.Area())
 	v := mapView{
 		mapAsk: a, All: int64(len(open)), More: snapshot.More, At: snapshot.At,
-		Pickups: a.pickups(), Points: a.address(c, "/map/points"),
+		OfPickups: a.pickups(), Points: a.address(c, "/map/points"),
 	}
 	if v.StreetsGone = streetsGone; p.options.Streets != nil {
 		v.Streets = a.address(c, streetAt, "lat", "", "lon", "", "zoom", "", withoutStreets, "")
@@ -318,6 +341,9 @@ func (p *Console) draw(c *call, a *mapAsk, open []domain.OpenDelivery) (d drawin
 	d = drawing{Width: mapWidth, Height: mapHeight, Moves: a.moves(c),
 		Elsewhere: p.plainMap(c, &a.narrowing, "lat", "", "lon", "", "zoom", "")}
 	var in int
+	if !a.pickups() {
+		d.Pickups = a.spots(open)
+	}
 	d.Marks, in = a.marks(open, p.options.Clock.Now())
 	for i := range d.Marks {
 		m := &d.Marks[i]

@@ -31,6 +31,12 @@ func TestNoMarkOfTheMapHidesAnother(t *testing.T) {
 	if len(marks) != 8 || shown != len(open) {
 		t.Fatalf("%d marks with %d of %d deliveries", len(marks), shown, len(open))
 	}
+	for i := range open {
+		open[i].Pickup = open[0].Dropoff
+	}
+	if spots := a.spots(open); len(spots) != 1 {
+		t.Errorf("one pickup location has %d squares", len(spots))
+	}
 	number := func(text string) float64 {
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {

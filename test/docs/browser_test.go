@@ -171,9 +171,18 @@ func TestTheCallsReachTheSandbox(t *testing.T) {
 func TestASearchFindsASectionAndTabsKeepTheirLanguage(t *testing.T) {
 	s := serve(t)
 	p := browser.Start(t).Open(t, s.site+"/quickstart", browser.Look{Width: 1280}, browser.Reader{})
-	browser.Eval[bool](t, p, `(() => { const input = document.querySelector(".search input"); input.value = "rotate secret";
-		input.dispatchEvent(new Event("input")); return true })()`)
-	p.Eventually(t, "the section is found", `document.querySelector(".found a")?.getAttribute("href").startsWith("/docs/webhooks#rotate")`)
+	for typed, first := range map[string]string{
+		"rotate secret":                     "/docs/webhooks#rotate",
+		"how do I cancel":                   "/docs/deliveries#cancel",
+		"what to do on 429":                 "/docs/errors/RATE_LIMIT_EXCEEDED",
+		"why is my webhook endpoint paused": "/docs/webhooks#endpoint-status",
+		"test data that fails":              "/docs/sandbox#",
+		"DELIVERY_NOT_CANCELLABLE":          "/docs/errors/DELIVERY_NOT_CANCELLABLE",
+	} {
+		browser.Eval[bool](t, p, `(() => { const input = document.querySelector(".search input"); input.value = `+browser.Quoted(typed)+`;
+			input.dispatchEvent(new Event("input")); return true })()`)
+		p.Eventually(t, typed+" leads to "+first, `document.querySelector(".found a")?.getAttribute("href").startsWith(`+browser.Quoted(first)+`)`)
+	}
 	browser.Eval[bool](t, p, `[...document.querySelectorAll("[role=tab]")].find(tab => tab.textContent === "Python").click() || true`)
 	const python = `[...document.querySelectorAll(".tabs")].every(group =>
 		[...group.querySelectorAll("section")].every(section => section.hidden === (section.dataset.language !== "Python")))`

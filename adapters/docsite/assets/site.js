@@ -98,30 +98,48 @@ if (box) {
   let index; // a promise of all sections
   const load = () => (index ??= fetch(box.dataset.index).then((answer) => answer.json()).catch(() => { index = undefined; return []; }));
 
-  // score tells how well a section fits: each word has to be in it.
+  const ignored = new Set("a an and are as at can do does for from get how i if in is it my of on or the to what when where which why with you your that this be not no".split(" "));
+  const synonyms = { production: ["live"], prod: ["live"], staging: ["sandbox"], test: ["sandbox"], token: ["key"], disabled: ["paused"], abort: ["cancel"], signature: ["verify"], 429: ["rate_limit"] };
+
+  // wordsOf returns the words of a question, each with the forms that fit too.
+  const wordsOf = (text) => {
+    const all = text.toLowerCase().split(/[^a-z0-9_]+/).filter(Boolean);
+    const asked = all.filter((word) => !ignored.has(word));
+    return (asked.length ? asked : all).map((word) => [word, word.length > 3 ? word.replace(/s$/, "") : word, ...(synonyms[word] ?? [])]);
+  };
+
+  // points tells how well a text fits a word: at the beginning of one of its words, or within.
+  const points = (text, word, whole, part) => {
+    const found = text.indexOf(word);
+    if (found < 0) return 0;
+    return found === 0 || !/[a-z0-9]/.test(text[found - 1]) ? whole : part;
+  };
+
+  // score rates a section. Guides explain; the reference and the pages of codes list, unless the
+  // question names a code or its status.
   const score = (entry, words) => {
     let sum = 0;
-    for (const word of words) {
-      const at = (text, whole, part) => {
-        const found = text.indexOf(word);
-        if (found < 0) return 0;
-        return found === 0 || !/[a-z0-9]/.test(text[found - 1]) ? whole : part;
-      };
-      const points = at(entry.heading, 40, 10) + at(entry.page, entry.first ? 60 : 20, 5) + at(entry.words, 4, 1);
-      if (!points) return 0;
-      sum += points;
+    let fits = 0;
+    for (const forms of words) {
+      const best = Math.max(...forms.map((word) => points(entry.heading, word, 40, 10) + (entry.heading === word ? 30 : 0) +
+        points(entry.page, word, entry.first ? 60 : 20, 5) + points(entry.words, word, 4, 1) +
+        (entry.first && /^[1-5]\d\d$/.test(word) && entry.words.includes("status: " + word) ? 80 : 0)));
+      if (best) fits++;
+      sum += best;
     }
-    return entry.source.path.includes("/reference#") ? sum / 2 : sum; // guides explain, the reference lists
+    const named = words.some(([word]) => word === entry.page || /^[1-5]\d\d$/.test(word));
+    if (entry.source.path.includes("/reference#") || (entry.source.path.includes("/errors/") && !named)) sum /= 2;
+    return { fits, sum };
   };
 
   const excerpt = (entry, words) => {
     const text = entry.source.words;
-    const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 40);
+    const at = Math.max(0, text.toLowerCase().indexOf(words[0][0]) - 40);
     return (at ? "… " : "") + text.slice(at, at + 120) + (text.length > at + 120 ? " …" : "");
   };
 
   const search = async () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(input.value);
     if (!words.length) {
       results.hidden = true;
       return;
@@ -133,10 +151,9 @@ if (box) {
       heading: (source.heading ?? "").toLowerCase(),
       words: source.words.toLowerCase(),
     }));
-    const hits = sections.map((entry) => ({ entry, points: score(entry, words) }))
-      .filter((hit) => hit.points)
-      .sort((a, b) => b.points - a.points)
-      .slice(0, 8);
+    const rated = sections.map((entry) => ({ entry, ...score(entry, words) }));
+    const most = Math.max(...rated.map((hit) => hit.fits)); // all words, if a section has them
+    const hits = rated.filter((hit) => hit.fits && hit.fits === most).sort((a, b) => b.sum - a.sum).slice(0, 8);
     results.replaceChildren(...hits.map(({ entry }) => make("a", { href: entry.source.path },
       make("strong", { textContent: entry.source.heading ?? entry.source.page }),
       make("span", { textContent: entry.source.heading ? entry.source.page : "" }),

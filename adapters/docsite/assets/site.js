@@ -121,11 +121,12 @@ if (box) {
     let sum = 0;
     let fits = 0;
     for (const forms of words) {
-      const best = Math.max(...forms.map((word) => points(entry.heading, word, 40, 10) + (entry.heading === word ? 30 : 0) +
+      const all = forms.map((word) => points(entry.heading, word, 40, 10) + (entry.heading === word ? 30 : 0) +
         points(entry.page, word, entry.first ? 60 : 20, 5) + points(entry.words, word, 4, 1) +
-        (entry.first && /^[1-5]\d\d$/.test(word) && entry.words.includes("status: " + word) ? 80 : 0)));
+        (entry.first && /^[1-5]\d\d$/.test(word) && entry.words.includes("status: " + word) ? 80 : 0));
+      const best = Math.max(...all);
       if (best) fits++;
-      sum += best;
+      sum += best + all.reduce((a, b) => a + b, 0) / 10;
     }
     const named = words.some(([word]) => word === entry.page || /^[1-5]\d\d$/.test(word));
     if (entry.source.path.includes("/reference#") || (entry.source.path.includes("/errors/") && !named)) sum /= 2;

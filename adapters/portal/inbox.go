@@ -104,7 +104,7 @@ func (p *Portal) openInbox(c *call) error {
 	if delivery := c.Form.Get("delivery"); delivery != "" {
 		q.Set("delivery", delivery)
 	}
-	return c.Lead("/sandbox?" + q.Encode())
+	return c.Lead("/sandbox?" + q.Encode() + "#inbox")
 }
 
 // inboxOf returns the inbox of an application. It keeps the inbox open if the person's role may act

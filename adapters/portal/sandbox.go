@@ -16,19 +16,21 @@ import (
 const fromSandbox = "sandbox"
 
 type sandboxView struct {
-	Notice    *pages.Notice
-	App       domain.Application
-	MayAct    bool
-	Book      *bookView
-	Chosen    *chosenView // the delivery in the address; nil: none
-	Last      []deliveryRow
-	Did       *pages.Code // the last act, as an API call
-	DidBook   bool        // the act was a booking, which the call would repeat
-	Machine   machineView
-	Scenarios []scenarioView
-	Forced    *forcedView
-	Inbox     inboxView
-	DocsURL   string
+	Notice     *pages.Notice
+	App        domain.Application
+	MayAct     bool
+	Book       *bookView
+	Chosen     *chosenView // the delivery in the address; nil: none
+	Last       []deliveryRow
+	Did        *pages.Code // the last act, as an API call
+	DidBook    bool        // the act was a booking, which the call would repeat
+	Machine    machineView
+	Scenarios  []scenarioView
+	Forced     *forcedView
+	BookOpen   bool // the form was sent, so it is not folded
+	ForcedOpen bool
+	Inbox      inboxView
+	DocsURL    string
 }
 
 // chosenView holds a sandbox delivery and the possible acts.
@@ -61,7 +63,7 @@ func (p *Portal) showSandbox(c *call) error { return p.sandboxPage(c, http.Statu
 
 // sandboxPage shows the sandbox of an application, and a delivery if one is chosen.
 func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
-	v := sandboxView{Notice: n, MayAct: c.May(domain.ActSimulate), DocsURL: p.options.DocsURL}
+	v := sandboxView{BookOpen: c.Form.Has("once"), ForcedOpen: c.Query("error") != "", Notice: n, MayAct: c.May(domain.ActSimulate), DocsURL: p.options.DocsURL}
 	chosen, err := p.chosenDelivery(c)
 	if err != nil {
 		return err
@@ -102,6 +104,7 @@ func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
+	c.Widen()
 	return p.Show(c, status, "sandbox", "Sandbox", v)
 }
 
@@ -338,7 +341,7 @@ func (p *Portal) changedInSandbox(c *call, err error, said string) error {
 	if err != nil {
 		return err
 	}
-	return c.Lead("/sandbox?delivery=" + c.Param("delivery") + "&done=" + said)
+	return c.Lead("/sandbox?delivery=" + c.Param("delivery") + "&done=" + said + "#machine")
 }
 
 // stepSeconds parses the field of the form.

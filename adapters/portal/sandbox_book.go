@@ -276,7 +276,7 @@ func (p *Portal) bookSample(c *call) error {
 	case err != nil:
 		return err
 	}
-	return c.Lead("/sandbox?delivery=" + string(id) + "&done=booked")
+	return c.Lead("/sandbox?delivery=" + string(id) + "&done=booked#machine")
 }
 
 // How long the second of two equal forms waits for the first one, and how often it checks.

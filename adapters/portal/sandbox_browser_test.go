@@ -22,7 +22,7 @@ func sandboxStates(w *walk) {
 	examine(t, p.Page, "sandbox")
 	p.show("sandbox-delivery", sandbox, "Sandbox")
 	p.click(`form[action$="/simulate"] button`, "Sandbox")
-	p.want("The simulation runs")
+	p.want("The simulation is running")
 	examine(t, p.Page, "sandbox-simulated")
 	p.fill("#recipient-phone_number", "12")
 	p.Page.Click(t, `form[action="/sandbox/book"] button`)
@@ -58,7 +58,7 @@ func sandboxJourney(w *walk) {
 	}
 	p.Page.Click(t, ".received summary")
 	p.want("webhook-signature: v1,")
-	p.want("What you just did, as a call")
+	p.want("What you just did, as an API call")
 	p.Page.Click(t, "details:has(#forced-php) summary")
 	p.Eventually(t, "its tab alone", "document.querySelector('#forced-php').checkVisibility() && "+
 		"!document.querySelector('#forced-curl').checkVisibility()")

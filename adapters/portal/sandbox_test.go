@@ -37,7 +37,7 @@ func TestASampleIsBookedOnceWithItsRecordAndShownAsItsCall(t *testing.T) {
 		if p.status != http.StatusOK || p.at != "/sandbox" || !strings.Contains(p.body, "The sample was booked") {
 			t.Fatalf("%d at %s\n%s", p.status, p.at, p.body)
 		}
-		for _, want := range []string{"What you just did, as a call", "Kofi\\u0027s \\u0060shop\\u0060", "order-7",
+		for _, want := range []string{"What you just did, as an API call", "Kofi\\u0027s \\u0060shop\\u0060", "order-7",
 			"It books another delivery like this one",
 			"Authorization: Bearer $WAYBILL_API_KEY", "failed_then_retried", "The scenario “failed then retried” moves it"} {
 			if !strings.Contains(strings.ReplaceAll(p.body, "&#34;", `"`), want) {
@@ -114,7 +114,10 @@ func TestASampleIsMovedSimulatedAndStoppedInTheSandbox(t *testing.T) {
 		t.Fatalf("stopped: %d at %s", p.status, p.at)
 	}
 	stale, moving := p.form(t, "Move to assigned")
-	if p = r.post(stale, moving); p.at != "/sandbox" || !strings.Contains(p.body, "assigned, where it is now") {
+	if !strings.Contains(p.body, "<summary>Book another sample") || strings.Index(p.body, "The simulation was stopped") < strings.Index(p.body, `id="machine"`) {
+		t.Error("the form is not folded, or what was done is not said in the card")
+	}
+	if p = r.post(stale, moving); p.at != "/sandbox" || p.fragment != "machine" || !strings.Contains(p.body, "assigned, where it is now") {
 		t.Fatalf("moved: %d at %s", p.status, p.at)
 	}
 	if p = r.post(stale, moving); p.status != http.StatusConflict || !strings.Contains(p.body, "Nothing was changed") ||

@@ -290,10 +290,11 @@ type reader struct {
 
 // page is an answer.
 type page struct {
-	status int
-	at     string // its path
-	body   string
-	header http.Header
+	status   int
+	at       string // its path
+	fragment string // the part of the page that the browser scrolls to
+	body     string
+	header   http.Header
 }
 
 func (s *scene) reader(t *testing.T) *reader {
@@ -342,7 +343,7 @@ func (r *reader) do(req *http.Request) page {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return page{status: res.StatusCode, at: res.Request.URL.Path, body: string(body), header: res.Header}
+	return page{status: res.StatusCode, at: res.Request.URL.Path, fragment: res.Request.URL.Fragment, body: string(body), header: res.Header}
 }
 
 // form is the form whose button has a text that begins so: where it is sent and its

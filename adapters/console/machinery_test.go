@@ -182,9 +182,19 @@ func TestACustomerReadsWhyStaffPausedItsEndpoint(t *testing.T) {
 	admin.post(at+"/pause", url.Values{"reason": {"Your server <answers> slowly"}}).has(t, "Reason: Your server &lt;answers&gt; slowly")
 	ofCustomer := s.customerAt(at)
 	admin.get(ofCustomer).has(t, "Paused by "+domain.CompanyName, "Your server &lt;answers&gt; slowly.")
-	admin.post(at+"/resume", nil)
-	if p := admin.get(ofCustomer); strings.Contains(p.body, "slowly") {
-		t.Error("the pause is shown after it ended")
+	for _, enabled := range []bool{true, false} { // a program resumes it, and pauses it again
+		s.wait(time.Second)
+		s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+			one, err := tx.Webhooks.LockEndpoint(ctx, s.delivery.Tenant, domain.ID(s.ids[":endpoint"]))
+			if err != nil {
+				return err
+			}
+			_, err = s.hooks.ChangeWithin(ctx, tx, one, domain.WebhookEndpointChange{Enabled: &enabled})
+			return err
+		})
+		if p := admin.get(ofCustomer); strings.Contains(p.body, "slowly") {
+			t.Errorf("enabled %t: the pause of the staff is shown after it ended", enabled)
+		}
 	}
 }
 

@@ -183,7 +183,7 @@ func streetWithoutWebGL(w *walk) {
 	})`)
 	p.click(`nav[aria-label="Move the map"] a`, "Map")
 	p.click(`nav[aria-label="Move the map"] a:last-child`, "Map")
-	p.click(`main .lead a`, "Street map")
+	p.click(`main .listhead a`, "Street map")
 }
 
 func streetByKeyboard(w *walk) {

@@ -78,7 +78,7 @@ func liveBoard(w *walk) {
 		return ["pagehide", "pageshow"].every((name) => window.dispatchEvent(new Event(name)));
 	})()`)
 	p.Eventually(w.T, "the board says that it is not connected",
-		`document.querySelector("[data-live]").textContent === "Not connected. It goes on by itself."`)
+		`document.querySelector("[data-live]").textContent === "Not connected. Reconnecting."`)
 }
 
 func liveAttention(w *walk) {

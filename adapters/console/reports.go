@@ -282,8 +282,8 @@ func charts(views []reportLineView, lines []reports.Line) []pages.Chart {
 	const by = "Day of UTC"
 	booked := pages.NewChart("Booked", by, "Booked", bars[0])
 	ended := pages.NewChart("Delivered and failed", by, "Delivered or failed", bars[1])
-	ended.BadUnit = "of them failed"
-	return []pages.Chart{booked, ended, pages.NewChart("Minutes in which half were delivered", by, "Minutes", bars[2])}
+	ended.BadUnit = "failed"
+	return []pages.Chart{booked, ended, pages.NewChart("Half delivered within (minutes)", by, "Minutes", bars[2])}
 }
 
 func lineOf(l domain.ReportLine, most int64) reportLineView {

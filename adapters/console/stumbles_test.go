@@ -63,7 +63,7 @@ func TestARunSaysWhereItMovedThingsAndOffersThoseThatStayed(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, domain.RoleDispatcher)
 	run := r.get("/bulk/runs/" + s.ids[":run"])
-	run.has(t, "To delivered.", "Try those that stayed again", `/deliveries/`+string(s.delivery.ID)+`"`)
+	run.has(t, "To delivered.", "Try the failed ones again", `/deliveries/`+string(s.delivery.ID)+`"`)
 	r.get("/bulk").has(t, "0 of 2 to delivered")
 	if p := s.signedIn(t, domain.RoleViewer).get("/bulk/runs/" + s.ids[":run"]); strings.Contains(p.body, "Try those") {
 		t.Error("a viewer is led to a form that they may not send")

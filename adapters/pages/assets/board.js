@@ -13,8 +13,8 @@
   const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const count = new Intl.NumberFormat("en-GB");
   const ends = {
-    session: "You are not signed in any more. Load the page again.",
-    displaced: "Followed in another window. Come back to this one to go on here.",
+    session: "You are signed out. Reload the page.",
+    displaced: "Live in another window. Click here to continue in this one.",
   };
   let source = null;
   let later = 0;
@@ -113,7 +113,7 @@
       asOf(event.data);
       say("Live");
     });
-    source.addEventListener("stale", () => say("Old: the database does not answer at the moment."));
+    source.addEventListener("stale", () => say("Old. The database does not answer at the moment."));
     source.addEventListener("end", (event) => {
       over = true;
       close();
@@ -124,7 +124,7 @@
         close();
         later = setTimeout(open, again);
       }
-      say("Not connected. It goes on by itself.");
+      say("Not connected. Reconnecting.");
     });
   }
 

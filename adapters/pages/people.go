@@ -162,9 +162,6 @@ func (s *Site) invite(c *Call) error {
 func (s *Site) sendInvitation(c *Call, i people.Invitation) error {
 	i.BusinessID = c.Business()
 	issued, err := s.o.Directory.Invite(c.Ctx(), c.Actor(), i)
-	if c.Wrong(err) {
-		return s.invitePage(c, http.StatusUnprocessableEntity, peopleView{})
-	}
 	if err != nil {
 		return s.peopleConflict(c, err)
 	}
@@ -225,13 +222,17 @@ func (s *Site) issued(c *Call, i people.Issued, title, mailed, note string) peop
 // peopleConflict shows the page again with the reason why nothing changed.
 func (s *Site) peopleConflict(c *Call, err error) error {
 	var e *domain.Error
+	page := s.peoplePage
+	if c.Form.Has("email") { // an invitation
+		page = s.invitePage
+	}
 	switch {
 	case c.Wrong(err):
-		return s.peoplePage(c, http.StatusUnprocessableEntity, peopleView{})
+		return page(c, http.StatusUnprocessableEntity, peopleView{})
 	case errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Code == domain.CodeTooManyMails):
 		s.noteRefusal(c, err)
 		c.RetryAfter(err)
-		return s.peoplePage(c, StatusOf(err),
+		return page(c, StatusOf(err),
 			peopleView{Notice: &Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}}})
 	}
 	return err

@@ -101,7 +101,7 @@ func everyPage(w *walk) {
 		"deliveries-unknown": {s.url + "/deliveries?q=order-404", "Deliveries"}, "delivery": {delivery, ""},
 		"cancel":   {delivery + "/cancel", "Cancel "},
 		"webhooks": {s.url + "/webhooks?application=" + string(s.house.app.ID), "Webhooks"},
-		"webhook":  {s.url + hooks(s.house.endpoint), "hooks.adom.example"}, "webhook-edit": {s.url + hooks(s.house.endpoint, "/edit"), "Change"},
+		"webhook":  {s.url + hooks(s.house.endpoint), "hooks.adom.example"}, "webhook-edit": {s.url + hooks(s.house.endpoint, "/edit"), "Edit"},
 		"webhook-rotate":  {s.url + hooks(s.house.endpoint, "/rotate"), "Rotate the signing"},
 		"webhook-delete":  {s.url + hooks(s.house.endpoint, "/delete"), "Delete the endpoint"},
 		"webhook-recover": {s.url + hooks(s.house.endpoint, "/recover"), "Recover webhooks"},
@@ -132,14 +132,14 @@ func everyPage(w *walk) {
 	p.Click(t, `form[action="/people"] button`)
 	p.Eventually(t, "the error", "document.querySelector('#email-error') !== null && document.readyState === 'complete'")
 	examine(t, p, "people-error")
-	browser.Go(t, p, list, "API keys")
-	p.Click(t, `section[aria-labelledby="create"] button`)
+	browser.Go(t, p, list+"/new", "Create a sandbox key")
+	p.Click(t, createKey)
 	browser.Settled(t, p, "Your new sandbox key")
 	examine(t, p, "key")
 	s.wait(11 * time.Minute)
 	copied(t, p)
-	browser.Go(t, p, s.url+s.house.keysPath(domain.Live), "API keys")
-	p.Click(t, `section[aria-labelledby="create"] button`)
+	browser.Go(t, p, s.url+s.house.keysPath(domain.Live)+"/new", "Create a live key")
+	p.Click(t, createKey)
 	browser.Settled(t, p, "Sign in again to continue")
 	examine(t, p, "again")
 	browser.WantQuiet(t, p, s.url)

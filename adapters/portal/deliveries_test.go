@@ -149,7 +149,7 @@ func TestTheTimelineHasCallsEventsAndAttemptsInTheirOrder(t *testing.T) {
 	}
 	s.storage.breakLog(ports.ErrTookTooLong)
 	p = s.signedIn(t, s.house, domain.RoleViewer).get(at(id))
-	if p.status != http.StatusOK || !strings.Contains(p.body, "the request log does not answer") || !strings.Contains(p.body, "answered 204") {
+	if p.status != http.StatusOK || !strings.Contains(p.body, "the request log cannot be read right now") || !strings.Contains(p.body, "answered 204") {
 		t.Errorf("without the log: %d\n%s", p.status, p.body)
 	}
 }
@@ -184,7 +184,7 @@ func TestASandboxDeliveryIsPlayedByHandAndEachStepIsAudited(t *testing.T) {
 		t.Errorf("0 seconds: %d\n%s", p.status, p.body)
 	}
 	form.Set("step_seconds", "5")
-	if p := r.post(action, form); p.at != at(other) || !strings.Contains(p.body, "“delivered” moves it by itself") {
+	if p := r.post(action, form); p.at != at(other) || !strings.Contains(p.body, "“delivered” moves it") {
 		t.Errorf("simulated: %d at %s\n%s", p.status, p.at, p.body)
 	}
 	if p := r.post(action, form); p.status != http.StatusConflict {

@@ -75,7 +75,7 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 	v.Simulating = pages.NewSimulated(d)
 	if len(c.Faults) > 0 && v.Scenario.Name == "" { // no form can show them
 		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.Faults)),
-			"A simulation starts from booked, and no other one may run.")}
+			"A simulation starts from booked, and only one can run.")}
 	}
 	return p.Show(c, status, "delivery", "Delivery "+string(d.Reference), v)
 }

@@ -136,7 +136,7 @@ func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, er
 }
 
 func inboxRefused() *pages.Notice {
-	return &pages.Notice{Tone: "warn", Title: "There is no place for the inbox", Lines: []string{
+	return &pages.Notice{Tone: "warn", Title: "The inbox cannot open", Lines: []string{
 		"The application has " + strconv.Itoa(domain.MaxWebhookEndpoints) + " webhook endpoints and listeners in the sandbox, the most " +
 			"there may be, and the inbox takes one place while it is open. Delete an endpoint that is not used, then open the inbox again."}}
 }

@@ -134,7 +134,7 @@ func TestTooManyInvitationsAreRefusedWithTheTimeToTryAgain(t *testing.T) {
 		!strings.Contains(p.body, "Try again in 60 minutes.") || !strings.Contains(p.body, `value="efua@elsewhere.example"`) {
 		t.Errorf("%d, Retry-After %q\n%s", p.status, p.header.Get("Retry-After"), p.body)
 	}
-	if p := owner.get("/apps/" + string(s.house.app.ID) + "/sandbox/keys"); !strings.Contains(p.body, "After 5 in an hour, further ones come in one email") {
+	if p := owner.get("/apps/" + string(s.house.app.ID) + "/sandbox/keys/new"); !strings.Contains(p.body, "After 5 in an hour, further ones come in one email") {
 		t.Errorf("the page of keys does not tell how mails are joined\n%s", p.body)
 	}
 }

@@ -19,7 +19,7 @@ var mountedWebhooks = []string{"/webhooks", "/webhooks/:endpoint", "/webhooks/:e
 // ofCustomer holds the texts of the people pages for staff.
 var ofCustomer = func() pages.People {
 	texts := members
-	texts.Lead, texts.Others = "Who may sign in to the portal for this customer, and what they may do there.",
+	texts.Lead, texts.Others = "People who can sign in to the portal for this customer, and their roles.",
 		"Admins invite people and change roles."
 	texts.Losing = "access to this customer's portal at once. Keys that the person created still work."
 	return texts

@@ -108,7 +108,7 @@ func tableSent(c *call) (text, wrong string) {
 	text = cmp.Or(text, c.Form.Get("csv"))
 	switch {
 	case err != nil || strings.ContainsRune(text, 0):
-		return "", "This is no table of text. Save it as CSV UTF-8."
+		return "", "This is not a text table. Save it as CSV UTF-8."
 	case strings.TrimSpace(text) == "":
 		return "", "Choose a file, or paste its rows."
 	case len(text) > importedBytes:
@@ -129,7 +129,7 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 		}
 		switch {
 		case pickupcsv.Unbroken([]byte(text)): // the API explains how to keep them with curl
-			return nil, nil, "The table is one line: there are no line breaks in it that we know. Save it as CSV UTF-8, not as CSV for " +
+			return nil, nil, "The table is one line. It has no line breaks that we can read. Save it as CSV UTF-8, not as CSV for " +
 				"Macintosh, or paste its rows below."
 		case last.Code == domain.FieldTooLong && last.Line > mostImported:
 			return nil, nil, tooManyRows

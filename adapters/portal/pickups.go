@@ -175,13 +175,13 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 // pickupFields returns the fields of a location's form, with the values of its row.
 func pickupFields(c *call, of *pickupRow) []pages.Field {
 	return []pages.Field{
-		c.Field(pages.Field{Name: "name", Label: "Name", Hint: "Riders look for it, such as Osu branch.", Value: of.Name, Required: true,
+		c.Field(pages.Field{Name: "name", Label: "Name", Hint: "What riders look for, such as Osu branch.", Value: of.Name, Required: true,
 			MaxLength: domain.NameRule.Most}),
 		c.Field(pages.Field{Name: "address", Label: "Address", Value: of.Address, Required: true, MaxLength: domain.AddressRule.Most}),
-		c.Field(pages.Field{Name: "contact", Label: "Phone number", Type: "tel", Hint: "With its country code, such as +233302000001.",
+		c.Field(pages.Field{Name: "contact", Label: "Phone number", Type: "tel", Hint: "With the country code, such as +233302000001.",
 			Value: of.Contact, MaxLength: domain.MaxTypedPhone}),
 		c.Field(pages.Field{Name: "latitude", Label: "Latitude", Value: of.Latitude,
-			Hint:      "Degrees with a decimal point, such as 5.5571, or both as a map copies them.",
+			Hint:      "Such as 5.5571. You can paste both numbers from a map.",
 			MaxLength: pages.MaxCode}),
 		c.Field(pages.Field{Name: "longitude", Label: "Longitude", Hint: "Such as -0.1818.", Value: of.Longitude, MaxLength: pages.MaxCode}),
 	}

@@ -182,7 +182,7 @@ func TestATableThatCannotBeReadIsRefusedAtItsField(t *testing.T) {
 		"name,address\nOsu,\"1 Street": "Line 2: A quoted cell does not end properly",
 		"name,place\nOsu,1 Street\n":   "Line 1: the column address is missing.",
 		"Naam,Adres\nOsu,1 Street\n":   "Line 1: the columns name and address are missing.",
-		"PK\x03\x04\x14\x00\xff":       "This is no table of text",
+		"PK\x03\x04\x14\x00\xff":       "This is not a text table",
 		"sep=;\nname;place\nOsu;1\n":   "Line 2: the column address is missing.",
 		strings.Repeat("x", 300_000):   "has more than 256 kB",
 		many.String():                  "There are more than 1000 rows",

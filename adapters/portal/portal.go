@@ -88,7 +88,7 @@ var words = pages.Words{
 }
 
 var members = pages.People{
-	Path: "/people", Title: "People", Lead: "Who may sign in for your business, and what they may do.", Act: domain.ActManagePeople,
+	Path: "/people", Title: "People", Lead: "People who can sign in for your business, and their roles.", Act: domain.ActManagePeople,
 	Others: "Owners invite people and change roles.",
 	Losing: "access to your business at once. Keys that the person created still work.",
 	Roles: map[domain.Role]string{

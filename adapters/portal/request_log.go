@@ -27,7 +27,7 @@ func (p *Portal) logFailed(c *call, err error) error {
 	return p.Show(c, http.StatusServiceUnavailable, "unread", "The request log cannot be read right now", pages.Notice{
 		Tone: "bad", Title: "The request log cannot be read right now",
 		Lines: []string{
-			"Your API calls are not affected: they never wait for the log. What is called meanwhile may be missing here.",
+			"Your API calls are not affected. Calls that you make now may be missing here.",
 			"Try again in a few seconds. A shorter time or fewer filters may help.",
 		},
 		Link: &pages.Link{Href: c.Request.URL.RequestURI(), Text: "Try again"},
@@ -41,6 +41,6 @@ func (p *Portal) noteLog(c *call, err error) {
 }
 
 // unreadLog explains missing data on pages that show more than the log.
-const unreadLog = "The request log cannot be read right now, so this page does not tell what was called."
+const unreadLog = "The request log cannot be read right now, so this page does not show calls."
 
 func (p *Portal) document(code string) string { return p.API().Document(code) }

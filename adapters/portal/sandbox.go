@@ -300,7 +300,7 @@ func newScenarioView(s domain.Scenario) scenarioView {
 		}
 	}
 	if v.Steps == "" {
-		v.Steps = "none: it moves by hand"
+		v.Steps = "none, you move it"
 	}
 	if (domain.Plan{Scenario: s}).Fits(domain.DeliveryOnly) != nil {
 		v.Only = "cash on delivery only"

@@ -206,7 +206,7 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 	for _, of := range domain.PaymentTypes() {
 		payment.Options = append(payment.Options, pages.Option{Value: string(of), Text: pages.Spaced(string(of))})
 	}
-	scenario := pages.Field{Name: "sandbox.scenario", Label: "Scenario", Options: []pages.Option{{Text: "none: I move it by hand"}}}
+	scenario := pages.Field{Name: "sandbox.scenario", Label: "Scenario", Options: []pages.Option{{Text: "none, I move it myself"}}}
 	for _, of := range domain.Scenarios() {
 		if of != domain.ScenarioManual {
 			scenario.Options = append(scenario.Options, pages.Option{Value: string(of), Text: pages.Spaced(string(of))})
@@ -229,7 +229,7 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 	return v, nil
 }
 
-const amountLabel = "To collect, with cod"
+const amountLabel = "Cash to collect, with cod"
 
 // bookSample books the form's delivery, once.
 func (p *Portal) bookSample(c *call) error {
@@ -256,17 +256,17 @@ func (p *Portal) bookSample(c *call) error {
 	var e *domain.Error
 	switch {
 	case domain.HasCode(err, domain.CodeCODGoodsValueRequired):
-		c.Faults = map[string]string{"payment.goods_value": "Enter an amount over 0: the rider collects it."}
+		c.Faults = map[string]string{"payment.goods_value": "Enter an amount over 0 that the rider collects."}
 		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{"With the payment “cod”, “" + amountLabel +
 			"” needs an amount over 0."}}
 		return p.sandboxPage(c, pages.StatusOf(err), n)
 	case domain.HasCode(err, domain.CodeIdempotencyInProgress):
 		return p.sandboxPage(c, pages.StatusOf(err), &pages.Notice{Tone: "warn", Title: "The sample is being booked", Lines: []string{
-			"The same form was sent a moment ago, and its booking goes on. Send it again to see the outcome: it books once."}})
+			"The same form was sent a moment ago and is still being booked. Send it again to see the result. It books only once."}})
 	case domain.HasCode(err, domain.CodeIdempotencyConflict):
 		c.Form.Del("once") // the form gets a new one
 		return p.sandboxPage(c, pages.StatusOf(err), &pages.Notice{Tone: "warn", Title: "Nothing was booked", Lines: []string{
-			"This form has booked a sample already, and you changed it since. Send it again to book another one."}})
+			"This form has already booked a sample, and you changed it since. Send it again to book another one."}})
 	case c.Wrong(err):
 		errors.As(err, &e)
 		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}}

@@ -90,7 +90,7 @@ func TestAFormThatHasBookedAndWasChangedBooksAnotherOneWhenItIsSentAgain(t *test
 	r.post("/sandbox/book", form)
 	form.Set("recipient.name", "Somebody Else")
 	p := r.post("/sandbox/book", form)
-	if p.status != http.StatusConflict || !strings.Contains(p.body, "has booked a sample already") {
+	if p.status != http.StatusConflict || !strings.Contains(p.body, "has already booked a sample") {
 		t.Fatalf("changed: %d", p.status)
 	}
 	_, again := p.form(t, "Book sample")

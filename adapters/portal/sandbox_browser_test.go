@@ -21,9 +21,11 @@ func sandboxStates(w *walk) {
 	browser.Eval[bool](t, p.Page, "(document.querySelector('.received').open = true)")
 	examine(t, p.Page, "sandbox")
 	p.show("sandbox-delivery", sandbox, "Sandbox")
+	p.unfold()
 	p.click(`form[action$="/simulate"] button`, "Sandbox")
 	p.want("The simulation is running")
 	examine(t, p.Page, "sandbox-simulated")
+	p.unfold()
 	p.fill("#recipient-phone_number", "12")
 	p.Page.Click(t, `form[action="/sandbox/book"] button`)
 	p.want("Nothing was booked")
@@ -59,7 +61,8 @@ func sandboxJourney(w *walk) {
 	p.Page.Click(t, ".received summary")
 	p.want("webhook-signature: v1,")
 	p.want("What you just did, as an API call")
-	p.Page.Click(t, "details:has(#forced-php) summary")
+	p.Page.Click(t, "#forced > summary")
+	p.Page.Click(t, "#forced details:has(#forced-php) summary")
 	p.Eventually(t, "its tab alone", "document.querySelector('#forced-php').checkVisibility() && "+
 		"!document.querySelector('#forced-curl').checkVisibility()")
 	if n := len(w.sandboxDeliveries(t, w.house)) - atFirst; n != 1 {
@@ -144,6 +147,12 @@ func inboxEnds(w *walk) {
 	if p.shows("after the end") {
 		t.Error("an inbox goes on without its session")
 	}
+}
+
+// unfold opens all that is folded in the left column.
+func (p *tab) unfold() {
+	p.Helper()
+	browser.Eval[bool](p.T, p.Page, "document.querySelectorAll('.beside > div details').forEach(one => { one.open = true; }) === undefined")
 }
 
 // opensInbox presses the button of an inbox that is closed.

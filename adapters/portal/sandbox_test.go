@@ -78,7 +78,7 @@ func TestWhatTheAPIRefusesIsToldAtItsField(t *testing.T) {
 	}
 	p := r.post("/sandbox/book", s.sampleForm(s.house, "payment.type", "cod"))
 	if p.status != http.StatusUnprocessableEntity || strings.Contains(p.body, "payment.goods_value over 0") ||
-		!strings.Contains(p.body, `id="payment-goods_value-error"`) || !strings.Contains(p.body, "“To collect, with cod” needs an amount") {
+		!strings.Contains(p.body, `id="payment-goods_value-error"`) || !strings.Contains(p.body, "“Cash to collect, with cod” needs an amount") {
 		t.Errorf("cod without an amount: %d", p.status)
 	}
 	if n := len(s.sandboxDeliveries(t, s.house)); n != 1 {

@@ -52,8 +52,8 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 	v := benchView{Notice: c.WelcomeBack(), Application: string(t.ApplicationID), Environment: string(t.Environment), Verdict: verdict,
 		Headers: c.Form.Get("headers"), Body: c.Form.Get("body"), HeadersError: c.Fault("headers", "headers", "Headers"), BodyError: c.Fault("body", "body", "Body")}
 	var at string // when it arrived, if known
-	v.Endpoint = pages.Field{Name: "endpoint", Label: "Endpoint", Hint: "Its secret is tried, and never shown.", Value: c.Query("endpoint"),
-		Options: []pages.Option{{Text: "None: I paste the secret"}}}
+	v.Endpoint = pages.Field{Name: "endpoint", Label: "Endpoint", Hint: "Its secret is used for the check and never shown.", Value: c.Query("endpoint"),
+		Options: []pages.Option{{Text: "None, I paste the secret"}}}
 	if t.ApplicationID != "" && c.May(domain.ActManageWebhooks) {
 		all, err := p.Endpoints.List(c.Ctx(), t)
 		if err != nil {
@@ -73,9 +73,9 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 	v.Endpoint = c.Field(v.Endpoint)
 	v.Secret = pages.Field{ID: "secret", Name: "secret", Label: "Signing secret", Type: "password", Autocomplete: "off",
 		Error: c.Fault("secret", "secret", "Secret"),
-		Hint:  "The one that your program has. It is used for this check alone: not stored, and typed anew each time.", MaxLength: 200}
-	v.At = c.Field(pages.Field{Name: "received_at", Label: "When your program got it, UTC", Type: "datetime-local", Value: at,
-		Hint: "By its own clock; empty: now."})
+		Hint:  "The one that your program uses. It is used only for this check and not stored.", MaxLength: 200}
+	v.At = c.Field(pages.Field{Name: "received_at", Label: "Received at (UTC)", Type: "datetime-local", Value: at,
+		Hint: "By the clock of your program. Empty means now."})
 	v.Encoding = c.Field(pages.Field{Name: "encoding", Label: "The body is", Options: []pages.Option{
 		{Value: "text", Text: "text", Chosen: true}, {Value: "base64", Text: "base64, to the byte"}}})
 	return p.Show(c, status, "webhook_verify", "Check a signature", v)
@@ -108,8 +108,8 @@ func (p *Portal) fromInbox(c *call, t domain.Tenant, v *benchView) (at string, e
 			return w.At.UTC().Format("2006-01-02T15:04"), nil
 		}
 	}
-	v.Notice = &pages.Notice{Tone: "warn", Title: "The inbox has this webhook no longer",
-		Lines: []string{"It keeps the newest while somebody has it open. Open the sandbox, and choose another one."}}
+	v.Notice = &pages.Notice{Tone: "warn", Title: "The inbox no longer has this webhook",
+		Lines: []string{"It keeps the newest ones while it is open. Choose another one in the sandbox."}}
 	return "", nil
 }
 
@@ -144,11 +144,11 @@ func (p *Portal) examineWebhook(c *call) error {
 	}
 	if r.Raw = c.Form.Get("encoding") == "base64"; r.Raw {
 		if r.Body, err = base64.StdEncoding.DecodeString(strings.Join(strings.Fields(c.Form.Get("body")), "")); err != nil {
-			c.Faults["body"] = "This is no base64."
+			c.Faults["body"] = "This is not base64."
 		}
 	}
 	if len(r.Body) > maxPastedBody {
-		c.Faults["body"] = "A webhook has 20 KB at most; this has more than 48."
+		c.Faults["body"] = "A webhook has at most 20 KB, and this has more than 48."
 	}
 	verdict := &benchVerdict{}
 	if typed := c.Form.Get("secret"); typed != "" {

@@ -111,7 +111,7 @@ func TestLinksByMailAreLimitedWhoeverIsKnown(t *testing.T) {
 			}
 		}
 		if p := ask(email); p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") == "" ||
-			!strings.Contains(p.body, "Too many links") {
+			!strings.Contains(p.body, "Too many sign-in links were requested") {
 			t.Errorf("link 6 for %s: %d\n%s", email, p.status, p.body)
 		}
 	}

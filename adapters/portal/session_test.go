@@ -272,7 +272,7 @@ func TestAFormThatHasNoPlaceToArriveIsAskedForAgain(t *testing.T) {
 		req.Header.Set("Content-Type", kind)
 		w := httptest.NewRecorder()
 		s.processes[0].portal.Handler().ServeHTTP(w, req)
-		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "send it again") {
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "Send it again") {
 			t.Errorf("%s: %d %v\n%s", kind, w.Code, w.Header(), w.Body)
 		}
 	}

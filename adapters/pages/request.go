@@ -83,6 +83,7 @@ type RequestView struct {
 	ClientID               string
 	AppHref                string
 	KeyID, KeyHref         string
+	KeyName                string // what people call the key; empty: it has no name
 	KeyEnds                string // the last four characters of the key; empty: no longer known
 	DeliveryID             string
 	DeliveryHref           string

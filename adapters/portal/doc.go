@@ -9,4 +9,9 @@
 //     belongs to the business.
 //   - Only the response to one POST has a key. The form carries the ID of the future key, so that a
 //     reload, a double click or a second process creates no second key.
+//   - The environment and the application of all pages are chosen once, in the frame. The choice is in
+//     a cookie. An address that names one of them sets it, so links keep working. Staff, who see many
+//     customers, have no cookie: the address alone decides.
+//   - A form that creates something has a page of its own below its list. It is sent to the list's
+//     path, whose GET shows that page again when a session has ended meanwhile.
 package portal

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"net/url"
+	"strings"
 	"time"
 
 	"waybill/adapters/pages"
@@ -107,7 +108,7 @@ func (p *Portal) keyNames(c *call, apps []domain.Application) (map[domain.ID]key
 				return nil, err
 			}
 			for _, k := range keys {
-				names[k.ID] = keyName{LastFour: k.LastFour, Application: app.Name, Environment: string(e), Href: "/apps/" + string(app.ID) + "/" +
+				names[k.ID] = keyName{Name: k.Name, LastFour: k.LastFour, Application: app.Name, Environment: string(e), Href: "/apps/" + string(app.ID) + "/" +
 					string(e) + "/keys"}
 			}
 		}
@@ -118,7 +119,10 @@ func (p *Portal) keyNames(c *call, apps []domain.Application) (map[domain.ID]key
 // appsWithKeys limits the applications whose keys have names. Other keys are shown by ID.
 const appsWithKeys = 50
 
-type keyName struct{ LastFour, Application, Environment, Href string }
+type keyName struct{ Name, LastFour, Application, Environment, Href string }
+
+// label returns the name of a key with its last four characters, or these alone.
+func (k keyName) label() string { return strings.TrimSpace(k.Name + " …" + k.LastFour) }
 
 // moreCalls orders sums by calls, most first, and then by text.
 func moreCalls(aCalls, bCalls int64, a, b string) bool {

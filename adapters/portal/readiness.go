@@ -91,7 +91,7 @@ func (p *Portal) readiness(c *call, app domain.Application) (*readyView, error) 
 			s.By, s.Href = source(by.Source, app)
 			if key, err := domain.ParseID(domain.PrefixAPIKey, string(by.Source)); err == nil {
 				if name, known := keys[key]; known {
-					s.By = "calls of key …" + name.LastFour
+					s.By = "calls of key " + name.label()
 				}
 			}
 			v.Shown++
@@ -159,7 +159,7 @@ func (p *Portal) nearLimits(c *call, apps []domain.Application) (warn []pages.No
 	for _, key := range slices.Sorted(maps.Keys(busiest)) {
 		called := "A key"
 		if name, known := names[key]; known {
-			called = fmt.Sprintf("The %s key …%s of %s", name.Environment, name.LastFour, name.Application)
+			called = fmt.Sprintf("The %s key %s of %s", name.Environment, name.label(), name.Application)
 		}
 		warn = append(warn, pages.Notice{Tone: "warn", Title: "A key is near its limit", Lines: []string{fmt.Sprintf(
 			"%s made %d calls in a minute of the last hour; it may make %s.", called, busiest[key].Calls, rate(limit))},

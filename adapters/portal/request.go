@@ -52,7 +52,7 @@ func (p *Portal) whose(c *call, r *domain.RequestRecord, v *pages.RequestView) e
 		if err != nil {
 			return err
 		}
-		v.KeyHref, v.KeyEnds = v.AppHref+"/"+string(e)+"/keys", key.LastFour
+		v.KeyHref, v.KeyName, v.KeyEnds = v.AppHref+"/"+string(e)+"/keys", key.Name, key.LastFour
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (p *Portal) showUsage(c *call) error {
 	for key, sum := range keys {
 		one := sum.view(key, key)
 		if name, known := names[domain.ID(key)]; known {
-			one.Name, one.Place = "…"+name.LastFour, name.Application+", "+name.Environment
+			one.Name, one.Place = name.label(), name.Application+", "+name.Environment
 		}
 		one.Href = f.requests(f.from, f.until, pages.Kept{Name: "key", Value: key})
 		v.Keys = append(v.Keys, one)
@@ -255,7 +255,7 @@ func (p *Portal) near(c *call, f *figures, names map[domain.ID]keyName, sums []d
 			Share: share(perWindow, int64(limit.Limit)), Full: min(100, 100*perWindow/int64(max(1, limit.Limit))), Refused: refused[key],
 		}
 		if name, known := names[key]; known {
-			n.Name, n.Place = "…"+name.LastFour, name.Application+", "+name.Environment
+			n.Name, n.Place = name.label(), name.Application+", "+name.Environment
 		}
 		list = append(list, n)
 	}

@@ -6,7 +6,10 @@ import { rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 
 const secret = process.env.WAYBILL_WEBHOOK_SECRET;
-if (!secret) throw new Error("set WAYBILL_WEBHOOK_SECRET");
+if (!secret) {
+  console.error("Set WAYBILL_WEBHOOK_SECRET first.");
+  process.exit(1);
+}
 const port = process.env.PORT ?? 3000;
 const inbox = "waybill-inbox";
 const maxBody = 1 << 20;
@@ -17,11 +20,11 @@ export function verify(secret, headers, body, now = Date.now() / 1000) {
   const id = headers["webhook-id"] ?? "";
   const timestamp = headers["webhook-timestamp"] ?? "";
   const signatures = (headers["webhook-signature"] ?? "").split(" ");
-  if (!/^[\w-]+$/.test(id)) throw new Error("webhook: webhook-id is missing or invalid");
+  if (!/^[\w-]+$/.test(id)) throw new Error("webhook refused: webhook-id is missing or invalid");
 
   // Timestamp: at most 5 minutes off. Keep your clock synchronized.
   if (!/^\d+$/.test(timestamp) || Math.abs(now - Number(timestamp)) > 300) {
-    throw new Error("webhook: webhook-timestamp is more than 5 minutes off");
+    throw new Error("webhook refused: webhook-timestamp is more than 5 minutes from the clock of this machine");
   }
 
   // Secret: Base64 after whsec_. After a rotation there are two signatures, and one of them matches.
@@ -30,7 +33,7 @@ export function verify(secret, headers, body, now = Date.now() / 1000) {
   const expected = Buffer.from(`v1,${mac.digest("base64")}`);
   const matches = (signature) => signature.length === expected.length && timingSafeEqual(signature, expected);
   if (key.length === 0 || !signatures.some((signature) => matches(Buffer.from(signature)))) {
-    throw new Error("webhook: the signature does not match");
+    throw new Error("webhook refused: the signature does not match; is WAYBILL_WEBHOOK_SECRET that of this endpoint?");
   }
 }
 
@@ -56,6 +59,7 @@ async function receive(request, response) {
   try {
     verify(secret, request.headers, body);
   } catch (error) {
+    console.error(error.message);
     return response.writeHead(400).end(`${error.message}\n`);
   }
   const id = request.headers["webhook-id"];
@@ -69,4 +73,4 @@ createServer((request, response) => {
     console.error(error);
     response.writeHead(500).end();
   });
-}).listen(port, "127.0.0.1", () => console.log(`receiving webhooks at http://127.0.0.1:${port}/`));
+}).listen(port, "127.0.0.1", () => console.log(`receiving webhooks at http://127.0.0.1:${port}/webhooks/waybill`));

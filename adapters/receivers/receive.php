@@ -2,7 +2,14 @@
 // Receives webhooks. PHP 8.0 or newer, no packages. Start it with:
 // WAYBILL_WEBHOOK_SECRET=whsec_... php -S 127.0.0.1:3000 receive.php
 
-const INBOX = __DIR__ . '/../waybill-inbox'; // outside the folder of the web server
+$secret = getenv('WAYBILL_WEBHOOK_SECRET');
+if (!$secret) {
+    http_response_code(500);
+    error_log('webhook refused: set WAYBILL_WEBHOOK_SECRET and start the receiver again');
+    exit(1);
+}
+
+const INBOX = __DIR__ . '/../waybill-inbox'; // beside the folder of this file: the web server must not show it
 
 /** Throws unless Waybill sent this body, unchanged, in the last 5 minutes. */
 function verify(string $secret, array $headers, string $body, ?int $now = null): void
@@ -12,12 +19,12 @@ function verify(string $secret, array $headers, string $body, ?int $now = null):
     $timestamp = $headers['webhook-timestamp'] ?? '';
     $signatures = explode(' ', $headers['webhook-signature'] ?? '');
     if (!preg_match('/^[\w-]+$/D', $id)) {
-        throw new UnexpectedValueException('webhook: webhook-id is missing or invalid');
+        throw new UnexpectedValueException('webhook refused: webhook-id is missing or invalid');
     }
 
     // Timestamp: at most 5 minutes off. Keep your clock synchronized.
     if (!ctype_digit($timestamp) || abs(($now ?? time()) - (int) $timestamp) > 300) {
-        throw new UnexpectedValueException('webhook: webhook-timestamp is more than 5 minutes off');
+        throw new UnexpectedValueException('webhook refused: webhook-timestamp is more than 5 minutes from the clock of this machine');
     }
 
     // Secret: Base64 after whsec_. After a rotation there are two signatures, and one of them matches.
@@ -25,7 +32,7 @@ function verify(string $secret, array $headers, string $body, ?int $now = null):
     $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
     $matching = array_filter($signatures, fn ($signature) => hash_equals($expected, $signature));
     if ($key === '' || !$matching) {
-        throw new UnexpectedValueException('webhook: the signature does not match');
+        throw new UnexpectedValueException('webhook refused: the signature does not match; is WAYBILL_WEBHOOK_SECRET that of this endpoint?');
     }
 }
 
@@ -48,7 +55,6 @@ $headers = array_change_key_case(getallheaders());
 $body = file_get_contents('php://input');
 
 try {
-    $secret = getenv('WAYBILL_WEBHOOK_SECRET') ?: throw new RuntimeException('set WAYBILL_WEBHOOK_SECRET');
     verify($secret, $headers, $body);
     if (store($headers['webhook-id'], $body)) { // work on it later, in another program
         error_log('stored ' . $headers['webhook-id'] . ' ' . json_decode($body)->type);
@@ -56,6 +62,7 @@ try {
     http_response_code(204);
 } catch (UnexpectedValueException $error) {
     http_response_code(400);
+    error_log($error->getMessage());
     echo $error->getMessage(), "\n";
 } catch (Throwable $error) {
     http_response_code(500);

@@ -7,11 +7,12 @@ import hmac
 import json
 import os
 import re
+import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-SECRET = os.environ["WAYBILL_WEBHOOK_SECRET"]
+SECRET = os.environ.get("WAYBILL_WEBHOOK_SECRET") or sys.exit("Set WAYBILL_WEBHOOK_SECRET first.")
 PORT = int(os.environ.get("PORT", "3000"))
 INBOX = Path("waybill-inbox")
 MAX_BODY = 1 << 20
@@ -24,19 +25,19 @@ def verify(secret, headers, body, now=None):
     timestamp = headers.get("webhook-timestamp", "")
     signatures = headers.get("webhook-signature", "").encode().split()
     if not re.fullmatch("[A-Za-z0-9_-]+", message_id):
-        raise ValueError("webhook: webhook-id is missing or invalid")
+        raise ValueError("webhook refused: webhook-id is missing or invalid")
 
     # Timestamp: at most 5 minutes off. Keep your clock synchronized.
     now = time.time() if now is None else now
     if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(now - int(timestamp)) > 300:
-        raise ValueError("webhook: webhook-timestamp is more than 5 minutes off")
+        raise ValueError("webhook refused: webhook-timestamp is more than 5 minutes from the clock of this machine")
 
     # Secret: Base64 after whsec_. After a rotation there are two signatures, and one of them matches.
     key = base64.b64decode(re.sub("^whsec_", "", secret.strip()))
     signed = f"{message_id}.{timestamp}.".encode() + body
     expected = b"v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest())
     if not key or not any(hmac.compare_digest(expected, signature) for signature in signatures):
-        raise ValueError("webhook: the signature does not match")
+        raise ValueError("webhook refused: the signature does not match; is WAYBILL_WEBHOOK_SECRET that of this endpoint?")
 
 
 def store(message_id, body):
@@ -71,5 +72,5 @@ class Receiver(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     INBOX.mkdir(mode=0o700, exist_ok=True)
-    print(f"receiving webhooks at http://127.0.0.1:{PORT}/", flush=True)
+    print(f"receiving webhooks at http://127.0.0.1:{PORT}/webhooks/waybill", flush=True)
     ThreadingHTTPServer(("127.0.0.1", PORT), Receiver).serve_forever()

@@ -32,13 +32,13 @@ type receiver struct {
 }
 
 var allReceivers = []receiver{
-	{file: "receive.php", saved: "public/receive.php", path: "/hooks", program: "php", run: []string{"public/receive.php"},
+	{file: "receive.php", saved: "public/receive.php", path: "/webhooks/waybill", program: "php", run: []string{"public/receive.php"},
 		verify: []string{"verify.php"}, beside: []string{"verify/verify.php"}, serves: true},
-	{file: "receive.py", saved: "receive.py", path: "/hooks", program: "python3", run: []string{"receive.py"},
+	{file: "receive.py", saved: "receive.py", path: "/webhooks/waybill", program: "python3", run: []string{"receive.py"},
 		verify: []string{"verify.py", "receive"}, beside: []string{"verify/verify.py"}},
-	{file: "receive.mjs", saved: "receive.mjs", path: "/hooks", program: "node", run: []string{"receive.mjs"},
+	{file: "receive.mjs", saved: "receive.mjs", path: "/webhooks/waybill", program: "node", run: []string{"receive.mjs"},
 		verify: []string{"verify.mjs", "./receive.mjs"}, beside: []string{"verify/verify.mjs"}},
-	{file: "receive.go.txt", saved: "receive.go", path: "/hooks", program: "go", run: []string{"run", "receive.go"},
+	{file: "receive.go.txt", saved: "receive.go", path: "/webhooks/waybill", program: "go", run: []string{"run", "receive.go"},
 		verify: []string{"run", "receive.go", "verify.go"}, beside: []string{"verify/verify.go.txt"}},
 	{file: "receive_laravel.php", saved: "routes/api.php", path: "/api/webhooks/waybill", program: "php", run: []string{"index.php"},
 		verify: []string{"verify_laravel.php"}, beside: []string{"laravel/app.php", "laravel/index.php", "verify/verify_laravel.php"},
@@ -150,8 +150,12 @@ func (r *receiver) start(t *testing.T, secret string) *running {
 	cmd := exec.CommandContext(t.Context(), r.program, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, environment(secret, port), time.Second
 	own(cmd)
-	var log strings.Builder
-	cmd.Stdout, cmd.Stderr = &log, &log
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +168,7 @@ func (r *receiver) start(t *testing.T, secret string) *running {
 		kill(cmd)
 		<-started.exited
 		if t.Failed() {
-			t.Logf("%s printed:\n%s", r.file, log.String())
+			t.Logf("%s printed:\n%s", r.file, started.log(t))
 		}
 	})
 	for end := time.Now().Add(patience); ; {
@@ -182,6 +186,16 @@ func (r *receiver) start(t *testing.T, secret string) *running {
 			t.Fatalf("it does not listen: %v", err)
 		}
 	}
+}
+
+// log returns what the receiver has printed.
+func (r *running) log(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // inbox returns the events that the receiver stored, by file name.
@@ -243,23 +257,28 @@ func TestReceiversTakeGoodWebhooksOnceAndRefuseOthers(t *testing.T) {
 				body    string
 				without string
 				want    int
+				why     string // of a refusal
 			}{
-				{"another secret", ids[0], [][]byte{before}, now, body, "", http.StatusBadRequest},
-				{"late", ids[0], [][]byte{secret}, now.Add(-10 * time.Minute), body, "", http.StatusBadRequest},
-				{"early", ids[0], [][]byte{secret}, now.Add(10 * time.Minute), body, "", http.StatusBadRequest},
-				{"a body with another end", ids[0], [][]byte{secret}, now, body + "\n", "", http.StatusBadRequest},
-				{"an empty body", ids[0], [][]byte{secret}, now, "", "", http.StatusBadRequest},
-				{"no signature", ids[0], [][]byte{secret}, now, body, domain.HeaderWebhookSignature, http.StatusBadRequest},
-				{"no timestamp", ids[0], [][]byte{secret}, now, body, domain.HeaderWebhookTimestamp, http.StatusBadRequest},
-				{"no ID", ids[0], [][]byte{secret}, now, body, domain.HeaderWebhookID, http.StatusBadRequest},
-				{"an ID that leaves the folder", "../" + ids[0], [][]byte{secret}, now, body, "", http.StatusBadRequest},
-				{"good", ids[1], [][]byte{secret}, now, body, "", http.StatusNoContent},
-				{"the same again", ids[1], [][]byte{secret}, now.Add(time.Second), body, "", http.StatusNoContent},
-				{"signed with two secrets", ids[2], [][]byte{before, secret}, now, body, "", http.StatusNoContent},
+				{"another secret", ids[0], [][]byte{before}, now, body, "", http.StatusBadRequest, "the signature"},
+				{"late", ids[0], [][]byte{secret}, now.Add(-10 * time.Minute), body, "", http.StatusBadRequest, "webhook-timestamp"},
+				{"early", ids[0], [][]byte{secret}, now.Add(10 * time.Minute), body, "", http.StatusBadRequest, "webhook-timestamp"},
+				{"a body with another end", ids[0], [][]byte{secret}, now, body + "\n", "", http.StatusBadRequest, "the signature"},
+				{"an empty body", ids[0], [][]byte{secret}, now, "", "", http.StatusBadRequest, "the signature"},
+				{"no signature", ids[0], [][]byte{secret}, now, body, domain.HeaderWebhookSignature, http.StatusBadRequest, "the signature"},
+				{"no timestamp", ids[0], [][]byte{secret}, now, body, domain.HeaderWebhookTimestamp, http.StatusBadRequest, "webhook-timestamp"},
+				{"no ID", ids[0], [][]byte{secret}, now, body, domain.HeaderWebhookID, http.StatusBadRequest, "webhook-id"},
+				{"an ID that leaves the folder", "../" + ids[0], [][]byte{secret}, now, body, "", http.StatusBadRequest, "webhook-id"},
+				{"good", ids[1], [][]byte{secret}, now, body, "", http.StatusNoContent, ""},
+				{"the same again", ids[1], [][]byte{secret}, now.Add(time.Second), body, "", http.StatusNoContent, ""},
+				{"signed with two secrets", ids[2], [][]byte{before, secret}, now, body, "", http.StatusNoContent, ""},
 			} {
 				signature := domain.SignWebhook(c.secrets, c.id, c.at, []byte(body))
+				before := len(to.log(t))
 				if got := to.post(t, c.id, c.at, signature, c.body, c.without); got != c.want {
 					t.Errorf("%s: %d, want %d", c.what, got, c.want)
+				}
+				if printed := to.log(t)[before:]; c.want == http.StatusBadRequest && !strings.Contains(printed, "webhook refused: "+c.why) {
+					t.Errorf("%s: it printed %q, want why it refuses: %s", c.what, printed, c.why)
 				}
 			}
 			stored := to.inbox(t)
@@ -279,12 +298,18 @@ func TestReceiversWithoutASecretTakeNothing(t *testing.T) {
 			to := r.start(t, "")
 			select {
 			case <-to.exited:
+				if log := to.log(t); !strings.Contains(log, "Set WAYBILL_WEBHOOK_SECRET first.") {
+					t.Errorf("it ended and printed %q", log)
+				}
 				return
 			default:
 			}
 			id, now, body := domain.MakeID(domain.PrefixEvent, [16]byte{1}), time.Now(), `{"type":"delivery.created"}`
-			if got := to.post(t, id, now, domain.SignWebhook([][]byte{{}}, id, now, []byte(body)), body, ""); got < http.StatusBadRequest {
+			if got := to.post(t, id, now, domain.SignWebhook([][]byte{{}}, id, now, []byte(body)), body, ""); got != http.StatusInternalServerError {
 				t.Errorf("it answers %d to a webhook that is signed with an empty key", got)
+			}
+			if log := to.log(t); !strings.Contains(log, "webhook refused: set WAYBILL_WEBHOOK_SECRET") {
+				t.Errorf("it printed %q", log)
 			}
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/test/program"
 )
 
 // sampleLanguages are those of the quickstart, by the extension of its files.
@@ -180,6 +182,27 @@ func TestTheQuickstartPrintsTheCodeOfAnError(t *testing.T) {
 				var exit *exec.ExitError
 				if !errors.As(err, &exit) || !strings.Contains(problems, "INVALID_API_KEY: ") || out != "" {
 					t.Errorf("%s: %v, printed %q and %q", step, err, problems, out)
+				}
+			}
+		})
+	}
+}
+
+// TestTheQuickstartSaysInOneLineWhatIsMissing runs the programs without a key, and without a server.
+func TestTheQuickstartSaysInOneLineWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	nobody := &server{Process: &program.Process{Vars: map[string]string{"WAYBILL_SANDBOX_URL": "http://" + freeAddress(t) + "/v1"}}}
+	for i, l := range sampleLanguages[1:] {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			for _, step := range sampleSteps {
+				for key, want := range map[string]string{"": "Set WAYBILL_API_KEY first.", "svc_test_key_any": "refused"} {
+					out, problems, err := nobody.runSample(t, i+1, step, "", key)
+					problems = strings.TrimSuffix(problems, "exit status 1\n") // of `go run`
+					if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 || out != "" ||
+						strings.Count(problems, "\n") != 1 || !strings.Contains(strings.ToLower(problems), strings.ToLower(want)) {
+						t.Errorf("%s: %v, printed %q and %q, want one line with %q", step, err, out, problems, want)
+					}
 				}
 			}
 		})

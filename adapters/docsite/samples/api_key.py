@@ -1,12 +1,14 @@
+# Run: python3 api_key.py
 import json
 import os
 import sys
 import urllib.error
 import urllib.request
 
+KEY = os.environ.get("WAYBILL_API_KEY") or sys.exit("Set WAYBILL_API_KEY first.")
 request = urllib.request.Request(
     "http://127.0.0.1:8081/v1/api-key",
-    headers={"Authorization": "Bearer " + os.environ["WAYBILL_API_KEY"]},
+    headers={"Authorization": "Bearer " + KEY},
 )
 try:
     with urllib.request.urlopen(request, timeout=30) as response:
@@ -14,4 +16,6 @@ try:
 except urllib.error.HTTPError as error:
     answer = json.load(error)
     sys.exit(f"{answer['error']['code']}: {answer['message']}")
+except OSError as error:
+    sys.exit(f"The server cannot be reached: {error}")
 print(json.dumps(answer, indent=2, ensure_ascii=False))

@@ -1,7 +1,14 @@
+// Run: node book.mjs
+function stop(problem) {
+  console.error(problem);
+  process.exit(1);
+}
+
+const key = process.env.WAYBILL_API_KEY || stop("Set WAYBILL_API_KEY first.");
 const response = await fetch("http://127.0.0.1:8081/v1/deliveries", {
   method: "POST",
   headers: {
-    Authorization: `Bearer ${process.env.WAYBILL_API_KEY}`,
+    Authorization: `Bearer ${key}`,
     "Content-Type": "application/json",
     "Idempotency-Key": "first-order-1",
   },
@@ -24,10 +31,7 @@ const response = await fetch("http://127.0.0.1:8081/v1/deliveries", {
     sandbox: { scenario: "delivered", step_seconds: 2 },
   }),
   signal: AbortSignal.timeout(30_000),
-});
+}).catch((error) => stop(`The server cannot be reached: ${error.cause?.code ?? error.message}`));
 const answer = await response.json();
-if (!response.ok) {
-  console.error(`${answer.error.code}: ${answer.message}`);
-  process.exit(1);
-}
+if (!response.ok) stop(`${answer.error.code}: ${answer.message}`);
 console.log(JSON.stringify(answer, null, 2));

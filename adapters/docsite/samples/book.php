@@ -1,8 +1,16 @@
 <?php
-$response = file_get_contents('http://127.0.0.1:8081/v1/deliveries', false, stream_context_create(['http' => [
+// Run: php book.php
+function stop(string $problem): void
+{
+    fwrite(STDERR, "$problem\n");
+    exit(1);
+}
+
+$key = getenv('WAYBILL_API_KEY') ?: stop('Set WAYBILL_API_KEY first.');
+$response = @file_get_contents('http://127.0.0.1:8081/v1/deliveries', false, stream_context_create(['http' => [
     'method' => 'POST',
     'header' => [
-        'Authorization: Bearer ' . getenv('WAYBILL_API_KEY'),
+        'Authorization: Bearer ' . $key,
         'Content-Type: application/json',
         'Idempotency-Key: first-order-1',
     ],
@@ -27,9 +35,11 @@ $response = file_get_contents('http://127.0.0.1:8081/v1/deliveries', false, stre
     'timeout' => 30,
     'ignore_errors' => true, // read the body of an error too
 ]]));
+if ($response === false) {
+    stop('The server cannot be reached: ' . error_get_last()['message']);
+}
 $answer = json_decode($response, flags: JSON_THROW_ON_ERROR);
 if (!$answer->success) {
-    fwrite(STDERR, "{$answer->error->code}: $answer->message\n");
-    exit(1);
+    stop("{$answer->error->code}: $answer->message");
 }
 echo json_encode($answer, JSON_PRETTY_PRINT | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE), "\n";

@@ -1,4 +1,4 @@
-"""Assigns every booked delivery, once. Python 3.8 or newer, standard library alone."""
+"""Assigns every booked delivery, once. Python 3.8 or newer, standard library alone. Run: python3 dispatch.py"""
 import http.client
 import json
 import os
@@ -10,6 +10,8 @@ import urllib.parse
 import urllib.request
 import uuid
 
+if not os.environ.get("WAYBILL_OPS_URL") or not os.environ.get("WAYBILL_OPS_TOKEN"):
+    sys.exit("Set WAYBILL_OPS_URL and WAYBILL_OPS_TOKEN first.")
 BASE = os.environ["WAYBILL_OPS_URL"] + "/ops/v1"
 TOKEN = os.environ["WAYBILL_OPS_TOKEN"]
 MOST = 200  # deliveries in one request

@@ -1,3 +1,4 @@
+# Run: python3 follow.py
 import json
 import os
 import sys
@@ -5,11 +6,13 @@ import time
 import urllib.error
 import urllib.request
 
+KEY = os.environ.get("WAYBILL_API_KEY") or sys.exit("Set WAYBILL_API_KEY first.")
+
 
 def get(path):
     request = urllib.request.Request(
         "http://127.0.0.1:8081/v1" + path,
-        headers={"Authorization": "Bearer " + os.environ["WAYBILL_API_KEY"]},
+        headers={"Authorization": "Bearer " + KEY},
     )
     try:
         with urllib.request.urlopen(request, timeout=30) as response:
@@ -17,6 +20,8 @@ def get(path):
     except urllib.error.HTTPError as error:
         answer = json.load(error)
         sys.exit(f"{answer['error']['code']}: {answer['message']}")
+    except OSError as error:
+        sys.exit(f"The server cannot be reached: {error}")
 
 
 deadline = time.monotonic() + 60

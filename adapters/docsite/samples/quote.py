@@ -1,13 +1,15 @@
+# Run: python3 quote.py
 import json
 import os
 import sys
 import urllib.error
 import urllib.request
 
+KEY = os.environ.get("WAYBILL_API_KEY") or sys.exit("Set WAYBILL_API_KEY first.")
 request = urllib.request.Request(
     "http://127.0.0.1:8081/v1/quotes",
     headers={
-        "Authorization": "Bearer " + os.environ["WAYBILL_API_KEY"],
+        "Authorization": "Bearer " + KEY,
         "Content-Type": "application/json",
     },
     data=json.dumps({
@@ -22,4 +24,6 @@ try:
 except urllib.error.HTTPError as error:
     answer = json.load(error)
     sys.exit(f"{answer['error']['code']}: {answer['message']}")
+except OSError as error:
+    sys.exit(f"The server cannot be reached: {error}")
 print(json.dumps(answer, indent=2, ensure_ascii=False))

@@ -13,7 +13,7 @@ foreach (json_decode(stream_get_contents(STDIN), true) as $letter) {
         verify($letter['secret'], $letter['headers'], $letter['body'], $letter['now']);
         echo "true\n";
     } catch (UnexpectedValueException $error) {
-        str_starts_with($error->getMessage(), 'webhook: ') || throw $error;
+        str_starts_with($error->getMessage(), 'webhook refused: ') || throw $error;
         echo "false\n";
     }
 }

@@ -11,7 +11,7 @@ import (
 func TestARefusedAddressIsToldByWhatIsWrongWithIt(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"https://10.0.0.1/x?token=secret":            `Use a host name, not an IP address; it is "10.0.0.1". A server for development takes such an address while all its listeners are on loopback addresses.`,
+		"https://10.0.0.1/x?token=secret":            `Use a host name, not an IP address; it is "10.0.0.1". ` + domain.ListenInstead + ` A server for development takes such an address while all its listeners are on loopback addresses.`,
 		"https://intranet/x?token=secret":            `such as hooks.example.com; it is "intranet".`,
 		"https://shop.internal":                      `one that the internet knows; it is "shop.internal".`,
 		"https://nas.home.arpa":                      `one that the internet knows; it is "nas.home.arpa".`,

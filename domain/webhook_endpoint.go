@@ -164,7 +164,7 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	ip, notAddress := netip.ParseAddr(host)
 	if ip = ip.Unmap(); ip.IsLoopback() || ip.IsPrivate() || host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		itIs += " A server for development takes such an address while all its listeners are on loopback addresses."
+		itIs += " " + ListenInstead + " A server for development takes such an address while all its listeners are on loopback addresses."
 	}
 	labels := strings.Split(host, ".")
 	last := labels[len(labels)-1]
@@ -243,6 +243,9 @@ func webhookURLNotAllowed(why string) *Error {
 		Fields: []FieldError{{Field: "url", Code: FieldNotAllowed, Message: why}},
 	}
 }
+
+// ListenInstead is part of a message about a URL that only the caller's own network can reach.
+const ListenInstead = "To receive webhooks of the sandbox on your own machine, run `waybill listen`."
 
 // WebhookURLBlocked returns the 422 for a host that is not on the public internet, or has no
 // address.

@@ -13,7 +13,8 @@ func TestADeveloperIsToldWhenPrivateAddressesAreTaken(t *testing.T) {
 		"https://93.184.216.34/hooks":     false, "https://intranet/hooks": false,
 	} {
 		refusal := CheckWebhookURL(url, Sandbox, false)
-		if refusal == nil || len(refusal.Fields) != 1 || strings.Contains(refusal.Fields[0].Message, "server for development") != private {
+		if refusal == nil || len(refusal.Fields) != 1 || strings.Contains(refusal.Fields[0].Message, "server for development") != private ||
+			strings.Contains(refusal.Message, "run `waybill listen`") != private {
 			t.Errorf("%s: %+v", url, refusal)
 		}
 		if refusal := CheckWebhookURL(url, Sandbox, true); refusal != nil {

@@ -66,8 +66,9 @@ var stateErrors = []explanation{
 		causes: []string{"On live: not `https`, a port other than 443 and 8443, an IP address instead of a host name, a private name such as " +
 			"`.local`, or a user, password or fragment in the URL. The sandbox also accepts `http` on ports 80 and 8080.",
 			"The host name does not resolve now, or resolves to a private address."},
-		todo: []string{"Read `details.fields`. See [URL rules](/webhooks#url-rules).",
-			"If your machine cannot be reached from the internet, use `waybill listen` in the sandbox. See [Testing locally](/testing)."},
+		todo: []string{"The receiver is on your own machine? You need no endpoint in the sandbox: run " +
+			"`waybill listen --forward-to http://localhost:3000/webhooks/waybill`. See [Testing locally](/testing).",
+			"Otherwise read `details.fields`. See [URL rules](/webhooks#url-rules)."},
 	},
 	{
 		code: "WEBHOOK_ENDPOINT_LIMIT", retry: never,

@@ -29,7 +29,7 @@ func TestResolvableSaysWhyWithoutNamingAnAddress(t *testing.T) {
 		}
 		return nil
 	})
-	const reserved, unknown, none = "private or reserved", "does not resolve", "not an absolute address"
+	const reserved, unknown, none = "private or reserved. " + domain.ListenInstead, "does not resolve", "not an absolute address"
 	for _, c := range []struct{ url, strict, development string }{
 		{"https://public.example/x", "", ""},
 		{"http://public.example:8080", "", ""},

@@ -156,7 +156,7 @@ func (s *Sender) Resolvable(ctx context.Context, address string) error {
 		return nil
 	case errors.Is(err, errReserved):
 		// The message does not say which address: that would map the network.
-		return domain.WebhookURLBlocked("The host resolves to an address that is private or reserved.")
+		return domain.WebhookURLBlocked("The host resolves to an address that is private or reserved. " + domain.ListenInstead)
 	case errors.As(err, &unknown) && unknown.IsNotFound:
 		return domain.WebhookURLBlocked("The host does not resolve.")
 	}

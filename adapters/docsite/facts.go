@@ -74,6 +74,25 @@ type waitRow struct {
 	Wait, InAll string
 }
 
+// Contact returns where a reader gets what only the company can give, as the end of a sentence in
+// Markdown that begins "You get it".
+func (f *facts) Contact() string {
+	page, address := f.Brand.SupportURL, f.Brand.SupportEmail
+	if page != "" {
+		page = "on our [support page](" + page + ")"
+	}
+	if address != "" {
+		address = "at [" + address + "](mailto:" + address + ")"
+	}
+	switch {
+	case page != "" && address != "":
+		return page + " or " + address
+	case page != "" || address != "":
+		return page + address
+	}
+	return "from the person who gave you the address of this site"
+}
+
 func newFacts(o Options, d *description, root string) *facts {
 	host := strings.TrimSuffix(o.SandboxBaseURL, "/v1")
 	return &facts{

@@ -355,6 +355,11 @@ func TestTheSiteShowsTheCompany(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+	for _, guide := range []string{"quickstart", "testing", "support"} {
+		if page := get(t, s, "/docs/"+guide+".md").Body.String(); !strings.Contains(page, "at [help@kwik.example](mailto:help@kwik.example)") {
+			t.Errorf("%s does not say where to ask", guide)
+		}
+	}
 	if w := get(t, s, "/docs/brand/"+b.Logo.Name); w.Code != http.StatusOK || w.Body.String() != "<svg/>" {
 		t.Errorf("the logo: %d", w.Code)
 	}

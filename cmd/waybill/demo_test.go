@@ -37,7 +37,7 @@ func TestDemoPlaysALifeAndShowsEveryCall(t *testing.T) {
 		"/openapi.yaml\n", "/deliveries \\", "-> 201: dlv_", " is booked, reference ", "/track/",
 		"/simulation \\", "-> 200: running, 4 steps, the first at ", "/events \\",
 		"  booked\n", "  assigned\n", "  picked_up\n", "  in_transit\n", "  delivered\n", "\ndelivered after ", "the simulation is completed",
-		"waybill listen --forward-to http://localhost:3000/hooks --data-dir " + dir + " ",
+		"waybill listen --forward-to http://localhost:3000/webhooks/waybill --data-dir " + dir + " ",
 		"waybill trigger failed_then_retried --wait --data-dir " + dir + " ",
 	} {
 		next := strings.Index(shown[at:], want)

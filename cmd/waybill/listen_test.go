@@ -151,7 +151,7 @@ func TestListenTellsWhatItNeeds(t *testing.T) {
 			`error: "delivery.lost" is no type of event. There are *, delivery.*, delivery.created`},
 		"an empty event": {nil, []string{"--events", "delivery.failed,"}, term.ExitUsage, `error: "" is no type of event.`},
 		"no address": {nil, []string{"--forward-to", "http://"}, term.ExitUsage,
-			"error: --forward-to is no address such as http://localhost:3000/hooks\n"},
+			"error: --forward-to is no address such as http://localhost:3000/webhooks/waybill\n"},
 		"a file": {nil, []string{"--forward-to", "file:///etc/passwd"}, term.ExitUsage, "error: --forward-to is no address"},
 		"a password": {nil, []string{"--forward-to", "http://u:hunter22@localhost"}, term.ExitUsage,
 			"error: --forward-to must have no user"},

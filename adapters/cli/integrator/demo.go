@@ -78,7 +78,7 @@ func (p *Commands) demo() *cobra.Command {
 }
 
 // nextWidth is the width of the longest command that is shown at the end.
-const nextWidth = 47
+const nextWidth = 58
 
 // demoView is the whole demo for a script.
 type demoView struct {
@@ -146,7 +146,7 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 		f.delivery.Simulation.Status), "",
 		"Next")
 	for _, next := range [][2]string{
-		{"listen --forward-to http://localhost:3000/hooks", "the webhooks, to a program of yours"},
+		{"listen --forward-to http://localhost:3000/webhooks/waybill", "the webhooks, to a program of yours"},
 		{"trigger failed_then_retried --wait", "another scenario; trigger --help lists them"},
 		{"demo --deliveries 500", "many at once"},
 	} {

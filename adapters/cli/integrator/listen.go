@@ -45,8 +45,8 @@ func (p *Commands) listen() *cobra.Command {
 			"for the secret alone. The secret stays the same for the application. With --json each line is an object.\n\n" +
 			"The key needs the scopes webhooks:write and deliveries:read.\n\n" +
 			"Events: " + strings.Join(domain.EventPatterns(), ", "),
-		Example: `  waybill listen --forward-to http://localhost:3000/hooks
-  waybill listen --forward-to localhost:3000/hooks --events delivery.delivered,delivery.failed
+		Example: `  waybill listen --forward-to http://localhost:3000/webhooks/waybill
+  waybill listen --forward-to localhost:3000/webhooks/waybill --events delivery.delivered,delivery.failed
   waybill listen --json
   WAYBILL_TEST_KEY_FILE=key waybill listen --forward-to http://localhost:3000 --url https://sandbox.example.com/v1`,
 		Args: term.Takes(),
@@ -74,7 +74,7 @@ func (p *Commands) listen() *cobra.Command {
 			return s.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&forwardTo, "forward-to", "", "where your program takes webhooks, such as http://localhost:3000/hooks")
+	cmd.Flags().StringVar(&forwardTo, "forward-to", "", "where your program takes webhooks, such as http://localhost:3000/webhooks/waybill")
 	cmd.Flags().StringVar(&events, "events", "", "types of events, separated by commas (without it all of them)")
 	cmd.Flags().BoolVar(&printSecret, "print-secret", false, "print the signing secret alone on stdout; without --forward-to end then")
 	_ = cmd.RegisterFlagCompletionFunc("events", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -111,7 +111,7 @@ func parseForwardTo(cmd *cobra.Command, text string) (address, host string, err 
 	}
 	u, parseErr := url.Parse(address)
 	if parseErr != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return "", "", term.Usagef(cmd, "--forward-to is no address such as http://localhost:3000/hooks")
+		return "", "", term.Usagef(cmd, "--forward-to is no address such as http://localhost:3000/webhooks/waybill")
 	}
 	if u.User != nil || u.Fragment != "" {
 		return "", "", term.Usagef(cmd, "--forward-to must have no user, password or fragment: endpoints have none, and the signature tells "+

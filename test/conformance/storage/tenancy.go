@@ -22,7 +22,7 @@ func testTenancy(t *testing.T, b ports.Database) {
 	})
 
 	t.Run("every field comes back", func(t *testing.T) {
-		business := sample.Business(func(b *domain.Business) { b.Disabled = true })
+		business := sample.Business(func(b *domain.Business) { b.Disabled, b.TrackingCash = true, true })
 		application := sample.Application(business.ID, func(a *domain.Application) { a.Disabled = true })
 		key := sample.APIKey(application.ID)
 		wantFilled(t, business)

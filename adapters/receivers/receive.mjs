@@ -1,5 +1,5 @@
-// Receives webhooks. Node.js 18 or newer, no packages. Start it with:
-// WAYBILL_WEBHOOK_SECRET=whsec_... node receive.mjs
+// Receives webhooks. Node.js 18 or newer, no packages. Set WAYBILL_WEBHOOK_SECRET, then start it:
+// node receive.mjs
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";

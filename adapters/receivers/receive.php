@@ -1,6 +1,6 @@
 <?php
-// Receives webhooks. PHP 8.0 or newer, no packages. Start it with:
-// WAYBILL_WEBHOOK_SECRET=whsec_... php -S 127.0.0.1:3000 receive.php
+// Receives webhooks. PHP 8.0 or newer, no packages. Set WAYBILL_WEBHOOK_SECRET, then start it:
+// php -S 127.0.0.1:3000 receive.php
 
 $secret = getenv('WAYBILL_WEBHOOK_SECRET');
 if (!$secret) {

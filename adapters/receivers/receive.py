@@ -1,5 +1,5 @@
-"""Receives webhooks. Python 3.8 or newer, no packages. Start it with:
-WAYBILL_WEBHOOK_SECRET=whsec_... python3 receive.py
+"""Receives webhooks. Python 3.8 or newer, no packages. Set WAYBILL_WEBHOOK_SECRET, then start it:
+python3 receive.py
 """
 import base64
 import hashlib

@@ -1,5 +1,5 @@
-// Receives webhooks. Express 4 or newer: npm install express. Start it with:
-// WAYBILL_WEBHOOK_SECRET=whsec_... node receive_express.cjs
+// Receives webhooks. Express 4 or newer: npm install express. Set WAYBILL_WEBHOOK_SECRET, then start it:
+// node receive_express.cjs
 const { createHmac, timingSafeEqual } = require("node:crypto");
 const { existsSync, mkdirSync } = require("node:fs");
 const { rename, writeFile } = require("node:fs/promises");

@@ -1,5 +1,5 @@
-"""Receives webhooks. Flask 2 or newer: pip install flask. Start it with:
-WAYBILL_WEBHOOK_SECRET=whsec_... python3 receive_flask.py
+"""Receives webhooks. Flask 2 or newer: pip install flask. Set WAYBILL_WEBHOOK_SECRET, then start it:
+python3 receive_flask.py
 """
 import base64
 import hashlib

@@ -3,7 +3,7 @@
 // Laravel 11 or newer has this file after `php artisan install:api`.
 // .env: WAYBILL_WEBHOOK_SECRET="whsec_..."
 // config/services.php: 'waybill' => ['webhook_secret' => env('WAYBILL_WEBHOOK_SECRET')],
-// Start it with: php artisan serve (port 8000)
+// Set WAYBILL_WEBHOOK_SECRET, then start it: php artisan serve (port 8000)
 
 use Illuminate\Http\Request;
 use Illuminate\Support\Facades\Log;

@@ -95,7 +95,7 @@ func (s *records) looked() int {
 func TestWhatIsTrackedHoldsNoMoreThanItMay(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[reflect.Type][]string{
-		reflect.TypeFor[domain.Tracking]():     {"Sender", "Municipality", "Test", "Status", "Sequence", "Events"},
+		reflect.TypeFor[domain.Tracking]():     {"Sender", "Municipality", "Test", "Cash", "Status", "Sequence", "Events"},
 		reflect.TypeFor[domain.TrackedEvent](): {"Status", "OccurredAt", "Reason"},
 	} {
 		var got []string

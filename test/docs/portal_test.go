@@ -245,7 +245,7 @@ func TestTheActsOfThePortalDoAsCallsWhatTheirButtonsDo(t *testing.T) {
 	}
 }
 
-func TestTheStepsOfHomeAreCallsThatWork(t *testing.T) {
+func TestTheStepsOfAnApplicationAreCallsThatWork(t *testing.T) {
 	t.Parallel()
 	p := signedIn(t)
 	_, shown := p.ask(t, "/sandbox", nil)
@@ -256,7 +256,7 @@ func TestTheStepsOfHomeAreCallsThatWork(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 	}))
 	t.Cleanup(endpoint.Close)
-	page, _ := p.ask(t, "/", nil)
+	page, _ := p.ask(t, "/apps/"+p.Vars["WAYBILL_APP_ID"], nil)
 	_, list, _ := strings.Cut(page, `id="ready"`)
 	want := map[string]int{"replayed": http.StatusCreated, "waited": http.StatusTooManyRequests, "failure": http.StatusOK,
 		"feed": http.StatusOK}
@@ -279,7 +279,7 @@ func TestTheStepsOfHomeAreCallsThatWork(t *testing.T) {
 		}
 	}
 	if steps < 3 {
-		t.Errorf("home shows %d calls", steps)
+		t.Errorf("the page of the application shows %d calls", steps)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestHostileFormsAndAddressesAreNoFaultOfOurs(t *testing.T) {
 	// More than a form has, and more than a proxy lets through: the answer is read all the same.
 	for _, size := range []int{64 << 10, 1 << 20, 7 << 20} {
 		p := ama.send(http.MethodPost, "/apps", url.Values{"name": {strings.Repeat("a", size)}})
-		sane("too large", p.is(t, http.StatusBadRequest, "The form could not be read"))
+		sane("too large", p.is(t, http.StatusRequestEntityTooLarge, "The form is too large"))
 	}
 	many := url.Values{}
 	for i := range 5_000 {
@@ -82,7 +82,7 @@ func TestHostileFormsAndAddressesAreNoFaultOfOurs(t *testing.T) {
 		sane(kind, ama.send(http.MethodPost, "/apps", url.Values{"name": {"x"}}, "Content-Type", kind))
 	}
 	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions, "SEARCH"} {
-		sane(method, ama.send(method, "/apps", nil).is(t, http.StatusMethodNotAllowed, "does not take that"))
+		sane(method, ama.send(method, "/apps", nil).is(t, http.StatusMethodNotAllowed, "This page cannot do that"))
 	}
 	if refused < 200 {
 		t.Errorf("only %d of them were refused", refused)

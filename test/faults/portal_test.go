@@ -103,7 +103,7 @@ func TestAKeyIsMadeUsedRotatedAndRevokedAtTwoServersAndIsNowhereAfterItsOneAnswe
 		t.Error("the successor went with the old key")
 	}
 
-	cookie := ama.client.Jar.Cookies(mustParse(t, ama.at))[0].Value
+	cookie := ama.session(t)
 	places := map[string]string{"the database": everything(t, url)}
 	for i, v := range s.servers {
 		text, err := os.ReadFile(filepath.Join(v.dir, "serve.log"))

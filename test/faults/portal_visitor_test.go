@@ -102,7 +102,7 @@ func (s sheet) is(t *testing.T, status int, text string) sheet {
 var (
 	shownOnce  = regexp.MustCompile(`<output[^>]*data-secret[^>]*>([^<]*)</output>`)
 	keyPath    = regexp.MustCompile(`"(/apps/[^"]*)/rotate"`)
-	newKeyForm = regexp.MustCompile(`<form method="post">(?:\s*<input type="hidden"[^>]*>)*\s*<input type="hidden" name="once" value="([^"]*)">`)
+	newKeyForm = regexp.MustCompile(`<form method="post"[^>]*>(?:\s*<input type="hidden"[^>]*>)*\s*<input type="hidden" name="once" value="([^"]*)">`)
 )
 
 // secret is what a page shows once; empty: nothing.
@@ -157,11 +157,23 @@ func (s *shop) keys(env string) string {
 // makesKey makes a key through the portal.
 func (s *shop) makesKey(t *testing.T, v *visitor, env string) string {
 	t.Helper()
-	list := v.get(s.keys(env)).is(t, http.StatusOK, "API keys")
-	made := v.post(s.keys(env), "once", list.once(t), "scopes", "deliveries:write", "scopes", "deliveries:read").is(t, http.StatusOK,
+	form := v.get(s.keys(env)+"/new").is(t, http.StatusOK, "Create")
+	made := v.post(s.keys(env), "name", "Shop", "once", form.once(t), "scopes", "deliveries:write", "scopes", "deliveries:read").is(t, http.StatusOK,
 		"It works at once")
 	if made.secret() == "" {
 		t.Fatalf("no key is shown:\n%s", made.body)
 	}
 	return made.secret()
+}
+
+// session is the secret of the session, as its cookie has it.
+func (v *visitor) session(t *testing.T) string {
+	t.Helper()
+	for _, c := range v.client.Jar.Cookies(mustParse(t, v.at)) {
+		if c.Name == "waybill_portal" {
+			return c.Value
+		}
+	}
+	t.Fatal("there is no session")
+	return ""
 }

@@ -192,3 +192,13 @@ func TestASearchFindsASectionAndTabsKeepTheirLanguage(t *testing.T) {
 	browser.Eval[bool](t, p, `(location.href = "/docs/webhooks") !== ""`)
 	p.Eventually(t, "another page shows the same language", `[...document.querySelectorAll("section[data-language=Python]")].some(section => !section.hidden)`)
 }
+
+// Scalar's own colours on our light paper cannot all be read: try.css replaces some.
+func TestTheCallsCanBeReadOnLightPaper(t *testing.T) {
+	s := serve(t)
+	p := browser.Start(t).Open(t, s.site+try+"#tag/quotes/POST/quotes", browser.Look{Width: 1280}, browser.Reader{})
+	p.Eventually(t, "a sample is drawn", `document.querySelector("#drawn").innerText.includes("curl")`)
+	for _, v := range p.Violations(t, "color-contrast") {
+		t.Error(v)
+	}
+}

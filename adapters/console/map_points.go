@@ -8,8 +8,8 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strings"
 
+	"waybill/adapters/web"
 	"waybill/domain"
 )
 
@@ -61,7 +61,7 @@ func (p *Console) mapPoints(c *call) error {
 	to := bufio.NewWriter(c.Writer)
 	defer func() { _ = to.Flush() }() // the client may have disconnected
 	w := io.Writer(to)
-	if takesGzip(c) {
+	if web.TakesGzip(c.Request.Header) {
 		c.Header("Content-Encoding", "gzip")
 		z, _ := gzip.NewWriterLevel(to, gzip.BestSpeed) // the level is valid
 		defer func() { _ = z.Close() }()
@@ -94,5 +94,3 @@ func (p *Console) mapPoints(c *call) error {
 	_, _ = io.WriteString(w, "]}")
 	return nil
 }
-
-func takesGzip(c *call) bool { return strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") }

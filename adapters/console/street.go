@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/web"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -165,7 +166,7 @@ func (p *Console) showTile(c *call) error {
 		return nil
 	}
 	body := tile.Content
-	if tile.Packed && takesGzip(c) {
+	if tile.Packed && web.TakesGzip(c.Request.Header) {
 		c.Header("Content-Encoding", "gzip")
 	} else if tile.Packed {
 		if body, err = unpack(body); err != nil {

@@ -1,7 +1,6 @@
 package docsite
 
 import (
-	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"waybill/adapters/brand"
+	"waybill/adapters/web"
 	"waybill/domain"
 )
 
@@ -166,7 +166,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	if a.immutable {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	packed := a.gzipped != nil && takesGzip(r.Header)
+	packed := a.gzipped != nil && web.TakesGzip(r.Header)
 	if a.status == http.StatusOK {
 		tag := `"` + a.tag + `"`
 		if packed {
@@ -191,19 +191,6 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// takesGzip reads Accept-Encoding. A weight of zero is a refusal.
-func takesGzip(h http.Header) bool {
-	for part := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
-		coding, weight, weighted := strings.Cut(strings.ToLower(strings.TrimSpace(part)), ";")
-		if name := strings.TrimSpace(coding); name != "gzip" && name != "*" {
-			continue
-		}
-		q := strings.TrimPrefix(strings.ReplaceAll(weight, " ", ""), "q=")
-		return !weighted || strings.Trim(q, "0.") != ""
-	}
-	return false
-}
-
 // holds reports whether If-None-Match has a tag, by weak comparison.
 func holds(headers []string, tag string) bool {
 	for part := range strings.SplitSeq(strings.Join(headers, ","), ",") {
@@ -217,7 +204,7 @@ func holds(headers []string, tag string) bool {
 // newAnswer returns a resource with a body, also compressed if that is smaller.
 func newAnswer(contentType string, body []byte) *answer {
 	a := plainAnswer(contentType, body)
-	if packed := squeeze(body); len(packed) < len(body) {
+	if packed := web.Gzip(body, gzip.BestCompression); len(packed) < len(body) {
 		a.gzipped = packed
 	}
 	return a
@@ -229,14 +216,6 @@ func plainAnswer(contentType string, body []byte) *answer {
 		status: http.StatusOK, contentType: contentType, tag: hashOf(body),
 		plain: func() []byte { return body },
 	}
-}
-
-func squeeze(body []byte) []byte {
-	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // this level exists
-	_, _ = w.Write(body)                                    // a buffer never fails
-	_ = w.Close()
-	return out.Bytes()
 }
 
 // hashOf returns a short hash of a content.

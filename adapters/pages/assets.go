@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"waybill/adapters/web"
 )
 
 // Policy holds the Content-Security-Policy of every page. It blocks other origins and all inline
@@ -73,7 +75,7 @@ var assets = sync.OnceValue(func() map[string]asset {
 			content = append(Tokens(), content...)
 		}
 		sum := sha256.Sum256(content)
-		add(file, hex.EncodeToString(sum[:]), packed(content), func() []byte { return content })
+		add(file, hex.EncodeToString(sum[:]), web.Gzip(content, gzip.BestCompression), func() []byte { return content })
 	}
 	for file, sum := range libraries {
 		packed := read(file + ".gz")
@@ -95,14 +97,6 @@ func Unpack(packed []byte) []byte {
 	return content
 }
 
-func packed(content []byte) []byte {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(content)                               // writes to a buffer never fail
-	_ = w.Close()
-	return b.Bytes()
-}
-
 // ServeAsset serves an asset by the name in its link. It reports whether the asset exists.
 func ServeAsset(w http.ResponseWriter, r *http.Request, name string) bool {
 	for _, a := range assets() {
@@ -113,7 +107,7 @@ func ServeAsset(w http.ResponseWriter, r *http.Request, name string) bool {
 		h.Set("Content-Type", a.kind)
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		h.Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if web.TakesGzip(r.Header) {
 			h.Set("Content-Encoding", "gzip")
 		} else {
 			body = a.content()

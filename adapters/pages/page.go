@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"waybill/adapters/web"
 	"waybill/domain"
 )
 
@@ -93,7 +94,7 @@ func (s *Site) send(c *Call, status int, name string, page Page) error {
 	}
 	if mayCompress(c, body) {
 		c.Header("Content-Encoding", "gzip")
-		body = compress(body)
+		body = web.Gzip(body, gzip.BestSpeed)
 	}
 	c.Header("Content-Length", strconv.Itoa(len(body)))
 	c.Data(status, html, body)
@@ -105,18 +106,9 @@ func (s *Site) send(c *Call, status int, name string, page Page) error {
 // of a form are sent as they are.
 func mayCompress(c *Call, body []byte) bool {
 	c.Header("Vary", "Accept-Encoding")
-	return c.Request.Method != http.MethodPost && len(body) > 1400 && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") &&
+	return c.Request.Method != http.MethodPost && len(body) > 1400 && web.TakesGzip(c.Request.Header) &&
 		!bytes.Contains(body, []byte("data-secret")) && !bytes.Contains(body, []byte(`name="once"`)) &&
 		!bytes.Contains(body, []byte("/enter/")) && !bytes.Contains(body, []byte(`type="password"`))
-}
-
-// compress returns a page compressed by gzip, fast.
-func compress(page []byte) []byte {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid
-	_, _ = w.Write(page)                            // a buffer never fails
-	_ = w.Close()
-	return b.Bytes()
 }
 
 // ShowPart sends a part of a page, by the name of its template.
